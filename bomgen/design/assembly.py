@@ -194,7 +194,7 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    return Design(plan, sizing, built, nics, _power_of_servers(plan, sizing), _install(plan, sizing, built), parts)
+    return Design(plan, sizing, built, nics, power_of_servers(plan, sizing), install(plan, sizing, built), parts)
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
@@ -209,13 +209,13 @@ def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
 
 def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Figure | None:
     """The number of all PDUs; None when none are counted."""
-    found = facility.count_racks(plan.site, *_equipment(plan, sizing, built), warnings=[])
+    found = facility.count_racks(plan.site, *list_equipment(plan, sizing, built), warnings=[])
     if found.compute_pdus and found.management_pdus:
         return sum_of_pdus(found.compute_pdus, found.management_pdus)
     return found.compute_pdus or found.management_pdus
 
 
-def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
+def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
     """Maximum power of the servers; None when it is not known."""
     servers, server = sizing.servers, plan.cluster.server
     if servers is None or server is None or server.power_w is None:
@@ -223,14 +223,14 @@ def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
     return facility.power_of(facility.units_bought(servers, server), server.power_w)
 
 
-def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
-    server, servers, machines = _equipment(plan, sizing, built)
-    gpu, power = plan.cluster.gpu, _power_of_servers(plan, sizing)
+def install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+    server, servers, machines = list_equipment(plan, sizing, built)
+    gpu, power = plan.cluster.gpu, power_of_servers(plan, sizing)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     return facility.install(plan.site, server, servers, power, machines, sizing.days, gpus)
 
 
-def _equipment(
+def list_equipment(
     plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]
 ) -> tuple[Server | None, Figure | None, tuple[facility.Equipment, ...]]:
     """The server with the cards bought for it, the servers in racks, spare ones included, and all other equipment."""
@@ -346,21 +346,25 @@ def _build(
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     """A fabric at the rates of the plan, faster between switches where that costs less or alone has known parts."""
-    found = _build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
-    for rates in _faster_rates(found):
+    found = build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    for rates in faster_rates(found):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
         try:
-            other = _build_at_rates(fabric._replace(links=links), plan, servers, parts, attached, hosts, uplink_gbps)
+            other = build_at_rates(fabric._replace(links=links), plan, servers, parts, attached, hosts, uplink_gbps)
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        alone = (found.kinds_without_part - other.kinds_without_part) & rates.keys()
-        if alone or (not fabric.link_gbps and _costs_less(other, found, parts)):
+        if replaces_unknown_parts(other, found, rates) or (not fabric.link_gbps and costs_less(other, found, parts)):
             return other
     return found
 
 
-def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
+def replaces_unknown_parts(built: BuiltFabric, other: BuiltFabric, rates: Mapping[str, Figure]) -> bool:
+    """Whether parts are known for links of these rates that the other fabric has none for."""
+    return bool((other.kinds_without_part - built.kinds_without_part) & rates.keys())
+
+
+def faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
     """Rates to try for links between switches whose ports carry at least twice what the plan leaves them at [Gb/s].
 
     Where no part is known for a kind of link, all steps up to the rate of the ports; else that of the ports alone, and
@@ -384,7 +388,7 @@ def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
             yield {kind: rate for kind, (rate, _) in slow.items()}
 
 
-def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
+def costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
     """Whether a fabric costs less: by the prices of all its parts where they are known.
 
     Else fewer switches, and no more modules and cables, are cheaper at any price. An AOC has two modules in one piece.
@@ -399,9 +403,9 @@ def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bo
 
 def _modules_and_cables(interconnect: Interconnect) -> tuple[int, int]:
     """Modules, the two ends of each AOC among them, and cables."""
-    modules = sum(int(use.quantity.value) for use in interconnect.modules)
-    optical = sum(int(use.quantity.value) for use in interconnect.cables if use.cable and use.cable.medium == AOC)
-    return modules + ENDS_OF_AOC * optical, sum(int(use.quantity.value) for use in interconnect.cables)
+    modules = sum(use.quantity.value for use in interconnect.modules)
+    optical = sum(use.quantity.value for use in interconnect.cables if use.cable and use.cable.medium == AOC)
+    return modules + ENDS_OF_AOC * optical, sum(use.quantity.value for use in interconnect.cables)
 
 
 def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
@@ -418,7 +422,7 @@ def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
     return sum(amounts, Fraction(0)) if len(amounts) == len(found) else None
 
 
-def _build_at_rates(
+def build_at_rates(
     fabric: FabricPlan,
     plan: Plan,
     servers: Figure,
@@ -460,14 +464,19 @@ def _connect(
     parts: PartsLookup,
 ) -> Interconnect:
     """The modules and cables of a fabric for the given link specs."""
-    name = attached.bought.identity.name if attached.bought else _server_name(plan)
-    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    cage = server_cage(plan, attached)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
     populate_all = not fabric.populate_used_ports_only
     return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
+
+
+def server_cage(plan: Plan, attached: Attachment) -> Cage:
+    """The cage of a server, or of the NIC that is bought for it, on a fabric."""
+    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
 
 
 def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
@@ -479,7 +488,7 @@ def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) ->
     if built.attachment is None or servers is None:
         return None
     plan, hosts = designed.plan, built.hosts
-    found = _build_at_rates(wanted, plan, servers, designed.parts, built.attachment, hosts, uplink_gbps)
+    found = build_at_rates(wanted, plan, servers, designed.parts, built.attachment, hosts, uplink_gbps)
     raise_errors(found.interconnect)
     return found
 

@@ -44,6 +44,11 @@ class PortMap(NamedTuple):
     """Those of idle cages, which links down with different parts may begin."""
 
 
+def filled_places(port_map: PortMap, ports: int, links_per_piece: int) -> set[tuple[int, int]]:
+    """The cages that the first ports of a kind of link fill on a switch, and which part of each."""
+    return {(socket.cage, socket.lane // links_per_piece) for socket in port_map.sockets[:ports]}
+
+
 def map_fabric_ports(
     fabric: Fabric, plug: Callable[[Links, str], Plug], fitted: Sequence[FittedTier]
 ) -> dict[tuple[str, str], PortMap]:

@@ -116,6 +116,14 @@ def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterat
         yield Equipment(server.identity.name, count, server.power_w, None, power_range_w=server.power_range_w)
 
 
+def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]) -> Figure | None:
+    """The power of the servers with that of all other machines, as far as it is known; None without the servers'."""
+    for of_storage in (False, True):
+        more = known_power(machine for machine in machines if machine.of_storage is of_storage)
+        compute_power = sum_of_power(compute_power, more) if compute_power and more else compute_power
+    return compute_power
+
+
 def count_racks(
     site: Site | None,
     server: Server | None,
@@ -157,9 +165,7 @@ def install(
     network = known_power(machine for machine in machines if not machine.of_storage)
     storage = known_power(machine for machine in machines if machine.of_storage)
     compute_power = server_power_w or gpu_power
-    power = compute_power
-    for more in (network, storage):
-        power = sum_of_power(power, more) if power and more else power
+    power = sum_of_all_power(compute_power, machines)
     unknown = [machine.name for machine in machines if machine.power_w is None]
     unpowered = {machine.name: 0 for machine in machines if machine.power_w is None}
     for machine in machines:

@@ -31,7 +31,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     """
     _check_fixed_ports(demand)
     _check_equal_shares(demand, rails)
-    asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
+    asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
             if all_endpoints(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
@@ -104,7 +104,7 @@ def _check_rails(demand: Demand, numbers: Numbers) -> None:
         raise Infeasible(message, because=given, rule="ports")
 
 
-def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
+def fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     """The fewest tiers that hold everything the plan fixes; rails have leaves of their own, and so spines."""
     leaf, spine = demand.leaf, demand.spine
     if demand.pod_leaves or demand.core.count or spine.uplinks:

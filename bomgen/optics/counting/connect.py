@@ -88,7 +88,7 @@ from bomgen.optics.plugs import (
     plug_at,
     without_fixed_modules,
 )
-from bomgen.optics.port_map import PortMap, map_fabric_ports
+from bomgen.optics.port_map import PortMap, filled_places, map_fabric_ports
 from bomgen.optics.selection import choose
 from bomgen.optics.types import (
     AOC,
@@ -484,9 +484,7 @@ class _Builder:
         return modules_in_cages(fitted.count, cages)
 
     def _places(self, kind: _Kind, device: str, ports: int, links_per_piece: int) -> set[tuple[int, int]]:
-        """The cages that the first ports of a kind of link fill on a switch, and which part of each."""
-        sockets = self.port_maps[device, kind.links.kind].sockets[:ports]
-        return {(socket.cage, socket.lane // links_per_piece) for socket in sockets}
+        return filled_places(self.port_maps[device, kind.links.kind], ports, links_per_piece)
 
     def _cited(self, device: str) -> Cited:
         """Where the cages of a tier's switches come from."""

@@ -1,0 +1,189 @@
+"""One quantity of many designs at once: a column of exact numbers that formulas take in place of a number.
+
+A formula is a plain function of plain numbers, so it works out a column as it works out a number: the same sums,
+products, divisions and roundings, once for all rows. Where a program asks a column a yes-or-no question, the answer has
+to be the same for all rows; where it is not, `Diverges` says for which rows it is yes, and the caller divides the rows.
+
+Rows are integers over one common denominator: 64-bit integers while nothing can overflow, else Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Exact = int | Fraction
+LARGEST = 2**62
+"""No 64-bit number grows beyond this: the next sum of two still fits."""
+
+
+class Diverges(Exception):
+    """A question to a column has different answers: `rows` are those where it is yes."""
+
+    def __init__(self, rows: NDArray[np.bool_]) -> None:
+        super().__init__("the rows of a column differ")
+        self.rows = rows
+
+
+class Answers:
+    """The answers to a yes-or-no question, a row each. As a truth value: what all rows say, or Diverges."""
+
+    def __init__(self, rows: NDArray[np.bool_]) -> None:
+        self.rows = rows
+
+    def __bool__(self) -> bool:
+        first = bool(self.rows[0])
+        if (self.rows != first).any():
+            raise Diverges(self.rows)
+        return first
+
+
+class Column:
+    """Exact numbers, a row each: `numerators` over `denominator`."""
+
+    __slots__ = ("denominator", "numerators")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, numerators: NDArray[Any], denominator: int = 1) -> None:
+        self.numerators, self.denominator = numerators, denominator
+
+    def __len__(self) -> int:
+        return len(self.numerators)
+
+    def __getitem__(self, rows: Any) -> Column:
+        """The column of some rows, given by a mask or their places."""
+        return Column(self.numerators[rows], self.denominator)
+
+    def exact(self, row: int) -> Exact:
+        """The number of a row."""
+        found = Fraction(int(self.numerators[row]), self.denominator)
+        return found.numerator if found.denominator == 1 else found
+
+    def integers(self) -> NDArray[Any]:
+        """The rows as an array of integers. Raises ValueError where one is none."""
+        if self.denominator != 1 and (self.numerators % self.denominator).any():
+            raise ValueError("a column of fractions")
+        return self.numerators // self.denominator
+
+    def __add__(self, other: Any) -> Column:
+        return self._joined(other, lambda mine, theirs: mine + theirs)
+
+    def __radd__(self, other: Any) -> Column:
+        return self + other
+
+    def __sub__(self, other: Any) -> Column:
+        return self._joined(other, lambda mine, theirs: mine - theirs)
+
+    def __rsub__(self, other: Any) -> Column:
+        return self._joined(other, lambda mine, theirs: theirs - mine)
+
+    def __neg__(self) -> Column:
+        return Column(-self.numerators, self.denominator)
+
+    def __mul__(self, other: Any) -> Column:
+        numerators, denominator = _parts(other)
+        mine, theirs = _wide_enough(self.numerators, numerators)
+        return Column(mine * theirs, self.denominator * denominator)
+
+    def __rmul__(self, other: Any) -> Column:
+        return self * other
+
+    def __truediv__(self, other: Exact) -> Column:
+        return self * (1 / Fraction(other))
+
+    def __floordiv__(self, other: Exact) -> Column:
+        return (self / other).__floor__()
+
+    def __mod__(self, other: Exact) -> Column:
+        return self - self // other * other
+
+    def __floor__(self) -> Column:
+        return Column(self.numerators // self.denominator)
+
+    def __ceil__(self) -> Column:
+        return Column(-(-self.numerators // self.denominator))
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def __index__(self) -> int:
+        return self.__int__()
+
+    def __bool__(self) -> bool:
+        return bool(Answers(self.numerators != 0))
+
+    def __eq__(self, other: object) -> Answers:  # type: ignore[override]
+        return self._answers(other, lambda mine, theirs: mine == theirs)
+
+    def __ne__(self, other: object) -> Answers:  # type: ignore[override]
+        return self._answers(other, lambda mine, theirs: mine != theirs)
+
+    def __lt__(self, other: Any) -> Answers:
+        return self._answers(other, lambda mine, theirs: mine < theirs)
+
+    def __le__(self, other: Any) -> Answers:
+        return self._answers(other, lambda mine, theirs: mine <= theirs)
+
+    def __gt__(self, other: Any) -> Answers:
+        return self._answers(other, lambda mine, theirs: mine > theirs)
+
+    def __ge__(self, other: Any) -> Answers:
+        return self._answers(other, lambda mine, theirs: mine >= theirs)
+
+    def _only(self) -> Exact:
+        """The number that all rows are. Raises Diverges where they differ."""
+        bool(Answers(self.numerators == self.numerators[0]) or Answers(self.numerators != self.numerators[0]))
+        return self.exact(0)
+
+    def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> Column:
+        """Both over one denominator."""
+        numerators, denominator = _parts(other)
+        common = lcm(self.denominator, denominator)
+        mine = _times(self.numerators, common // self.denominator)
+        return Column(join(mine, _times(numerators, common // denominator)), common)
+
+    def _answers(self, other: Any, ask: Callable[[Any, Any], Any]) -> Answers:
+        numerators, denominator = _parts(other)
+        return Answers(ask(_times(self.numerators, denominator), _times(numerators, self.denominator)).astype(np.bool_))
+
+
+def column(values: NDArray[Any]) -> Column:
+    """A column of whole numbers."""
+    return Column(values.astype(np.int64))
+
+
+def _parts(value: Any) -> tuple[Any, int]:
+    """Numerators and denominator of a column or a number."""
+    if isinstance(value, Column):
+        return value.numerators, value.denominator
+    exact = Fraction(value)
+    return exact.numerator, exact.denominator
+
+
+def _times(numerators: Any, factor: int) -> Any:
+    if factor == 1:
+        return numerators
+    mine, theirs = _wide_enough(numerators, factor)
+    return mine * theirs
+
+
+def _wide_enough(one: Any, other: Any) -> tuple[Any, Any]:
+    """Two factors in integers that their product fits."""
+    if _largest(one) * _largest(other) < LARGEST:
+        return one, other
+    return _unbounded(one), _unbounded(other)
+
+
+def _largest(numbers: Any) -> int:
+    if isinstance(numbers, np.ndarray):
+        return max(abs(int(numbers.max())), abs(int(numbers.min()))) if len(numbers) else 0
+    return abs(numbers)
+
+
+def _unbounded(numbers: Any) -> Any:
+    return numbers.astype(object) if isinstance(numbers, np.ndarray) else numbers

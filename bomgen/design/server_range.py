@@ -1,0 +1,455 @@
+"""The design of a plan for many numbers of servers at once: counts are columns, everything else is as built.
+
+Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built; in
+the others' place its counts become columns (`core/columns.py`), from which bill, money and power follow by the same
+formulas. What is not covered is left to `design`: machines beside the servers, reserved ports, fixed numbers of
+switches or links, chassis, racks, and links for which no part is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.core.columns import Column, Diverges, column
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.provenance import Figure, require
+from bomgen.design.assembly import (
+    BuiltFabric,
+    Design,
+    build_at_rates,
+    costs_less,
+    faster_rates,
+    install,
+    list_equipment,
+    power_of_servers,
+    raise_errors,
+    replaces_unknown_parts,
+    server_cage,
+)
+from bomgen.fabric.clos.counts import ClosCounts, Kinds, count_clos, is_covered
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE, LINK_KINDS, SPINE_CORE, TIERS
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.planes import demand_of_one_plane
+from bomgen.fabric.topologies.rail_only import one_rail
+from bomgen.fabric.types import Demand
+from bomgen.optics.compatibility import SERVER, Cage, Unbuildable
+from bomgen.optics.counting.cages import cage_of
+from bomgen.optics.counting.columns import PieceCounter, TierLinks
+from bomgen.optics.plugs import FIXED_FORMS, plug_at, without_fixed_modules
+from bomgen.optics.selection import choose
+from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, PartsLookup, Span
+from bomgen.plan import fabric_demand
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan
+from bomgen.site.facility import sum_of_all_power
+from bomgen.site.power import power_of
+from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.servers import gpus_of_servers
+
+Integers = NDArray[np.int64]
+Rows = NDArray[np.int64]
+MEDIA = (*COPPER, AOC, COPPER_PAIRS, FIBRE)
+"""Of cables."""
+
+
+class DesignRange(NamedTuple):
+    """Designs that differ in counts alone: one design, whose counts are columns."""
+
+    rows: Rows
+    """Their places among the numbers of servers that were asked for."""
+    design: Design
+
+
+class _FabricRange(NamedTuple):
+    """A fabric for several numbers of servers: as built for one of them, and the counts for all."""
+
+    rows: Rows
+    built: BuiltFabric
+    nics: Integers
+    tiers: tuple[Integers, ...]
+    modules: tuple[Integers, ...]
+    adapters: tuple[Integers, ...]
+    cables: tuple[Integers, ...]
+
+    def take(self, chosen: NDArray[np.bool_]) -> _FabricRange:
+        """The fabric for some of the rows."""
+        parts = ([each[chosen] for each in counts] for counts in self[3:])
+        return _FabricRange(self.rows[chosen], self.built, self.nics[chosen], *(tuple(each) for each in parts))
+
+    def in_columns(self) -> BuiltFabric:
+        """The fabric with columns in place of counts."""
+        built, connected = self.built, self.built.interconnect
+        tiers = zip(built.fabric.tiers, self.tiers, strict=True)
+        modules = zip(connected.modules, self.modules, strict=True)
+        adapters = zip(connected.adapters, self.adapters, strict=True)
+        cables = zip(connected.cables, self.cables, strict=True)
+        tiers_in_columns = [replace(tier, count=_counted(tier.count, count)) for tier, count in tiers]
+        switches = sum(self.tiers[1:], self.tiers[0])
+        return built._replace(
+            fabric=built.fabric._replace(
+                tiers=tuple(tiers_in_columns), switches=_counted(built.fabric.switches, switches)
+            ),
+            interconnect=connected._replace(
+                modules=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in modules),
+                adapters=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in adapters),
+                cables=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in cables),
+            ),
+            nics=_counted(built.nics, self.nics),
+        )
+
+    def check(self, row: int) -> None:
+        """Raise AssertionError unless the counts of the row that was built are those of the columns."""
+        built, connected = self.built, self.built.interconnect
+        uses = (*connected.modules, *connected.adapters, *connected.cables)
+        whole = [built.nics.value, *(tier.count.value for tier in built.fabric.tiers), *(use.quantity.value for use in uses)]
+        counted = [int(each[row]) for each in (self.nics, *self.tiers, *self.modules, *self.adapters, *self.cables)]
+        if whole != counted:
+            raise AssertionError(f"{built.plan.name}: the columns have {counted}, the design {whole}")
+
+
+def _counted(figure: Figure, counts: Integers) -> Figure:
+    return Figure(column(counts), figure.unit, figure.origin)
+
+
+def design_range(
+    plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]
+) -> Iterator[DesignRange]:
+    """The designs of a plan, whose number of servers is given, for each of these numbers of servers.
+
+    Rows that are in no range are not covered, or cannot be built.
+    """
+    if not _is_covered(plan):
+        return
+    ranges: list[tuple[Rows, tuple[_FabricRange, ...]]] = [(np.arange(len(servers)), ())]
+    for fabric in plan.fabrics:
+        found = [each for each in _range_fabric(fabric, plan, servers, parts, attached[fabric.name])]
+        ranges = [joined for rows, built in ranges for each in found for joined in _join(rows, built, each)]
+    for rows, built in ranges:
+        yield DesignRange(rows, _design(plan, column(servers[rows]), built, parts))
+
+
+def _join(
+    rows: Rows, built: tuple[_FabricRange, ...], more: _FabricRange
+) -> Iterator[tuple[Rows, tuple[_FabricRange, ...]]]:
+    """The fabrics of the rows that one more fabric has, too."""
+    shared = np.intersect1d(rows, more.rows)
+    if len(shared):
+        yield shared, tuple(each.take(np.isin(each.rows, shared)) for each in (*built, more))
+
+
+def _design(plan: Plan, servers: Column, fabrics: Sequence[_FabricRange], parts: PartsLookup) -> Design:
+    """A design whose counts are columns; of its facility, which has no racks, only the power is one."""
+    server = require(plan.cluster.server, "a covered plan has a server")
+    counted = Figure(servers, "servers", require(plan.cluster.servers, "the servers are given").origin)
+    sizing = Sizing(counted, gpus_of_servers(counted, server.gpus))
+    power = power_of_servers(plan, sizing)
+    built = tuple(each.in_columns() for each in fabrics)
+    installed = install(plan, Sizing(plan.cluster.servers, sizing.gpus), tuple(each.built for each in fabrics))
+    _, _, machines = list_equipment(plan, sizing, built)
+    gpu = plan.cluster.gpu.power_w
+    drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
+    return Design(plan, sizing, built, None, power, installed._replace(power_w=drawn), parts)
+
+
+def _is_covered(plan: Plan) -> bool:
+    """Whether a plan has nothing beside servers and switches that its counts depend on."""
+    server = plan.cluster.server
+    plain = all(
+        not each.switchless
+        and each.role != OUT_OF_BAND
+        and not each.hosts
+        and not each.uplink
+        and (each.declared.searched or each.declared.isolated_rails)
+        and not any(spec.panels for spec in each.links.values())
+        for each in plan.fabrics
+    )
+    return plain and server is not None and plan.site is None and plan.storage.servers is None
+
+
+def _range_fabric(
+    fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+) -> Iterator[_FabricRange]:
+    """A fabric at the rates of the plan, or faster between switches, as `design` decides."""
+    found, _ = _range_at_rates(fabric, plan, servers, np.arange(len(servers)), parts, attached)
+    for each in found:
+        yield from _with_faster_rates(each, plan, servers, parts, attached)
+
+
+def _with_faster_rates(
+    found: _FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+) -> Iterator[_FabricRange]:
+    fabric = found.built.plan
+    for rates in faster_rates(found.built):
+        links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
+        others, unknown = _range_at_rates(fabric._replace(links=links), plan, servers, found.rows, parts, attached)
+        gone = np.isin(found.rows, unknown)
+        for other in others:
+            own = np.isin(found.rows, other.rows)
+            better = np.full(len(other.rows), replaces_unknown_parts(other.built, found.built, rates))
+            if not better.any() and not fabric.link_gbps:
+                better = _where(partial(_costs_less, parts), other, found.take(own))
+            if better.any():
+                yield other.take(better)
+            gone[own] |= better
+        found = found.take(~gone)
+        if not len(found.rows):
+            return
+    yield found
+
+
+def _costs_less(parts: PartsLookup, one: _FabricRange, two: _FabricRange) -> bool:
+    return costs_less(one.in_columns(), two.in_columns(), parts)
+
+
+def _where(ask: Callable[[_FabricRange, _FabricRange], bool], one: _FabricRange, two: _FabricRange) -> NDArray[np.bool_]:
+    """Where the answer to a question about two fabrics of the same rows is yes."""
+    try:
+        return np.full(len(one.rows), bool(ask(one, two)))
+    except Diverges as parting:
+        found = np.zeros(len(one.rows), np.bool_)
+        for some in (parting.rows, ~parting.rows):
+            found[some] = _where(ask, one.take(some), two.take(some))
+        return found
+
+
+def _range_at_rates(
+    fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
+) -> tuple[list[_FabricRange], Rows]:
+    """A fabric at given rates for some rows, and the rows that are not covered; rows in neither cannot be built."""
+    found, unknown = list[_FabricRange](), list[Rows]()
+    for planes in _count_planes(fabric, attached, servers, rows):
+        if planes is None:
+            return [], rows
+        for each in _same_parts(planes, fabric, attached, parts):
+            ranged = _connect(each, fabric, plan, servers, parts, attached)
+            if ranged is None:
+                unknown.append(each.rows)
+            else:
+                found.append(ranged[0])
+                unknown.append(ranged[1])
+    return found, np.concatenate([np.empty(0, np.int64), *unknown])
+
+
+class _Planes(NamedTuple):
+    """Equal planes of a fabric for some rows."""
+
+    rows: Rows
+    counts: ClosCounts
+    demand: Demand
+    planes: int
+
+    def take(self, chosen: NDArray[np.bool_]) -> _Planes:
+        """The planes for some of the rows."""
+        return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
+
+
+def _count_planes(
+    fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows
+) -> Iterator[_Planes | None]:
+    """The planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
+    first = Figure(int(servers[rows[0]]), "servers", fabric.oversubscription.origin)
+    try:
+        whole = fabric_demand.demand(fabric, attached, first)
+    except Infeasible:
+        return
+    if fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE:
+        yield _planes(fabric, attached, whole, servers, rows)
+        return
+    one = _planes(fabric, attached, whole._replace(homing=fabric_demand.homed_on_one_leaf()), servers, rows)
+    two = None
+    if one and one.planes == 1:
+        with suppress(Infeasible):
+            two = _planes(fabric, attached, whole, servers, rows)
+    if one is None or two is None:
+        yield one
+        return
+    same = np.logical_and.reduce([one.counts.switches[tier] == two.counts.switches[tier] for tier in TIERS])
+    dual = same & (two.counts.tiers > 1) & (one.counts.switches["leaf"] > 1)
+    for planes, chosen in ((two, dual), (one, ~dual)):
+        if chosen.any():
+            yield planes.take(chosen)
+
+
+def _planes(
+    fabric: FabricPlan, attached: Attachment, whole: Demand, servers: Integers, rows: Rows
+) -> _Planes | None:
+    """The planes of a fabric for some rows; None where they are not covered. Raises Infeasible."""
+    planes, declared = int(fabric.planes.value), fabric.declared
+    demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, attached.ports_per_plane)
+    rails: Figure | None = None
+    if declared.deal_ports:
+        demand, rails = declared.deal_ports(demand)
+    else:
+        planes *= int(demand.ports_per_server.value)
+        demand = demand_of_one_plane(demand, demand.ports_per_server, one_rail())
+    if not is_covered(demand):
+        return None
+    counts = count_clos(demand, rails, servers[rows])
+    if rails and not declared.has_rails:
+        counts = counts._replace(tiers=np.where(counts.tiers == 1, 0, counts.tiers))
+    return _Planes(rows, counts, demand, planes)
+
+
+def _same_parts(planes: _Planes, fabric: FabricPlan, attached: Attachment, parts: PartsLookup) -> Iterator[_Planes]:
+    """The planes divided into those whose links are built of the same parts: by tiers and by links side by side."""
+    counts, several = planes.counts, _links_of_cables(parts)
+    together = _links_together(planes, attached, fabric)
+    keys = np.stack([counts.tiers, *(np.gcd(each, several) for each in together.values())])
+    for key in np.unique(keys, axis=1).T:
+        chosen = (keys == key[:, None]).all(axis=0)
+        if key[0]:
+            yield planes.take(chosen)
+
+
+def _links_of_cables(parts: PartsLookup) -> int:
+    """What the links of every cable divide: more than that of links side by side makes no difference."""
+    return lcm(*(int(cable.links.value) for medium in MEDIA for cable in parts.cables(medium)))
+
+
+def _links_together(planes: _Planes, attached: Attachment, fabric: FabricPlan) -> dict[str, Integers]:
+    """Links that always run between the same two devices, by kind; the actual number is a multiple."""
+    counts = planes.counts
+    down, ports = counts.down["leaf"], int(attached.ports_per_server.value)
+    one_row = counts.rows * planes.planes == 1
+    if fabric.declared.isolated_rails:
+        one_row = np.full(len(down), ports == 1)
+    leaves, spines = counts.kinds["leaf"], counts.kinds["spine"]
+    return {
+        SERVER_LEAF.name: np.where(one_row, np.gcd(down, ports), 1),
+        LEAF_SPINE.name: _parallel(leaves, counts.switches["spine"] // counts.pods),
+        SPINE_CORE.name: _parallel(spines, counts.switches["core"]),
+    }
+
+
+def _parallel(kinds: Kinds, above: Integers) -> Integers:
+    """Links between a switch of a tier and each of so many above it."""
+    above = np.maximum(above, 1)
+    each = np.where(kinds.up % above == 0, kinds.up // above, 1)
+    return np.maximum(np.gcd.reduce(np.where(kinds.count > 0, each, 0), axis=0), 1)
+
+
+class _Link(NamedTuple):
+    """How a kind of link is built."""
+
+    kind: str
+    lower: Cage
+    upper: Cage
+    rate: Figure
+    medium: Medium | None
+    """None: no part is known."""
+
+
+def _connect(
+    planes: _Planes, fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+) -> tuple[_FabricRange, Rows] | None:
+    """A fabric with its parts for rows whose links are built alike, and the rows whose cages do not suffice.
+
+    None where it is not covered.
+    """
+    links = _choose_parts(planes, fabric, plan, parts, attached)
+    if links is None:
+        return None
+    counters = _piece_counters(planes, links)
+    counts = planes.counts
+    suffice = np.logical_and.reduce(
+        [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]
+    )
+    unknown, planes = planes.rows[~suffice], planes.take(suffice)
+    if not len(planes.rows):
+        return None
+    first = Figure(int(servers[planes.rows[0]]), "servers", require(plan.cluster.servers, "given").origin)
+    try:
+        built = build_at_rates(fabric, plan, first, parts, attached, (), None)
+        raise_errors(built.interconnect)
+    except (Infeasible, PlanErrors):
+        return None
+    modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
+    uses, adapters = built.interconnect.modules, built.interconnect.adapters
+    found = _FabricRange(
+        planes.rows,
+        built,
+        servers[planes.rows] * int(attached.nics_per_server.value),
+        tuple(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
+        tuple(modules[use.kind, use.device] for use in uses),
+        tuple(modules[use.kind, use.device] for use in adapters),
+        tuple(cables[use.kind] for use in built.interconnect.cables),
+    )
+    found.check(0)
+    return found, unknown
+
+
+def _choose_parts(
+    planes: _Planes, fabric: FabricPlan, plan: Plan, parts: PartsLookup, attached: Attachment
+) -> list[_Link] | None:
+    """How each kind of link of some rows is built, which is the same for all of them; None where nothing can be."""
+    together = {kind: int(each[0]) for kind, each in _links_together(planes, attached, fabric).items()}
+    switches = {"leaf": planes.demand.leaf.switch, "spine": planes.demand.spine.switch, "core": planes.demand.core.switch}
+    found = []
+    for kind in LINK_KINDS[: int(planes.counts.tiers[0])]:
+        rate, spec = planes.demand.rates[kind.name], fabric.links[kind.name]
+        lower, upper = (
+            server_cage(plan, attached) if end == SERVER else cage_of(switches[end], end, rate) for end in kind.ends
+        )
+        span = Span(lower, upper, rate, Fraction(spec.length_m.value), together[kind.name])
+        try:
+            medium = choose(spec, span, parts).medium
+        except (Unbuildable, LookupError, PlanErrors):
+            return None
+        medium = medium and without_fixed_modules(medium, lower, upper)
+        found.append(_Link(kind.name, lower, upper, rate, medium))
+    return found
+
+
+def _piece_counters(planes: _Planes, links: Sequence[_Link]) -> dict[str, PieceCounter]:
+    """What counts the pieces in the switches of each tier."""
+    demand, found = planes.demand, {}
+    for tier, choice in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
+        below = [each for each in links if each.upper.device == tier]
+        above = [each for each in links if each.lower.device == tier]
+        ends = [*((each, plug_at(each.medium, each.upper, True)) for each in below)]
+        ends += [(each, plug_at(each.medium, each.lower, False)) for each in above]
+        if ends:
+            kinds, rates = (tuple(getattr(each, name) for each, _ in ends) for name in ("kind", "rate"))
+            found[tier] = PieceCounter(choice.switch, TierLinks(kinds, rates, tuple(plug for _, plug in ends)))
+    return found
+
+
+def _count_parts(
+    planes: _Planes, links: Sequence[_Link], counters: Mapping[str, PieceCounter], servers: Integers, attached: Attachment
+) -> tuple[dict[tuple[str, str], Integers], dict[str, Integers]]:
+    """Modules by kind of link and device, and cables by kind of link, of all planes."""
+    counts, ports = planes.counts, int(attached.ports_per_server.value)
+
+    def in_tier(tier: str, up: int, links_per_piece: Figure) -> Integers:
+        counted = counters[tier].count(
+            up, int(links_per_piece.value), counts.down[tier], counts.up[tier], counts.kinds[tier]
+        )
+        return counted * planes.planes
+
+    modules, cables = dict[tuple[str, str], Integers](), dict[str, Integers]()
+    for kind, lower, upper, _, medium in links:
+        of_servers = lower.device == SERVER
+        if medium and medium.lower and lower.form not in FIXED_FORMS:
+            each = medium.lower.ports
+            pieces = servers * -(-ports // int(each.value)) if of_servers else in_tier(lower.device, 1, each)
+            modules[kind, lower.device] = pieces
+        if medium and medium.upper and upper.form not in FIXED_FORMS:
+            modules[kind, upper.device] = in_tier(upper.device, 0, medium.upper.ports)
+        cable = medium and medium.cable
+        if medium is None or cable is None or cable.links.value == 1:
+            cables[kind] = servers * ports if of_servers else counts.links[lower.device] * planes.planes
+        elif medium.splits_at_lower_end:
+            many = int(cable.links.value)
+            cables[kind] = servers * -(-ports // many) if of_servers else in_tier(lower.device, 1, cable.links)
+        else:
+            cables[kind] = in_tier(upper.device, 0, cable.links)
+    return modules, cables

@@ -1,0 +1,186 @@
+"""The folded Clos of one demand for many numbers of servers at once: switches, leaves by what is plugged in, links.
+
+The shapes are those of the search, the seats those of `occupancy`, in whole columns. Covered is what has no machines
+beside the servers, no reserved ports and no number of switches or links that the plan fixes, built out exactly.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, count_spine_kinds
+from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
+from bomgen.fabric.clos.shape import ClosShape, Numbers
+from bomgen.fabric.clos.smallest import fewest_tiers
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.ports import radix
+from bomgen.fabric.requirements import search_figures, search_numbers
+from bomgen.fabric.types import Demand
+
+Integers = NDArray[np.int64]
+
+
+class Kinds(NamedTuple):
+    """Switches of a tier by the ports in use on them: `count[k, row]` switches with as many down and up."""
+
+    count: NDArray[np.int64]
+    down: NDArray[np.int64]
+    up: NDArray[np.int64]
+
+
+class ClosCounts(NamedTuple):
+    """One plane of a folded Clos for many numbers of servers, a row each."""
+
+    tiers: Integers
+    """1 to 3; 0 where no fabric carries the servers."""
+    rows: Integers
+    """Rows of leaves that the ports of a server are dealt out to."""
+    switches: dict[str, Integers]
+    """Of each tier; 0 where there is no such tier."""
+    down: dict[str, Integers]
+    """Ports down of a fully connected switch of each tier."""
+    up: dict[str, Integers]
+    """And ports up."""
+    kinds: dict[str, Kinds]
+    links: dict[str, Integers]
+    """Between switches, by the name of the lower tier."""
+    pods: Integers
+    """1 where there is one layer of spines."""
+
+    def take(self, chosen: NDArray[np.bool_]) -> ClosCounts:
+        """The counts of some rows."""
+        tiers, rows, switches, down, up, kinds, links, pods = self
+        some = [{tier: each[chosen] for tier, each in counts.items()} for counts in (switches, down, up)]
+        of_kinds = {tier: Kinds(*(each[:, chosen] for each in kind)) for tier, kind in kinds.items()}
+        return ClosCounts(
+            tiers[chosen], rows[chosen], *some, of_kinds, {tier: each[chosen] for tier, each in links.items()}, pods[chosen]
+        )
+
+
+def is_covered(demand: Demand) -> bool:
+    """Whether `count_clos` covers a demand."""
+    fixed = (demand.host_ports, demand.reserved_ports, demand.pod_leaves, demand.uplinks)
+    tiers = (demand.leaf, demand.spine, demand.core)
+    given = (choice for tier in tiers for choice in (tier.servers, tier.per_pod, tier.count, tier.downlinks, tier.uplinks))
+    modular = any(tier.switch.chassis for tier in tiers)
+    return demand.populate_used_ports_only and not modular and not any((*fixed, *given))
+
+
+def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosCounts:
+    """The counts of one plane for each number of servers, which stand in place of the demand's own.
+
+    `rails` as in `folded_clos`, whose results these are.
+    """
+    shapes = _find_shapes(demand, rails, servers)
+    tiers = np.array([each[0] for each in shapes], np.int64)
+    found = np.array([each[1] for each in shapes], np.int64).T
+    down, up, leaves, pods, spines, spine_up, cores, rails_per_leaf = found
+    per_server = int(demand.ports_per_server.value)
+    nic_ports = servers * per_server
+    has_rails = rails is not None
+    rows = np.where(tiers > 1, int(rails.value) // rails_per_leaf, 1) if rails else np.ones_like(tiers)
+    leaf_kinds = _leaf_kinds(demand, has_rails, servers, nic_ports, found, rows)
+    one = tiers == 1
+    leaf_kinds.count[:, one] = np.array([[1], [0], [0]])
+    leaf_kinds.down[0, one], leaf_kinds.up[:, one] = nic_ports[one], 0
+    leaf_links = (leaf_kinds.count * leaf_kinds.up).sum(axis=0)
+    all_spines, plenty = pods * spines, np.maximum(pods * spines, 1)
+    spine_kinds = Kinds(all_spines[None], leaf_links[None] // plenty[None], spine_up[None])
+    if (several := np.flatnonzero(pods > 1)).size:
+        spine_kinds = _spine_kinds(spine_kinds, leaf_kinds, found, rows, several)
+    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
+    of_pod = -(-leaves // np.maximum(pods, 1))
+    core_links = all_spines * spine_up
+    core_down = core_links // np.maximum(cores, 1)
+    return ClosCounts(
+        tiers,
+        rows,
+        {"leaf": np.where(one, 1, leaves), "spine": all_spines, "core": cores},
+        {"leaf": np.where(one, ports, down), "spine": of_pod * up // np.maximum(spines, 1), "core": core_down},
+        {"leaf": up, "spine": spine_up, "core": np.zeros_like(up)},
+        {"leaf": leaf_kinds, "spine": spine_kinds, "core": Kinds(cores[None], core_down[None], np.zeros_like(cores)[None])},
+        {"leaf": leaf_links, "spine": core_links},
+        np.maximum(pods, 1),
+    )
+
+
+NO_SHAPE = ClosShape(0, 0, 0, 0, 0, 0, 0)
+
+
+def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> list[tuple[int, ClosShape]]:
+    """Tiers and shape for each number of servers; no tiers where nothing fits."""
+    per_server = int(demand.ports_per_server.value)
+    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
+    asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
+    numbers = {tiers: search_numbers(search_figures(demand, tiers, rails)) for tiers in asked if tiers > 1}
+    found = []
+    for count in servers.tolist():
+        endpoints = count * per_server
+        found.append(_find_shape(asked, endpoints, ports, numbers))
+    return found
+
+
+def _find_shape(asked: Any, endpoints: int, ports: int, numbers: dict[int, Numbers]) -> tuple[int, ClosShape]:
+    for tiers in asked:
+        if tiers == 1:
+            if endpoints <= ports:
+                return 1, NO_SHAPE._replace(leaves=1, pods=0)
+        elif shape := find_smallest(numbers[tiers]._replace(nic_ports=endpoints)):
+            return tiers, shape
+    return 0, NO_SHAPE
+
+
+def _leaf_kinds(
+    demand: Demand, has_rails: bool, servers: Integers, nic_ports: Integers, shapes: Integers, rows: Integers
+) -> Kinds:
+    """Full leaves, those that the last servers fill in part, and empty ones, with the links up that each needs."""
+    down, up, leaves, _, spines, _, _, rails_per_leaf = shapes
+    row = np.maximum(leaves // rows, 1)
+    if has_rails:
+        unit = -(-servers // row) * rails_per_leaf
+    else:
+        per_server = int(demand.ports_per_server.value)
+        whole = down // per_server * per_server
+        unit = np.where(whole * leaves >= nic_ports, whole, down)
+    full, rest = np.divmod(nic_ports // rows, np.maximum(unit, 1))
+    partly = (rest > 0).astype(np.int64)
+    count = np.stack([full, partly, np.maximum(row - full - partly, 0)]) * rows
+    filled = np.stack([unit, rest, np.zeros_like(rest)])
+    down_gbps, up_gbps = (int(demand.rates[kind].value) for kind in (SERVER_LEAF.name, "leaf-spine"))
+    ratio = Fraction(down_gbps) / (Fraction(demand.oversubscription.value) * up_gbps)
+    step = np.maximum(spines, 1)
+    needed = -(-filled * ratio.numerator // (ratio.denominator * step)) * step
+    return Kinds(count, filled, np.minimum(needed, up))
+
+
+def _spine_kinds(
+    single: Kinds, leaf_kinds: Kinds, shapes: Integers, rows: Integers, several: Integers
+) -> Kinds:
+    """Kinds of spines, where pods may differ in what is below them."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    known: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for at in several.tolist():
+        pods, spines = int(shapes[3, at]), int(shapes[4, at])
+        groups = [(int(leaf_kinds.count[k, at]), int(leaf_kinds.up[k, at])) for k in range(len(leaf_kinds.count))]
+        key = (int(rows[at]), pods, spines, *(number for group in groups for number in group))
+        if key not in known:
+            known[key] = _count_spine_kinds(int(rows[at]), groups, pods, spines)
+        found[at] = known[key]
+    most = max(len(kinds) for kinds in found.values())
+    count, down = (np.zeros((most, single.count.shape[1]), np.int64) for _ in range(2))
+    count[0], down[0] = single.count[0], single.down[0]
+    for at, kinds in found.items():
+        count[:, at] = 0
+        for place, (ports, spines) in enumerate(kinds):
+            count[place, at], down[place, at] = spines, ports
+    return Kinds(count, down, np.repeat(single.up, most, axis=0))
+
+
+def _count_spine_kinds(rows: int, groups: list[tuple[int, int]], pods: int, spines: int) -> list[tuple[int, int]]:
+    rail = tuple(LeafGroup(count // rows, 0, 0, 0, up) for count, up in groups if count)
+    return count_spine_kinds(Occupancy((rail,) * rows), pods, spines)
