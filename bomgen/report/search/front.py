@@ -26,9 +26,7 @@ from bomgen.report.search.pareto import (
     drop_beaten,
     empty,
     likely_best,
-    not_beaten,
     take,
-    unite,
 )
 
 MAX_FRONT = 100_000
@@ -138,12 +136,10 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
     within = whole & ~_broken(space, columns, slice(None))
     rows = np.flatnonzero(within)
     keys = tuple(columns.measures[name][rows] for name in names)
-    if names and len(rows):
-        rows = rows[likely := likely_best(keys, front.keys)]
-        keys, places, counts = drop_beaten(take(keys, likely), columns.start + rows)
-    else:
-        keys, places = _no_keys(space, front.compared), rows[:0]
-        counts = places
+    if not names:
+        keys, rows = _no_keys(space, front.compared), rows[:0]
+    likely = likely_best(keys, front.keys)
+    keys, places, counts = drop_beaten(take(keys, likely), columns.start + rows[likely], np.ones(len(likely), np.int64))
     outside = np.flatnonzero(whole & ~within)
     found = PartialFront(
         front.compared,
@@ -164,11 +160,10 @@ def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> 
     """The front of two parts of a space, whatever the order. Raises FrontTooLarge."""
     compared = one.compared | other.compared
     one, other = _comparing(space, one, compared), _comparing(space, other, compared)
-    kept, others = not_beaten(one.keys, other.keys), not_beaten(other.keys, one.keys)
-    keys, places, counts = unite(
-        concatenate(take(one.keys, kept), take(other.keys, others)),
-        np.concatenate((one.places[kept], other.places[others])),
-        np.concatenate((one.counts[kept], other.counts[others])),
+    keys, places, counts = drop_beaten(
+        concatenate(one.keys, other.keys),
+        np.concatenate((one.places, other.places)),
+        np.concatenate((one.counts, other.counts)),
     )
     if len(places) > MAX_FRONT:
         raise FrontTooLarge
