@@ -66,6 +66,11 @@ class SearchSpace(NamedTuple):
     within: tuple[Bound, ...]
     chosen: bool
     """Whether the plan or an option says what is minimised."""
+    currency: str = ""
+    """Of the cost of its designs."""
+    confidence: int | None = None
+    """Where the days of a run are predicted, those at the upper end of the interval of so many percent count; None:
+    those that are predicted."""
 
     @property
     def size(self) -> int:

@@ -39,7 +39,7 @@ THIRD_PARTY = {
     "click": ("cli.*",),
     "numpy": (
         *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
-        "output.wiring.*",
+        *("report.search.*", "output.wiring.*"),
     ),
     "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),
