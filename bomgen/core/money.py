@@ -57,9 +57,17 @@ def minor_unit(currency: str) -> Decimal:
 
 def rounded(amount: Fraction, currency: str) -> Decimal:
     """An exact amount of 0 or more, rounded half up to the currency's minor unit."""
-    unit = minor_unit(currency)
-    minor = floor(amount / Fraction(unit) + HALF)
-    return ANY_AMOUNT.multiply(Decimal(minor), unit)
+    return ANY_AMOUNT.multiply(Decimal(in_minor_units(amount, currency)), minor_unit(currency))
+
+
+def in_minor_units(amount: Fraction, currency: str) -> int:
+    """An exact amount of 0 or more in minor units of its currency, rounded half up."""
+    return round_half_up(amount / Fraction(minor_unit(currency)))
+
+
+def round_half_up(number: Fraction) -> int:
+    """The nearest whole number to one of 0 or more; of two the larger."""
+    return floor(number + HALF)
 
 
 def decimal(number: int | Fraction | str) -> Decimal:

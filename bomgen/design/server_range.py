@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.columns import Column, Diverges, column
+from bomgen.core.columns import Diverges, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, require
 from bomgen.design.assembly import (
@@ -62,14 +62,35 @@ MEDIA = (*COPPER, AOC, COPPER_PAIRS, FIBRE)
 
 
 class DesignRange(NamedTuple):
-    """Designs that differ in counts alone: one design, whose counts are columns."""
+    """Designs of a plan that differ in counts alone."""
 
     rows: Rows
     """Their places among the numbers of servers that were asked for."""
-    design: Design
+    plan: Plan
+    servers: Integers
+    fabrics: tuple[FabricRange, ...]
+    parts: PartsLookup
+
+    def take(self, chosen: NDArray[np.bool_]) -> DesignRange:
+        """Some of the designs."""
+        fabrics = tuple(each.take(chosen) for each in self.fabrics)
+        return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
+
+    def in_columns(self) -> Design:
+        """One design whose counts are columns; of its facility, which has no racks, only the power is one."""
+        plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
+        servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
+        sizing = Sizing(servers, gpus_of_servers(servers, server.gpus))
+        power = power_of_servers(plan, sizing)
+        built = tuple(each.in_columns() for each in self.fabrics)
+        installed = install(plan, sizing._replace(servers=plan.cluster.servers), tuple(each.built for each in self.fabrics))
+        _, _, machines = list_equipment(plan, sizing, built)
+        gpu = plan.cluster.gpu.power_w
+        drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
+        return Design(plan, sizing, built, None, power, installed._replace(power_w=drawn), self.parts)
 
 
-class _FabricRange(NamedTuple):
+class FabricRange(NamedTuple):
     """A fabric for several numbers of servers: as built for one of them, and the counts for all."""
 
     rows: Rows
@@ -80,10 +101,10 @@ class _FabricRange(NamedTuple):
     adapters: tuple[Integers, ...]
     cables: tuple[Integers, ...]
 
-    def take(self, chosen: NDArray[np.bool_]) -> _FabricRange:
+    def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
         """The fabric for some of the rows."""
         parts = ([each[chosen] for each in counts] for counts in self[3:])
-        return _FabricRange(self.rows[chosen], self.built, self.nics[chosen], *(tuple(each) for each in parts))
+        return FabricRange(self.rows[chosen], self.built, self.nics[chosen], *(tuple(each) for each in parts))
 
     def in_columns(self) -> BuiltFabric:
         """The fabric with columns in place of counts."""
@@ -129,35 +150,20 @@ def design_range(
     """
     if not _is_covered(plan):
         return
-    ranges: list[tuple[Rows, tuple[_FabricRange, ...]]] = [(np.arange(len(servers)), ())]
+    ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(np.arange(len(servers)), ())]
     for fabric in plan.fabrics:
         found = [each for each in _range_fabric(fabric, plan, servers, parts, attached[fabric.name])]
         ranges = [joined for rows, built in ranges for each in found for joined in _join(rows, built, each)]
-    for rows, built in ranges:
-        yield DesignRange(rows, _design(plan, column(servers[rows]), built, parts))
+    yield from (DesignRange(rows, plan, servers[rows], built, parts) for rows, built in ranges)
 
 
 def _join(
-    rows: Rows, built: tuple[_FabricRange, ...], more: _FabricRange
-) -> Iterator[tuple[Rows, tuple[_FabricRange, ...]]]:
+    rows: Rows, built: tuple[FabricRange, ...], more: FabricRange
+) -> Iterator[tuple[Rows, tuple[FabricRange, ...]]]:
     """The fabrics of the rows that one more fabric has, too."""
     shared = np.intersect1d(rows, more.rows)
     if len(shared):
         yield shared, tuple(each.take(np.isin(each.rows, shared)) for each in (*built, more))
-
-
-def _design(plan: Plan, servers: Column, fabrics: Sequence[_FabricRange], parts: PartsLookup) -> Design:
-    """A design whose counts are columns; of its facility, which has no racks, only the power is one."""
-    server = require(plan.cluster.server, "a covered plan has a server")
-    counted = Figure(servers, "servers", require(plan.cluster.servers, "the servers are given").origin)
-    sizing = Sizing(counted, gpus_of_servers(counted, server.gpus))
-    power = power_of_servers(plan, sizing)
-    built = tuple(each.in_columns() for each in fabrics)
-    installed = install(plan, Sizing(plan.cluster.servers, sizing.gpus), tuple(each.built for each in fabrics))
-    _, _, machines = list_equipment(plan, sizing, built)
-    gpu = plan.cluster.gpu.power_w
-    drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
-    return Design(plan, sizing, built, None, power, installed._replace(power_w=drawn), parts)
 
 
 def _is_covered(plan: Plan) -> bool:
@@ -177,7 +183,7 @@ def _is_covered(plan: Plan) -> bool:
 
 def _range_fabric(
     fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
-) -> Iterator[_FabricRange]:
+) -> Iterator[FabricRange]:
     """A fabric at the rates of the plan, or faster between switches, as `design` decides."""
     found, _ = _range_at_rates(fabric, plan, servers, np.arange(len(servers)), parts, attached)
     for each in found:
@@ -185,8 +191,8 @@ def _range_fabric(
 
 
 def _with_faster_rates(
-    found: _FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
-) -> Iterator[_FabricRange]:
+    found: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+) -> Iterator[FabricRange]:
     fabric = found.built.plan
     for rates in faster_rates(found.built):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
@@ -206,11 +212,11 @@ def _with_faster_rates(
     yield found
 
 
-def _costs_less(parts: PartsLookup, one: _FabricRange, two: _FabricRange) -> bool:
+def _costs_less(parts: PartsLookup, one: FabricRange, two: FabricRange) -> bool:
     return costs_less(one.in_columns(), two.in_columns(), parts)
 
 
-def _where(ask: Callable[[_FabricRange, _FabricRange], bool], one: _FabricRange, two: _FabricRange) -> NDArray[np.bool_]:
+def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, two: FabricRange) -> NDArray[np.bool_]:
     """Where the answer to a question about two fabrics of the same rows is yes."""
     try:
         return np.full(len(one.rows), bool(ask(one, two)))
@@ -223,9 +229,9 @@ def _where(ask: Callable[[_FabricRange, _FabricRange], bool], one: _FabricRange,
 
 def _range_at_rates(
     fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
-) -> tuple[list[_FabricRange], Rows]:
+) -> tuple[list[FabricRange], Rows]:
     """A fabric at given rates for some rows, and the rows that are not covered; rows in neither cannot be built."""
-    found, unknown = list[_FabricRange](), list[Rows]()
+    found, unknown = list[FabricRange](), list[Rows]()
     for planes in _count_planes(fabric, attached, servers, rows):
         if planes is None:
             return [], rows
@@ -350,7 +356,7 @@ class _Link(NamedTuple):
 
 def _connect(
     planes: _Planes, fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
-) -> tuple[_FabricRange, Rows] | None:
+) -> tuple[FabricRange, Rows] | None:
     """A fabric with its parts for rows whose links are built alike, and the rows whose cages do not suffice.
 
     None where it is not covered.
@@ -374,7 +380,7 @@ def _connect(
         return None
     modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
     uses, adapters = built.interconnect.modules, built.interconnect.adapters
-    found = _FabricRange(
+    found = FabricRange(
         planes.rows,
         built,
         servers[planes.rows] * int(attached.nics_per_server.value),

@@ -58,7 +58,8 @@ class Line(NamedTuple):
     @property
     def pieces(self) -> int:
         """Pieces of the line: installed and spare."""
-        return int(self.quantity.value + (self.spare.value if self.spare else 0))
+        pieces: int = self.quantity.value + (self.spare.value if self.spare else 0)
+        return pieces
 
     @property
     def names(self) -> list[str]:

@@ -54,7 +54,7 @@ class QuoteLine(NamedTuple):
     @property
     def hardware(self) -> bool:
         """Whether the line is for parts, and no charge beside them."""
-        return self.line.category not in CHARGED
+        return is_hardware(self.line)
 
 
 class Quote(NamedTuple):
@@ -80,11 +80,11 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     counted, without_price = list[Line](), list[QuoteLine]()
     found = list[Unit]()
     for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True):
-        if line.required_by and unit.amount is None and not unit.ranges:
-            without_price.append(_line(line, unit, None, plan))
-        else:
+        if is_counted(line, unit):
             counted.append(line)
             found.append(unit)
+        else:
+            without_price.append(_line(line, unit, None, plan))
     usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
     lines = _priced(counted, found, usual, plan)
     totals = _totals(lines, plan)
@@ -94,6 +94,16 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
     return Quote(tuple(lines), totals, warnings, tuple(without_price))
+
+
+def is_counted(line: Line, unit: Unit) -> bool:
+    """Whether totals count a line: not one that another part requires and that nobody has a price for."""
+    return not (line.required_by and unit.amount is None and not unit.ranges)
+
+
+def is_hardware(line: Line) -> bool:
+    """Whether a line is for parts, and no charge beside them."""
+    return line.category not in CHARGED
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:

@@ -159,4 +159,9 @@ def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePl
 def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
     """What pieces of a unit price come to before and after a discount, rounded half up each."""
     before = pieces * Fraction(amount)
-    return rounded(before, currency), rounded(before * (1 - discount), currency)
+    return rounded(before, currency), rounded(after_discount(amount, pieces, discount), currency)
+
+
+def after_discount(amount: Decimal | int, pieces: int, discount: Fraction) -> Fraction:
+    """What pieces of a unit price come to after a discount, before rounding."""
+    return pieces * (Fraction(amount) * (1 - discount))

@@ -97,14 +97,16 @@ def _checkout(folder: FilePath) -> FilePath:
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
 
 
-def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
-    """The plan's data with settings laid over it, in the form that the schema asks for.
+def source_of(file: PlanFile, settings: Sequence[str] = (), without: Sequence[str] = ()) -> Source:
+    """The plan's data with settings laid over it, in the form that the schema asks for; `without` some of its sections.
 
     Raises PlanErrors with all problems that the schema finds.
     """
     source = extended(file, settings)
     if settings:
         source = override(source, settings)
+    if without and isinstance(source.data, dict):
+        source = source._replace(data={key: value for key, value in source.data.items() if key not in without})
     if newer := schema.newer(source, "bomgen", "a plan", FORMAT, "format"):
         raise PlanErrors([newer])
     if other := _other_file(source):

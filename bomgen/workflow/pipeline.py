@@ -119,12 +119,14 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
         return _work_out(file, source, settings, templates)
 
 
-def work_out_variant(file: PlanFile, settings: Sequence[str]) -> Report:
+def work_out_variant(file: PlanFile, settings: Sequence[str], without: Sequence[str] = ()) -> Report:
     """The result for a plan as a design among others: without its alternatives, lock, logo and templates.
+
+    `without` some of its sections.
 
     Raises as `work_out`.
     """
-    source = source_of(file, settings)
+    source = source_of(file, settings, without)
     if ALTERNATIVES[1] in (source.data.get(ALTERNATIVES[0]) or {}):
         del source.data[ALTERNATIVES[0]][ALTERNATIVES[1]]
     with _limited(source):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
+from bomgen.design.assembly import Design
 from bomgen.report.result import Report
 
 Measured = int | Fraction | Decimal | None
@@ -35,22 +36,15 @@ class Candidate(NamedTuple):
 def candidate(place: int, report: Report) -> Candidate:
     """What a design comes to, by its whole result. A power that leaves something out is none."""
     designs = [each.design for each in report.each_cluster]
-    fabrics = [built for design in designs for built in design.fabrics]
-    totals, sites = report.quote.totals, [design.facility for design in designs]
+    totals = report.quote.totals
     days = [design.sizing.days for design in designs]
-    partial = any(POWER in site.lower_bounds for site in sites)
     unpriced = [each.line for each in report.quote.lines if each.amount is None]
     return Candidate(
         place,
         {
             "cost": totals.amount if totals.complete else None,
             "days": max((each.value for each in days if each), default=None) if all(days) else None,
-            "power": None if partial else _sum(site.power_w for site in sites),
-            "gpus": _sum(design.sizing.gpus for design in designs),
-            "servers": _sum(design.sizing.servers for design in designs),
-            "switches": _sum(built.fabric.switches for built in fabrics),
-            "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
-            "racks": _sum(site.racks for site in sites),
+            **built_measures(designs),
         },
         totals.currency,
         totals.low,
@@ -59,7 +53,22 @@ def candidate(place: int, report: Report) -> Candidate:
     )
 
 
+def built_measures(designs: Sequence[Design]) -> dict[str, Measured]:
+    """What designs come to without money and time, by name."""
+    fabrics = [built for design in designs for built in design.fabrics]
+    sites = [design.facility for design in designs]
+    partial = any(POWER in site.lower_bounds for site in sites)
+    return {
+        "power": None if partial else _sum(site.power_w for site in sites),
+        "gpus": _sum(design.sizing.gpus for design in designs),
+        "servers": _sum(design.sizing.servers for design in designs),
+        "switches": _sum(built.fabric.switches for built in fabrics),
+        "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
+        "racks": _sum(site.racks for site in sites),
+    }
+
+
 def _sum(figures: Iterable[Figure | None]) -> Measured:
     """The sum of figures; None where one of them is not known."""
     known = list(figures)
-    return None if None in known else sum(figure.value for figure in known if figure)
+    return None if any(each is None for each in known) else sum(figure.value for figure in known if figure)
