@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, count_spine_kinds
-from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
-from bomgen.fabric.clos.shape import ClosShape, Numbers
+from bomgen.fabric.clos.search import MAX_TIERS
+from bomgen.fabric.clos.search_columns import find_smallest_shapes
+from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.clos.smallest import fewest_tiers
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
@@ -76,9 +77,7 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
 
     `rails` as in `folded_clos`, whose results these are.
     """
-    shapes = _find_shapes(demand, rails, servers)
-    tiers = np.array([each[0] for each in shapes], np.int64)
-    found = np.array([each[1] for each in shapes], np.int64).T
+    tiers, found = _find_shapes(demand, rails, servers)
     down, up, leaves, pods, spines, spine_up, cores, rails_per_leaf = found
     per_server = int(demand.ports_per_server.value)
     nic_ports = servers * per_server
@@ -112,27 +111,25 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
 NO_SHAPE = ClosShape(0, 0, 0, 0, 0, 0, 0)
 
 
-def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> list[tuple[int, ClosShape]]:
-    """Tiers and shape for each number of servers; no tiers where nothing fits."""
+def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tuple[Integers, Integers]:
+    """Tiers for each number of servers, 0 where nothing fits, and the shape, a row a field."""
     per_server = int(demand.ports_per_server.value)
     ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
     asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
-    numbers = {tiers: search_numbers(search_figures(demand, tiers, rails)) for tiers in asked if tiers > 1}
-    found = []
-    for count in servers.tolist():
-        endpoints = count * per_server
-        found.append(_find_shape(asked, endpoints, ports, numbers))
-    return found
-
-
-def _find_shape(asked: Any, endpoints: int, ports: int, numbers: dict[int, Numbers]) -> tuple[int, ClosShape]:
+    found, shapes = np.zeros_like(servers), np.zeros((len(NO_SHAPE), len(servers)), np.int64)
     for tiers in asked:
+        left = np.flatnonzero(found == 0)
+        if not left.size:
+            break
         if tiers == 1:
-            if endpoints <= ports:
-                return 1, NO_SHAPE._replace(leaves=1, pods=0)
-        elif shape := find_smallest(numbers[tiers]._replace(nic_ports=endpoints)):
-            return tiers, shape
-    return 0, NO_SHAPE
+            left = left[servers[left] * per_server <= ports]
+            shapes[:, left] = np.array(NO_SHAPE._replace(leaves=1))[:, None]
+            found[left] = 1
+            continue
+        numbers = search_numbers(search_figures(demand, tiers, rails))
+        exists, smallest = find_smallest_shapes(numbers, servers[left] * per_server)
+        found[left[exists]], shapes[:, left[exists]] = tiers, smallest[:, exists]
+    return found, shapes
 
 
 def _leaf_kinds(

@@ -81,6 +81,13 @@ def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
     return [shape for _, shape in sorted(found)]
 
 
+def find_smallest_of_division(numbers: Numbers, division: Division) -> ClosShape | None:
+    """The smallest fabric for one division of a leaf's ports, whatever others take; None where there is none."""
+    found = _Smallest(numbers, Steps(MAX_STEPS))
+    _try_shapes(found, division)
+    return found.shape
+
+
 def is_feasible(numbers: Numbers) -> bool:
     """Whether there is a fabric of so many tiers, without looking for the smallest.
 
