@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -18,15 +18,20 @@ from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 from bomgen.core.messages import ENGLISH
 
 if TYPE_CHECKING:
-    from bomgen.plan.search_space import SearchSpace
-    from bomgen.report.search.candidates import Candidate
     from bomgen.report.search.front import Front
     from bomgen.workflow.inputs import PlanFile
 
 FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
 SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
-ROUND = 20
-"""Designs between two changes of the progress line."""
+CONFIDENCES = (50, 90)
+"""Percent of the intervals of predictions (sizing/prediction/fitted.py, which --help does not load)."""
+OFTEN = 0.1
+"""Seconds between two changes of the progress line."""
+STAGES = {
+    "search": "{done:,} of {size:,} designs",
+    "next": "what is beyond a bound: {done:,} of {size:,} designs",
+    "whole": "the front: {done:,} of {size:,} designs worked out",
+}
 
 
 @click.command()
@@ -46,6 +51,14 @@ ROUND = 20
 )
 @click.option("--within", multiple=True, metavar="NAME=MOST,...", help="Bounds, such as power=5MW,days=30.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. [default: 1]")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786."
+)
+@click.option(
+    "--confidence",
+    type=click.Choice([f"{each}%" for each in CONFIDENCES]),
+    help="Take predicted days at the upper end of their interval.",
+)
 @click.option(
     "--write",
     "folder",
@@ -70,54 +83,62 @@ def search(
     minimise: tuple[str, ...],
     within: tuple[str, ...],
     jobs: int,
+    scheduler: str | None,
+    confidence: str | None,
     folder: str | None,
     form: str | None,
     output: str | None,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Work out every combination of values, and show the designs that no other one beats (the Pareto front).
+    """Look at every combination of values, and show the designs that no other one beats (the Pareto front).
 
     The plan's `search` block says what to vary, minimise and keep within bounds; the options win over it. Ctrl-C shows
     what was found so far.
     """
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.report.search.front import find_front
-    from bomgen.workflow.search import open_search
+    from bomgen.workflow.search import EngineLost, find_front, open_search
 
     refuse_overwriting(output, plan)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "parquet"))
     file = open_one_plan(plan, root)
+    level = int(confidence.rstrip("%")) if confidence else None
+    line = _Line(on_terminal())
     try:
-        space = open_search(file, settings, over, minimise, within)
+        space = open_search(file, settings, over, minimise, within, level)
+        front, stopped = find_front(file, settings, space, jobs, scheduler, line.tell)
     except PlanErrors as errors:
+        line.erase()
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)
-    found = list["Candidate"]()
-    code = 0
-    try:
-        found.extend(_counted(file, settings, space, jobs))
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    front = find_front(space, found)
+    line.erase()
+    if isinstance(stopped, EngineLost) and not front.tried:
+        raise click.UsageError(str(stopped))
     _show(front, file, settings, form, output)
     if folder and front.rows:
         _write_plans(front, file, settings, folder)
-    sys.exit(code or (0 if front.rows else WRONG_PLAN))
+    if isinstance(stopped, EngineLost):
+        complain(f"bomgen: {stopped}; {front.tried} of {space.size} designs were looked at")
+        sys.exit(WRONG_PLAN)
+    sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)
 
 
-def _counted(file: PlanFile, settings: tuple[str, ...], space: SearchSpace, jobs: int) -> Iterator[Candidate]:
-    """The designs of a space, with a line on a terminal that says how many are done."""
-    from bomgen.workflow.search import work_out_designs
+class _Line:
+    """The line on a terminal that says how many designs are done."""
 
-    drawn = on_terminal()
-    try:
-        for number, found in enumerate(work_out_designs(file, settings, space, jobs), 1):
-            yield found
-            if drawn and number % ROUND == 0:
-                click.echo(f"{ERASE}{number} of {space.size} designs", err=True, nl=False, color=True)
-    finally:
-        if drawn:
+    def __init__(self, drawn: bool) -> None:
+        self._drawn, self._last = drawn, 0.0
+
+    def tell(self, stage: str, done: int, size: int) -> None:
+        """Change the line, where it has not just been changed."""
+        now = monotonic()
+        if self._drawn and now - self._last >= OFTEN:
+            self._last = now
+            click.echo(ERASE + STAGES[stage].format(done=done, size=size), err=True, nl=False, color=True)
+
+    def erase(self) -> None:
+        """End the line."""
+        if self._drawn:
             click.echo(ERASE, err=True, nl=False, color=True)
 
 

@@ -57,6 +57,10 @@ class PlanErrors(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
 
+    def __reduce__(self) -> tuple[type[PlanErrors], tuple[Sequence[Problem]]]:
+        """What a copy in another process is made from."""
+        return type(self), (self.problems,)
+
 
 class Infeasible(Exception):
     """A demand that nothing can meet; `because` is the figure that broke, traced back to the plan for the user."""

@@ -83,7 +83,9 @@ class DesignRange(NamedTuple):
         sizing = Sizing(servers, gpus_of_servers(servers, server.gpus))
         power = power_of_servers(plan, sizing)
         built = tuple(each.in_columns() for each in self.fabrics)
-        installed = install(plan, sizing._replace(servers=plan.cluster.servers), tuple(each.built for each in self.fabrics))
+        installed = install(
+            plan, sizing._replace(servers=plan.cluster.servers), tuple(each.built for each in self.fabrics)
+        )
         _, _, machines = list_equipment(plan, sizing, built)
         gpu = plan.cluster.gpu.power_w
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
@@ -131,7 +133,11 @@ class FabricRange(NamedTuple):
         """Raise AssertionError unless the counts of the row that was built are those of the columns."""
         built, connected = self.built, self.built.interconnect
         uses = (*connected.modules, *connected.adapters, *connected.cables)
-        whole = [built.nics.value, *(tier.count.value for tier in built.fabric.tiers), *(use.quantity.value for use in uses)]
+        whole = [
+            built.nics.value,
+            *(tier.count.value for tier in built.fabric.tiers),
+            *(use.quantity.value for use in uses),
+        ]
         counted = [int(each[row]) for each in (self.nics, *self.tiers, *self.modules, *self.adapters, *self.cables)]
         if whole != counted:
             raise AssertionError(f"{built.plan.name}: the columns have {counted}, the design {whole}")
@@ -258,9 +264,7 @@ class _Planes(NamedTuple):
         return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
 
 
-def _count_planes(
-    fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows
-) -> Iterator[_Planes | None]:
+def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows) -> Iterator[_Planes | None]:
     """The planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
     first = Figure(int(servers[rows[0]]), "servers", fabric.oversubscription.origin)
     try:
@@ -285,9 +289,7 @@ def _count_planes(
             yield planes.take(chosen)
 
 
-def _planes(
-    fabric: FabricPlan, attached: Attachment, whole: Demand, servers: Integers, rows: Rows
-) -> _Planes | None:
+def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: Integers, rows: Rows) -> _Planes | None:
     """The planes of a fabric for some rows; None where they are not covered. Raises Infeasible."""
     planes, declared = int(fabric.planes.value), fabric.declared
     demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, attached.ports_per_plane)
@@ -398,7 +400,11 @@ def _choose_parts(
 ) -> list[_Link] | None:
     """How each kind of link of some rows is built, which is the same for all of them; None where nothing can be."""
     together = {kind: int(each[0]) for kind, each in _links_together(planes, attached, fabric).items()}
-    switches = {"leaf": planes.demand.leaf.switch, "spine": planes.demand.spine.switch, "core": planes.demand.core.switch}
+    switches = {
+        "leaf": planes.demand.leaf.switch,
+        "spine": planes.demand.spine.switch,
+        "core": planes.demand.core.switch,
+    }
     found = []
     for kind in LINK_KINDS[: int(planes.counts.tiers[0])]:
         rate, spec = planes.demand.rates[kind.name], fabric.links[kind.name]
@@ -430,7 +436,11 @@ def _piece_counters(planes: _Planes, links: Sequence[_Link]) -> dict[str, PieceC
 
 
 def _count_parts(
-    planes: _Planes, links: Sequence[_Link], counters: Mapping[str, PieceCounter], servers: Integers, attached: Attachment
+    planes: _Planes,
+    links: Sequence[_Link],
+    counters: Mapping[str, PieceCounter],
+    servers: Integers,
+    attached: Attachment,
 ) -> tuple[dict[tuple[str, str], Integers], dict[str, Integers]]:
     """Modules by kind of link and device, and cables by kind of link, of all planes."""
     counts, ports = planes.counts, int(attached.ports_per_server.value)

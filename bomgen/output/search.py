@@ -15,7 +15,7 @@ from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
-from bomgen.plan.search_space import MEASURES
+from bomgen.plan.search_space import MEASURES, Numbers
 from bomgen.report.result import plain
 from bomgen.report.search.candidates import Candidate, Measured
 from bomgen.report.search.contents import front_chart, search_document
@@ -48,7 +48,7 @@ def _page(front: Front, name: str, language: Language, form: str) -> Document:
 
 def _columns(front: Front) -> list[str]:
     keys = [axis.key for axis in front.space.axes]
-    return [*keys, *MEASURES, "cost_low", "cost_high", "currency", "equal_designs"]
+    return [*keys, *MEASURES, "cost_low", "cost_high", "days_low", "days_high", "currency", "equal_designs"]
 
 
 def _records(front: Front) -> list[list[Any]]:
@@ -59,6 +59,7 @@ def _records(front: Front) -> list[list[Any]]:
             *(row.candidate.measures[name] for name in MEASURES),
             row.candidate.low,
             row.candidate.high,
+            *(row.candidate.days or (None, None)),
             row.candidate.currency,
             row.equals,
         ]
@@ -100,8 +101,12 @@ def _data(front: Front, name: str) -> dict[str, Any]:
         "search": FORMAT,
         "version": __version__,
         "plan": name,
-        "over": {axis.key: list(axis.values) for axis in space.axes},
+        "over": {
+            axis.key: [str(axis.values)] if isinstance(axis.values, Numbers) else list(axis.values)
+            for axis in space.axes
+        },
         "minimise": list(front.minimised),
+        "confidence": space.confidence,
         "within": {bound.measure: plain(bound.most) for bound in space.within},
         "designs": space.size,
         "tried": front.tried,
@@ -125,6 +130,8 @@ def _design(front: Front, found: Candidate) -> dict[str, Any]:
         "currency": found.currency,
         "cost_low": _exact(found.low),
         "cost_high": _exact(found.high),
+        "days_low": _exact(found.days[0]) if found.days else None,
+        "days_high": _exact(found.days[1]) if found.days else None,
     }
 
 

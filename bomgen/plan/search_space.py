@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import MONEY, decimal
@@ -34,19 +34,56 @@ MEASURES: Mapping[str, str] = {
 }
 """What may be minimised or kept within a bound, with its unit: the cost of the quote, the days of the run ..."""
 DEFAULT_MINIMISE = ("cost", "days", "power")
-MAX_DESIGNS = 100_000
-"""A search works every design out; more than so many are a mistake, or a night's work."""
+MAX_DESIGNS = 10**9
+"""A search looks at every design; more than so many are a mistake, or a night's work."""
+MAX_LISTED = 100_000
+"""Values of a key that are listed one by one; a range by itself is not."""
 _RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)(?:\s+step\s+([1-9][0-9]*))?")
 _RULE = "search"
 _OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
 """What marks call the options, as `<set>` is what they call settings."""
 
 
+class Numbers(Sequence[str]):
+    """The whole numbers of a range as YAML texts, none of which is kept."""
+
+    def __init__(self, numbers: range) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Numbers: ...
+
+    def __getitem__(self, place: int | slice) -> str | Numbers:
+        """A number of the range, or a part of it."""
+        found = self.numbers[place]
+        return Numbers(found) if isinstance(found, range) else str(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Numbers) and self.numbers == other.numbers
+
+    def __hash__(self) -> int:
+        return hash(self.numbers)
+
+    def __repr__(self) -> str:
+        return f"Numbers({self.numbers})"
+
+    def __str__(self) -> str:
+        """The range as a plan writes it."""
+        step = f" step {self.numbers.step}" if self.numbers.step > 1 else ""
+        return f"{self.numbers[0]}..{self.numbers[-1]}{step}"
+
+
 class Axis(NamedTuple):
     """A key of the plan with the values that are tried."""
 
     key: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] | Numbers
     """As YAML texts."""
     mark: Mark
 
@@ -130,7 +167,7 @@ def search_space(
         message = "nothing to search over; give keys with values under `search.over`, or with --over KEY=VALUE,VALUE"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     elif space.size > MAX_DESIGNS:
-        message = f"{space.size} designs; at most {MAX_DESIGNS} are worked out, give fewer values or ranges with a step"
+        message = f"{space.size} designs; at most {MAX_DESIGNS} are looked at, give fewer values or ranges with a step"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     if problems:
         raise PlanErrors(problems)
@@ -166,25 +203,32 @@ def _read(text: str, mark: Mark, problems: list[Problem]) -> Any:
 
 def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | None:
     """The values of a key: a list, a range `8..512`, a range `8..512 step 8`, or one value."""
-    values = dict.fromkeys(
-        text for each in (value if isinstance(value, list) else [value]) for text in _texts(each, mark, problems)
-    )
     if key.partition(".")[0] == KEY:
         problems.append(Problem(mark, "error", f"{key} is not a key that a design has; name another", _RULE, key))
         return None
-    return Axis(key, tuple(values), mark)
+    given = value if isinstance(value, list) else [value]
+    ranges = [_range(each, mark, problems) for each in given]
+    if len(given) == 1 and ranges[0]:
+        return Axis(key, Numbers(ranges[0]), mark)
+    texts = chain.from_iterable(
+        [_text(each)] if numbers is None else Numbers(numbers) for each, numbers in zip(given, ranges, strict=True)
+    )
+    values = tuple(dict.fromkeys(islice(texts, MAX_LISTED + 1)))
+    if len(values) > MAX_LISTED:
+        message = f"more than {MAX_LISTED} values in a list; give one range"
+        problems.append(Problem(mark, "error", message, _RULE, key))
+    return Axis(key, values, mark)
 
 
-def _texts(value: Any, mark: Mark, problems: list[Problem]) -> Iterator[str]:
-    """A value as YAML texts; of a range every number in it, of a range that is too long the first ones."""
+def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:
+    """A range of whole numbers, of one that is too long the first ones; None for another value."""
     found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
-        yield _text(value)
-        return
-    first, last = int(found[1]), int(found[2])
+        return None
+    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
     if first > last:
         problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
-    yield from map(str, islice(range(first, last + 1, int(found[3] or 1)), MAX_DESIGNS + 1))
+    return range(first, min(last, first + step * MAX_DESIGNS) + 1, step)
 
 
 def _text(value: Any) -> str:

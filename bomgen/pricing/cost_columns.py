@@ -27,7 +27,9 @@ class Cost(NamedTuple):
 def cost_columns(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Cost:
     """What a bill comes to whose quantities are columns. Raises Diverges where price breaks differ by row."""
     priced = [
-        (line, unit) for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True) if is_counted(line, unit)
+        (line, unit)
+        for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True)
+        if is_counted(line, unit)
     ]
     known = [(line, unit) for line, unit in priced if unit.amount is not None]
     without = [line for line, unit in priced if unit.amount is None]

@@ -10,7 +10,6 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from math import prod
 from typing import Any, NamedTuple
 
@@ -112,7 +111,8 @@ class DesignTables:
         self._sized_axes = self._digits(
             at
             for at, axis in axes
-            if axis.key.startswith((f"{WORKLOAD}.", f"{CLUSTER}.")) or (predicted and axis.key.startswith(f"{FABRICS}."))
+            if axis.key.startswith((f"{WORKLOAD}.", f"{CLUSTER}."))
+            or (predicted and axis.key.startswith(f"{FABRICS}."))
         )
         self._without = () if predicted else (FABRICS,)
         sizes = len(space.axes[self._size_axis].values) if self._size_axis is not None else 1
@@ -143,7 +143,10 @@ class DesignTables:
             self._sized.prepare(sized)
             not_sized = self._sized.refused[sized, sizes]
             refused = np.where(not_sized > 0, not_sized, refused)
-            measures[DAYS], known[DAYS] = self._sized.measures[DAYS][sized, sizes], self._sized.known[DAYS][sized, sizes]
+            measures[DAYS], known[DAYS] = (
+                self._sized.measures[DAYS][sized, sizes],
+                self._sized.known[DAYS][sized, sizes],
+            )
         can_be_built = refused == 0
         known = {name: each & can_be_built for name, each in known.items()}
         unpriced = np.where(can_be_built, unpriced, 0)
@@ -168,10 +171,13 @@ class DesignTables:
         """The hardware of a family: of all its sizes at once where that is covered, else size by size."""
         settings = self._family_settings(self._built_axes, family)
         left = np.ones(table.refused.shape[1], np.bool_)
-        with suppress(PlanErrors, Infeasible):
+        try:
             for ranged, catalog, books in self._ranges(settings):
                 self._put_range(family, table, ranged, catalog, books)
                 left[ranged.rows] = False
+        except PlanErrors as errors:
+            table.refused[family] = self._reason(errors)
+            return
         for row in np.flatnonzero(left).tolist():
             try:
                 report = work_out_variant(self.file, (*settings, *self._size_settings(row)), (WORKLOAD,))
@@ -185,14 +191,17 @@ class DesignTables:
             table.unpriced[family, row] = self._missing(found.unpriced)
 
     def _ranges(self, settings: tuple[str, ...]) -> Any:
+        """The designs of a family as far as they are covered. Raises PlanErrors for what is wrong at any size."""
         source = source_of(self.file, (*settings, *self._size_settings(0)), (WORKLOAD,))
         catalog = catalog_of(self.file, source)
         plan = bind(source, catalog)
-        numbers = self._numbers(plan)
-        if numbers is None or any(problem.severity == "error" for problem in rules.check(plan, source)):
-            return
+        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
+            raise PlanErrors(wrong)
         books, _ = price_books_of(self.file, plan.quote.price_books, "quote.price_book")
-        if missing_rates(plan.quote, books):
+        if wrong := missing_rates(plan.quote, books):
+            raise PlanErrors(wrong)
+        numbers = self._numbers(plan)
+        if numbers is None:
             return
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
@@ -208,7 +217,9 @@ class DesignTables:
         texts = self.space.axes[self._size_axis].values
         return np.array([int(text) for text in texts], np.int64) if all(map(str.isdecimal, texts)) else None
 
-    def _put_range(self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]) -> None:
+    def _put_range(
+        self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]
+    ) -> None:
         try:
             design = ranged.in_columns()
             cost = cost_columns(bill(catalog, design), design.plan.quote, books)
@@ -266,7 +277,10 @@ class DesignTables:
 def _may_predict(source: Source, space: SearchSpace) -> bool:
     """Whether a design may ask for a predicted utilisation, which depends on its fabrics."""
     training = (source.data.get(WORKLOAD) or {}).get("training") or {}
-    asked = {str(training.get("mfu")), *(text for axis in space.axes if axis.key.endswith(".mfu") for text in axis.values)}
+    asked = {
+        str(training.get("mfu")),
+        *(text for axis in space.axes if axis.key.endswith(".mfu") for text in axis.values),
+    }
     return PREDICTED in asked
 
 

@@ -1,25 +1,52 @@
-"""The designs of a search space, each worked out as `build` does it, without documents and alternatives."""
+"""A search from a plan and options to its front, and the plans of the front.
+
+The space is looked at in columns (`evaluate`), in parts that this process, several, or a cluster take; what is shown of
+it is worked out whole, as `build` does it, and held against the columns.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors
-from bomgen.plan.search_space import SearchSpace, search_space
-from bomgen.report.search.candidates import Candidate, candidate
-from bomgen.report.search.front import Front
+from bomgen.catalog.files import Catalog
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.plan.search_space import KEY, MEASURES, SearchSpace, search_space
+from bomgen.report.search.candidates import Candidate
+from bomgen.report.search.columns import column_value
+from bomgen.report.search.front import (
+    MAX_FRONT,
+    Front,
+    FrontTooLarge,
+    describe_front,
+    empty_front,
+    merge_fronts,
+    merge_next_better,
+    no_next_better,
+    shown_designs,
+)
 from bomgen.workflow.inputs import STANDARD_INPUT_NAME, PlanFile, source_of
-from bomgen.workflow.pipeline import work_out_variant
 from bomgen.workflow.plan_files import real
+from bomgen.workflow.search_parts import (
+    EngineLost,
+    LookForBetter,
+    LookForFront,
+    Search,
+    WorkOut,
+    divide,
+    take_here,
+    take_in_processes,
+)
+from bomgen.workflow.stages import BrokenResult
 
-CHUNK = 16
-"""Designs that a process is given at a time: some tenths of a second of work."""
+__all__ = ["EngineLost", "find_front", "front_plans", "open_search"]
+
+Tell = Callable[[str, int, int], None]
+"""Who hears of a stage (`search`, `next`, `whole`) how many of how many designs are done."""
 
 
 def open_search(
@@ -28,49 +55,87 @@ def open_search(
     over: Sequence[str] = (),
     minimise: Sequence[str] = (),
     within: Sequence[str] = (),
+    confidence: int | None = None,
 ) -> SearchSpace:
     """The search that a plan and options describe. Raises PlanErrors for a wrong plan, search or option."""
-    return search_space(source_of(file, settings), over, minimise, within)
+    source = source_of(file, settings)
+    space = search_space(source, over, minimise, within)
+    with suppress(PlanErrors):  # a first design that is wrong is counted as such
+        source = source_of(file, (*settings, *space.settings(0)))
+    quoted = source.data.get("quote") or {}
+    currency = str(quoted.get("currency") or Catalog().assumption("quote-currency").value)
+    return space._replace(currency=currency, confidence=confidence)
 
 
-def work_out_designs(file: PlanFile, settings: Sequence[str], space: SearchSpace, jobs: int = 1) -> Iterator[Candidate]:
-    """What each design of a space comes to, in the order of the space, with `jobs` processes.
+def find_front(
+    file: PlanFile,
+    settings: Sequence[str],
+    space: SearchSpace,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    tell: Tell = lambda *_: None,
+) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
+    """The front of a space, found in `jobs` processes or by the Dask cluster of a scheduler; and what ended the look.
 
-    A design that cannot be built is a candidate with its problem. Raises BrokenResult when a check on a result fails.
+    KeyboardInterrupt and EngineLost end it: the front is that of the designs looked at until then, and nothing beyond a
+    bound is named beside its rows.
+
+    Raises PlanErrors for designs that cannot be compared and for a front that nobody can read; BrokenResult when a
+    check on a result fails, or a design worked out whole differs from its columns.
     """
-    if jobs < 2:
-        yield from _work_out(file, settings, space, range(space.size))
-        return
-    parts = [range(at, min(at + CHUNK, space.size)) for at in range(0, space.size, CHUNK)]
-    with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
+    search = Search(file, tuple(settings), space)
+    take = take_in_processes(jobs) if jobs > 1 else take_here
+    if scheduler:
+        from bomgen.workflow.search_cluster import digest_of, take_on_cluster
+
+        search = search._replace(digest=digest_of(search))
+        take = take_on_cluster(search, scheduler)
+    front, stopped = empty_front(space), None
+    better = no_next_better(front)
+    try:
         try:
-            for found in pool.map(_Work(file, tuple(settings), space), parts):
-                yield from found
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for part in _told(take(LookForFront(search), divide(search)), "search", space.size, tell):
+                front = merge_fronts(space, front, part)
+        except FrontTooLarge:
+            mark = source_of(file, settings).mark((KEY,))
+            text = f"more than {MAX_FRONT} designs beat each other nowhere; minimise fewer measures, or give bounds"
+            raise PlanErrors([Problem(mark, "error", text, "search", KEY)]) from None
+        better = no_next_better(front)
+        if space.within:
+            for found in _told(take(LookForBetter(search, front), divide(search)), "next", space.size, tell):
+                better = merge_next_better(better, found)
+    except (KeyboardInterrupt, EngineLost) as error:
+        stopped, better = error, no_next_better(front)
+    shown = shown_designs(front, better)
+    own = take_here if stopped or jobs < 2 else take_in_processes(jobs)
+    whole = dict[int, Candidate]()
+    for candidates in _told(own(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown))), "whole", len(shown), tell):
+        whole.update((each.place, each) for each in candidates)
+    _compare(search, shown, whole)
+    return describe_front(space, front, better, whole.__getitem__), stopped
 
 
-class _Work:
-    """What a process of a search does: the candidates of a part of the space."""
-
-    def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
-        self._given = file, settings, space
-
-    def __call__(self, part: range) -> list[Candidate]:
-        return list(_work_out(*self._given, part))
-
-
-def _work_out(file: PlanFile, settings: Sequence[str], space: SearchSpace, part: Sequence[int]) -> Iterator[Candidate]:
-    for index in part:
-        try:
-            yield candidate(index, work_out_variant(file, (*settings, *space.settings(index))))
-        except PlanErrors as errors:
-            yield Candidate(index, {}, problem=next(each for each in errors.problems if each.severity == "error"))
+def _told(taken: Generator[tuple[int, Any]], stage: str, size: int, tell: Tell) -> Iterator[Any]:
+    """What was found in each part, and how many designs that is by now told."""
+    done = 0
+    with closing(taken):
+        for designs, found in taken:
+            yield found
+            done += designs
+            tell(stage, done, size)
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the first one decides what becomes of the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _compare(search: Search, shown: Sequence[int], whole: Mapping[int, Candidate]) -> None:
+    """Raise BrokenResult where a design comes to something else as a whole than in columns."""
+    evaluator, space = search.evaluator(), search.space
+    for place in shown:
+        columns, found = evaluator.columns(place, place + 1), whole[place]
+        for name in MEASURES:
+            value = found.measures.get(name)
+            column = columns.measures[name][0].item() if columns.known[name][0] else None
+            if column != (None if value is None else column_value(name, value, space.currency)):
+                settings = ", ".join(space.settings(place))
+                raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
 
 
 def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: Path) -> dict[str, bytes]:

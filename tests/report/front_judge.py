@@ -1,4 +1,4 @@
-"""The front of a search by its definition, over all designs worked out whole, as a judge of the one found in columns."""
+"""The front of a search by its definition over all designs, as a judge of the one found in columns."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def judge_front(space: SearchSpace, candidates: Sequence[Candidate]) -> Front:
         None if rows or not outside else min(outside, key=lambda other: (_distance(other[1]), other[0].place)),
         len(candidates),
         tuple(Counter(each.problem.message for each in candidates if each.problem).most_common()),
-        tuple(
-            (name, count) for name in minimised if (count := sum(each.measures[name] is None for each in built)) > 0
-        ),
+        tuple((name, count) for name in minimised if (count := sum(each.measures[name] is None for each in built)) > 0),
         tuple(Counter(part for each in built for part in each.unpriced).most_common()),
         len(outside),
     )

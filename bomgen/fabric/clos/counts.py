@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, count_spine_kinds
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.clos.search_columns import find_smallest_shapes
 from bomgen.fabric.clos.shape import ClosShape
@@ -59,7 +58,12 @@ class ClosCounts(NamedTuple):
         some = [{tier: each[chosen] for tier, each in counts.items()} for counts in (switches, down, up)]
         of_kinds = {tier: Kinds(*(each[:, chosen] for each in kind)) for tier, kind in kinds.items()}
         return ClosCounts(
-            tiers[chosen], rows[chosen], *some, of_kinds, {tier: each[chosen] for tier, each in links.items()}, pods[chosen]
+            tiers[chosen],
+            rows[chosen],
+            *some,
+            of_kinds,
+            {tier: each[chosen] for tier, each in links.items()},
+            pods[chosen],
         )
 
 
@@ -67,7 +71,9 @@ def is_covered(demand: Demand) -> bool:
     """Whether `count_clos` covers a demand."""
     fixed = (demand.host_ports, demand.reserved_ports, demand.pod_leaves, demand.uplinks)
     tiers = (demand.leaf, demand.spine, demand.core)
-    given = (choice for tier in tiers for choice in (tier.servers, tier.per_pod, tier.count, tier.downlinks, tier.uplinks))
+    given = (
+        choice for tier in tiers for choice in (tier.servers, tier.per_pod, tier.count, tier.downlinks, tier.uplinks)
+    )
     modular = any(tier.switch.chassis for tier in tiers)
     return demand.populate_used_ports_only and not modular and not any((*fixed, *given))
 
@@ -88,10 +94,7 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
     leaf_kinds.count[:, one] = np.array([[1], [0], [0]])
     leaf_kinds.down[0, one], leaf_kinds.up[:, one] = nic_ports[one], 0
     leaf_links = (leaf_kinds.count * leaf_kinds.up).sum(axis=0)
-    all_spines, plenty = pods * spines, np.maximum(pods * spines, 1)
-    spine_kinds = Kinds(all_spines[None], leaf_links[None] // plenty[None], spine_up[None])
-    if (several := np.flatnonzero(pods > 1)).size:
-        spine_kinds = _spine_kinds(spine_kinds, leaf_kinds, found, rows, several)
+    all_spines = pods * spines
     ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
     of_pod = -(-leaves // np.maximum(pods, 1))
     core_links = all_spines * spine_up
@@ -102,7 +105,11 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
         {"leaf": np.where(one, 1, leaves), "spine": all_spines, "core": cores},
         {"leaf": np.where(one, ports, down), "spine": of_pod * up // np.maximum(spines, 1), "core": core_down},
         {"leaf": up, "spine": spine_up, "core": np.zeros_like(up)},
-        {"leaf": leaf_kinds, "spine": spine_kinds, "core": Kinds(cores[None], core_down[None], np.zeros_like(cores)[None])},
+        {
+            "leaf": leaf_kinds,
+            "spine": _spine_kinds(leaf_kinds, found, rows),
+            "core": Kinds(cores[None], core_down[None], np.zeros_like(cores)[None]),
+        },
         {"leaf": leaf_links, "spine": core_links},
         np.maximum(pods, 1),
     )
@@ -155,29 +162,23 @@ def _leaf_kinds(
     return Kinds(count, filled, np.minimum(needed, up))
 
 
-def _spine_kinds(
-    single: Kinds, leaf_kinds: Kinds, shapes: Integers, rows: Integers, several: Integers
-) -> Kinds:
-    """Kinds of spines, where pods may differ in what is below them."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    known: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for at in several.tolist():
-        pods, spines = int(shapes[3, at]), int(shapes[4, at])
-        groups = [(int(leaf_kinds.count[k, at]), int(leaf_kinds.up[k, at])) for k in range(len(leaf_kinds.count))]
-        key = (int(rows[at]), pods, spines, *(number for group in groups for number in group))
-        if key not in known:
-            known[key] = _count_spine_kinds(int(rows[at]), groups, pods, spines)
-        found[at] = known[key]
-    most = max(len(kinds) for kinds in found.values())
-    count, down = (np.zeros((most, single.count.shape[1]), np.int64) for _ in range(2))
-    count[0], down[0] = single.count[0], single.down[0]
-    for at, kinds in found.items():
-        count[:, at] = 0
-        for place, (ports, spines) in enumerate(kinds):
-            count[place, at], down[place, at] = spines, ports
-    return Kinds(count, down, np.repeat(single.up, most, axis=0))
+def _spine_kinds(leaf_kinds: Kinds, shapes: Integers, rows: Integers) -> Kinds:
+    """Spines by what is below them: pod by pod of a row of leaves, whose last leaves may have fewer links up."""
+    _, _, leaves, pods, spines, spine_up, _, _ = shapes
+    of_row = np.where(pods > 1, pods // rows, 1)
+    merged = np.where(pods > 1, 1, rows)
+    row, size = leaves // rows * merged, leaves // np.maximum(pods, 1)
+    full, partly, _ = leaf_kinds.count // rows * merged
+    full_up, partly_up, _ = leaf_kinds.up
 
+    def links_of_first(count: Integers) -> Integers:
+        """Links up of so many leaves of a row."""
+        found: Integers = full_up * np.minimum(count, full) + partly_up * np.clip(count - full, 0, partly)
+        return found
 
-def _count_spine_kinds(rows: int, groups: list[tuple[int, int]], pods: int, spines: int) -> list[tuple[int, int]]:
-    rail = tuple(LeafGroup(count // rows, 0, 0, 0, up) for count, up in groups if count)
-    return count_spine_kinds(Occupancy((rail,) * rows), pods, spines)
+    larger = row - size * of_row
+    ends = [np.minimum(pod, of_row) * size + np.minimum(pod, larger) for pod in range(int(of_row.max(initial=1)) + 1)]
+    links = np.diff([links_of_first(end) for end in ends], axis=0)
+    exists = np.arange(len(links))[:, None] < of_row
+    count = np.where(exists, spines * np.where(pods > 1, rows, 1), 0)
+    return Kinds(count, links // np.maximum(spines, 1), np.repeat(spine_up[None], len(links), axis=0))

@@ -79,7 +79,21 @@ def _try_divisions(numbers: Numbers, divisions: list[Integers]) -> Integers:
     return found
 
 
-COST = ("switches", "split", "units", "links", "mixes", "up", "rails", "leaves", "pods", "spines", "up", "cores", "down")
+COST = (
+    "switches",
+    "split",
+    "units",
+    "links",
+    "mixes",
+    "up",
+    "rails",
+    "leaves",
+    "pods",
+    "spines",
+    "up",
+    "cores",
+    "down",
+)
 """The fields of `search.cost_of`."""
 
 

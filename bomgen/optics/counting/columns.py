@@ -66,7 +66,9 @@ class PieceCounter:
         if key not in self._pieces:
             packed, up_used = divmod(packed, BASE)
             packed, down_used = divmod(packed, BASE)
-            self._pieces[key] = self._count_on_switch(place, links_per_piece, *divmod(packed, BASE), (down_used, up_used))
+            self._pieces[key] = self._count_on_switch(
+                place, links_per_piece, *divmod(packed, BASE), (down_used, up_used)
+            )
         return self._pieces[key]
 
     def _count_on_switch(self, place: int, links_per_piece: int, down: int, up: int, used: tuple[int, int]) -> int:
@@ -83,7 +85,9 @@ class PieceCounter:
         """The ports of a switch; None where its links fill more cages than it has."""
         if (down, up) not in self._maps:
             ports = zip(self.links.kinds, (down, up), self.links.rates, self.links.plugs, strict=False)
-            wanted = [PortDemand(kind, count, rate, plug, bool(at)) for at, (kind, count, rate, plug) in enumerate(ports)]
+            wanted = [
+                PortDemand(kind, count, rate, plug, bool(at)) for at, (kind, count, rate, plug) in enumerate(ports)
+            ]
             self._maps[down, up] = _mapped(self.switch, wanted)
         return self._maps[down, up]
 

@@ -45,6 +45,10 @@ class Evaluator(Protocol):
     def size(self) -> int:
         """How many designs the space has."""
 
+    @property
+    def chunk(self) -> int:
+        """How many designs are best asked for at a time."""
+
     def columns(self, start: int, stop: int) -> Columns:
         """What the designs from place `start` up to and without `stop` come to.
 

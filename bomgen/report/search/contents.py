@@ -12,7 +12,7 @@ from bomgen.core.language import Language
 from bomgen.core.money import MONEY, Totals, decimal
 from bomgen.plan.search_space import MEASURES
 from bomgen.report.charts.types import Chart, Point, Points
-from bomgen.report.search.candidates import Candidate, Measured
+from bomgen.report.search.candidates import WIDEST, Candidate, Measured
 from bomgen.report.search.front import Excess, Front, FrontRow
 
 MAX_REASONS = 5
@@ -110,13 +110,19 @@ def _front_table(front: Front, language: Language) -> Table:
     axes = [(at, axis) for at, axis in enumerate(front.space.axes) if len(axis.values) > 1]
     shown = [*front.minimised, *(name for name in _COUNTS if name not in front.minimised)]
     shown = [name for name in shown if any(row.candidate.measures[name] is not None for row in front.rows)]
-    ranged = "cost" in front.minimised and any(row.candidate.low != row.candidate.high for row in front.rows)
+    ranges = dict[str, tuple[str, str]]()
+    if "cost" in front.minimised and any(row.candidate.low != row.candidate.high for row in front.rows):
+        ranges["cost"] = ("low", "high")
+    if any(row.candidate.days for row in front.rows):
+        ranges["days"] = ("fewest", "most")
     columns = [Column("number", word("search-number"), "number", 6)]
     columns += [Column(axis.key, short_key(axis.key), "text", 18) for _, axis in axes]
     for name in shown:
         columns.append(Column(name, word(f"search-{name}"), "number", 18))
-        if name == "cost" and ranged:
-            columns += [Column(key, word(f"search-{key}"), "number", 18) for key in ("low", "high")]
+        columns += [
+            Column(key, word(f"search-{key}", coverage=str(front.space.confidence or WIDEST)), "number", 18)
+            for key in ranges.get(name, ())
+        ]
     columns.append(Column("next", word("search-next", measure=word(f"search-{front.minimised[0]}")), "text", 60))
     rows = []
     for number, row in enumerate(front.rows, 1):
@@ -124,8 +130,9 @@ def _front_table(front: Front, language: Language) -> Table:
         cells = [Cell(number), *(Cell(values[at]) for at, _ in axes)]
         for name in shown:
             cells.append(Cell(found.measures[name], _unit(name, found.currency)))
-            if name == "cost" and ranged:
-                cells += [Cell(found.low, found.currency), Cell(found.high, found.currency)]
+            if name in ranges:
+                ends = (found.low, found.high) if name == "cost" else found.days or (None, None)
+                cells += [Cell(end, _unit(name, found.currency)) for end in ends]
         cells.append(Cell(_describe_next(front, row, language)))
         rows.append(Row(tuple(cells)))
     return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True)
@@ -176,6 +183,8 @@ def _refused_table(front: Front, language: Language) -> Table:
 
 def _notes(front: Front, language: Language) -> Iterator[str]:
     word = language.word
+    if front.space.confidence and any(row.candidate.days for row in front.rows):
+        yield word("search-confidence", coverage=str(front.space.confidence))
     if front.tried < front.space.size:
         yield word("search-interrupted", tried=language.integer(front.tried), size=language.integer(front.space.size))
     for name, count in front.unknown:

@@ -177,13 +177,13 @@ def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> 
         one.beyond + other.beyond,
         one.tried + other.tried,
         _add_seen(one.refused, other.refused),
-        {name: one.unknown.get(name, 0) + other.unknown.get(name, 0) for name in one.unknown | other.unknown},
+        {name: one.unknown.get(name, 0) + other.unknown.get(name, 0) for name in {**one.unknown, **other.unknown}},
         _add_seen(one.unpriced, other.unpriced),
     )
 
 
-def no_next_better(space: SearchSpace, front: PartialFront) -> NextBetter:
-    """Before anybody has looked."""
+def no_next_better(front: PartialFront) -> NextBetter:
+    """What is known of the rows of a front before anybody has looked."""
     firsts = front.keys[0]
     rows = len(firsts)
     return NextBetter(np.zeros(rows, firsts.dtype), np.full(rows, np.inf), np.full(rows, NOWHERE))
@@ -207,7 +207,7 @@ def look_for_better(space: SearchSpace, front: PartialFront, found: NextBetter, 
     distances, places = _distances(space, columns, rows), columns.start + rows
     order = np.lexsort((places, distances, -firsts, gaps))
     best = order[np.unique(gaps[order], return_index=True)[1]]
-    new = no_next_better(space, front)
+    new = no_next_better(front)
     at = gaps[best]
     new.firsts[at], new.distances[at], new.places[at] = firsts[best], distances[best], places[best]
     return merge_next_better(found, new)

@@ -115,7 +115,7 @@ def _score(keys: Keys) -> NDArray[np.float64]:
 
 
 def _best_of_sorted(keys: Keys) -> NDArray[np.intp]:
-    """The rows that no other one beats, of different rows in the order of their columns: no row beats an earlier one."""
+    """The rows that no other one beats, of different rows in the order of their columns: none beats an earlier one."""
     count = len(keys[0])
     if len(keys) == 1:
         return np.arange(min(count, 1))
@@ -153,7 +153,8 @@ def _reached(keys: Keys, by: Keys) -> Mask:
     low, by_low = keys[0] <= middle, by[0] <= middle
     if by_low.all():
         # of the same in this column: those that are as much decide by the others
-        found[rows] = _reached(take(keys[1:], rows := np.flatnonzero(keys[0] >= middle)), by[1:])
+        rows = np.flatnonzero(keys[0] >= middle)
+        found[rows] = _reached(take(keys[1:], rows), by[1:])
         return found
     below, above = np.flatnonzero(low), np.flatnonzero(~low)
     found[below] = _reached(take(keys, below), take(by, by_low))

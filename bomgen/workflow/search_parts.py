@@ -1,0 +1,231 @@
+"""The parts of a search space, and who takes them: this process, or several.
+
+A part is an index range. What is found in the parts is merged in any order, so nothing depends on who takes which.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.plan.search_space import KEY, SearchSpace
+from bomgen.report.search.candidates import Candidate, candidate
+from bomgen.report.search.columns import Columns, Evaluator, columns_of
+from bomgen.report.search.front import (
+    NextBetter,
+    PartialFront,
+    empty_front,
+    extend_front,
+    look_for_better,
+    merge_fronts,
+    merge_next_better,
+    no_next_better,
+)
+from bomgen.workflow.inputs import PlanFile, source_of
+from bomgen.workflow.pipeline import work_out_variant
+
+PARTS = 1024
+"""Parts that a large space is divided into: several for each process of a large cluster, and for a progress line."""
+MAX_DEATHS = 3
+"""Deaths of processes after which nothing was finished in between: then it is the work that kills them."""
+TOO_MANY_DEATHS = "processes of the search die again and again; where memory is short, fewer --jobs help"
+WHOLE_CHUNK = 16
+"""Designs that are worked out whole at a time: some tenths of a second of work."""
+
+
+class EngineLost(Exception):
+    """The processes or the cluster that took the parts of a search are gone, or cannot be used."""
+
+
+class Search(NamedTuple):
+    """A search as it is sent to whoever takes a part."""
+
+    file: PlanFile
+    settings: tuple[str, ...]
+    space: SearchSpace
+    digest: str = ""
+    """Of the program's version, its catalogue and the plan with its files, which who takes a part must have; empty:
+    it is the same machine."""
+
+    def evaluator(self) -> Evaluator:
+        """Who works the designs of the search out as columns: opened once in a process.
+
+        Raises PlanErrors for a search whose designs cannot be compared.
+        """
+        return _evaluator(self)
+
+
+@lru_cache(maxsize=1)
+def _evaluator(search: Search) -> Evaluator:
+    return DesignByDesign(search)
+
+
+class DesignByDesign:
+    """Works every design out whole: what other evaluators are judged by."""
+
+    chunk = WHOLE_CHUNK
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.size = search.space.size
+
+    def columns(self, start: int, stop: int) -> Columns:
+        """What designs come to, as every evaluator gives it."""
+        space = self._search.space
+        found = [work_out_design(self._search, place) for place in range(start, stop)]
+        currencies = {each.currency for each in found if each.problem is None} | {space.currency}
+        if len(currencies) > 1:
+            raise self._problem(f"costs in {', '.join(sorted(currencies))} cannot be compared; quote in one currency")
+        try:
+            return columns_of(start, found, space.currency)
+        except OverflowError as error:
+            raise self._problem(f"{error} is more than a search compares; check the prices") from None
+
+    def _problem(self, text: str) -> PlanErrors:
+        mark = source_of(self._search.file, self._search.settings).mark((KEY,))
+        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+
+
+def work_out_design(search: Search, place: int) -> Candidate:
+    """A design worked out whole; one that cannot be built is a candidate with its problem.
+
+    Raises BrokenResult when a check on a result fails.
+    """
+    try:
+        report = work_out_variant(search.file, (*search.settings, *search.space.settings(place)))
+        return candidate(place, report, search.space.confidence)
+    except PlanErrors as errors:
+        return Candidate(place, {}, problem=next(each for each in errors.problems if each.severity == "error"))
+
+
+class PartWork(Protocol):
+    """What is done with a part of a space; it is sent to whoever takes the part."""
+
+    def __call__(self, part: range) -> Any:
+        """What is found in a part."""
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """What is found in two parts, whatever the order."""
+
+
+Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
+"""Has all parts taken: how many designs, and what was found in them, in any order, as it comes."""
+
+
+class LookForFront(NamedTuple):
+    """Find the front of a part."""
+
+    search: Search
+
+    def __call__(self, part: range) -> PartialFront:
+        """The front of a part."""
+        space = self.search.space
+        front = empty_front(space)
+        for columns in _chunks(self.search.evaluator(), part):
+            front = extend_front(space, front, columns)
+        return front
+
+    def merge(self, one: PartialFront, other: PartialFront) -> PartialFront:
+        """The front of two parts."""
+        return merge_fronts(self.search.space, one, other)
+
+
+class LookForBetter(NamedTuple):
+    """Find what would be better than designs of the front in a part, and breaks a bound."""
+
+    search: Search
+    front: PartialFront
+
+    def __call__(self, part: range) -> NextBetter:
+        """What is found in a part."""
+        space = self.search.space
+        found = no_next_better(self.front)
+        for columns in _chunks(self.search.evaluator(), part):
+            found = look_for_better(space, self.front, found, columns)
+        return found
+
+    def merge(self, one: NextBetter, other: NextBetter) -> NextBetter:
+        """What is found in two parts."""
+        return merge_next_better(one, other)
+
+
+class WorkOut(NamedTuple):
+    """Work out designs whole: a part is a range of their list."""
+
+    search: Search
+    places: tuple[int, ...]
+
+    def __call__(self, part: range) -> list[Candidate]:
+        """The designs of a part of the list."""
+        return [work_out_design(self.search, self.places[at]) for at in part]
+
+    def merge(self, one: list[Candidate], other: list[Candidate]) -> list[Candidate]:
+        """The designs of two parts."""
+        return one + other
+
+    @staticmethod
+    def divide(count: int) -> list[range]:
+        """A list of so many designs in parts."""
+        return _divide(count, WHOLE_CHUNK)
+
+
+def divide(search: Search) -> list[range]:
+    """The space of a search in parts: of a small one a chunk of the evaluator each."""
+    chunk, size = search.evaluator().chunk, search.space.size
+    return _divide(size, chunk * max(1, size // (chunk * PARTS)))
+
+
+def _divide(size: int, part: int) -> list[range]:
+    return [range(at, min(at + part, size)) for at in range(0, size, part)]
+
+
+def _chunks(evaluator: Evaluator, part: range) -> Iterator[Columns]:
+    for at in range(part.start, part.stop, evaluator.chunk):
+        yield evaluator.columns(at, min(at + evaluator.chunk, part.stop))
+
+
+def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+    """Take the parts one behind the other."""
+    for part in parts:
+        yield len(part), work(part)
+
+
+def take_in_processes(jobs: int) -> Take:
+    """Who takes parts in so many processes. A process that dies costs the parts that were in work, which are repeated.
+
+    Raises EngineLost where processes die of the work.
+    """
+
+    def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        left, deaths = set(parts), 0
+        while left:
+            with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
+                try:
+                    pending: dict[Future[Any], range] = {
+                        pool.submit(work, part): part for part in sorted(left, key=lambda part: part.start)
+                    }
+                    while pending:
+                        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                            part = pending.pop(future)
+                            found = future.result()
+                            left.discard(part)
+                            deaths = 0
+                            yield len(part), found
+                except BrokenProcessPool:
+                    deaths += 1
+                    if deaths >= MAX_DEATHS:
+                        raise EngineLost(TOO_MANY_DEATHS) from None
+                finally:
+                    pool.shutdown(wait=False, cancel_futures=True)
+
+    return take
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; the first one decides what becomes of the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
