@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
+import numpy as np
+import numpy.typing as npt
+
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula, require
@@ -49,11 +52,14 @@ def pods_of_chips(chips: int, chips_of_pod: int) -> int:
 
 
 def given_gpus(cluster: Cluster) -> int | None:
-    """The GPUs that the plan gives, as GPUs or as servers; None when it gives neither."""
+    """The GPUs that the plan gives, as GPUs, servers or racks; None when it gives none of them."""
+    server = cluster.server
     if cluster.gpus:
         return int(cluster.gpus.value)
-    if cluster.servers and cluster.server:
-        return int(cluster.servers.value * cluster.server.gpus.value)
+    if cluster.servers and server:
+        return int(cluster.servers.value * server.gpus.value)
+    if cluster.racks and server and server.trays:
+        return int(cluster.racks.value * server.trays.value * server.gpus.value)
     return None
 
 
@@ -106,6 +112,13 @@ def count_servers(
         message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
         raise Infeasible(message, because=cluster.round_up_to, rule="range")
     return servers, gpus
+
+
+def possible_counts(cluster: Cluster, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which of many numbers of servers, racks or GPUs `count_servers` takes, in place of the one that is given."""
+    server = cluster.server
+    unit = server.trays if server and cluster.servers else server.gpus if server and cluster.gpus else None
+    return (counts <= MAX_GPUS) & (counts % (unit.value if unit else 1) == 0)
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:
