@@ -239,13 +239,16 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
 
     def place_of(figure: Figure) -> int | None:
         """Where the value of a figure will be; None: it depends on none of the inputs."""
-        if id(figure) not in places:
-            places[id(figure)] = None
-            arguments = [(place_of(each), each.value) for _, each in figure.inputs]
-            if any(place is not None for place, _ in arguments) and isinstance(figure.origin, Derived):
-                places[id(figure)] = len(inputs) + len(steps)
-                steps.append((figure.origin.formula.function, arguments))
-        return places[id(figure)]
+        key = id(figure)
+        if key not in places:
+            places[key] = None
+            origin = figure.origin
+            if isinstance(origin, Derived):
+                arguments = [(place_of(each), each.value) for _, each in origin.inputs]
+                if [place for place, _ in arguments if place is not None]:
+                    places[key] = len(inputs) + len(steps)
+                    steps.append((origin.formula.function, arguments))
+        return places[key]
 
     last = place_of(result)
 

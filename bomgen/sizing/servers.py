@@ -118,7 +118,8 @@ def possible_counts(cluster: Cluster, counts: npt.NDArray[np.int64]) -> npt.NDAr
     """Which of many numbers of servers, racks or GPUs `count_servers` takes, in place of the one that is given."""
     server = cluster.server
     unit = server.trays if server and cluster.servers else server.gpus if server and cluster.gpus else None
-    return (counts <= MAX_GPUS) & (counts % (unit.value if unit else 1) == 0)
+    whole: npt.NDArray[np.bool_] = counts % (unit.value if unit else 1) == 0
+    return whole & (counts <= MAX_GPUS)
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:

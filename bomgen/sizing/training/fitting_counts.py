@@ -22,6 +22,7 @@ from bomgen.core.provenance import Figure, function_of
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
+from bomgen.sizing.training.activations import FULL
 from bomgen.sizing.training.parallelism import Candidate, check_degrees, given_split, split_of, whole_gpus
 
 Counts = npt.NDArray[np.int64]
@@ -37,7 +38,9 @@ class Fitting(NamedTuple):
     """Whether the run fits, or may for all that is known of it."""
 
 
-def fitting(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Counts) -> Fitting | None:
+def fitting(
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Counts
+) -> Fitting | None:
     """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
 
     None where so little is known of the model's shape that only a search for each number tells.
@@ -95,36 +98,45 @@ def _given(
 def _searched(training: Training, limit: int, gpus: Figure, counts: Counts) -> Truths:
     """The numbers of GPUs on which some split fits, of all that `parallelism` searches.
 
-    Of two tensor degrees with the same stages the wider one needs no more: what fits no number of GPUs however wide
-    everything else is ends the search for narrower ones.
+    With the same stages, parts of a sequence and replicas a wider tensor degree needs no more. Where it divides the
+    activations, too, the widest that divides the GPUs needs the least of all: a narrower one gains no more by the
+    replicas, parts of a sequence or GPUs for experts that it leaves.
     """
+    widest_alone = training.recompute.value != FULL
     shape, fits = training.model.shape, np.zeros(len(counts), np.bool_)
-    most, experts = int(counts.max()), shape["experts"].value if "experts" in shape else 1
+    most, heads, experts = int(counts.max()), shape["heads"].value, shape["experts"].value if "experts" in shape else 1
     longest = int(training.sequence.value) if training.sequence is not None else 1
     for pipeline in range(1, min(shape["layers"].value, most) + 1):
-        open_ = np.flatnonzero(~fits & (counts % pipeline == 0))
-        for tensor in reversed(divisors(shape["heads"].value)):
-            waiting = open_[(counts[open_] % (tensor * pipeline) == 0) & ~fits[open_]]
-            if not waiting.size:
+        waiting = np.flatnonzero(~fits & (counts % pipeline == 0))
+        widest = np.gcd(counts[waiting] // pipeline, heads)
+        for tensor in reversed(divisors(heads)):
+            rows = waiting[widest == tensor if widest_alone else (widest % tensor == 0) & ~fits[waiting]]
+            if not rows.size:
                 continue
-            split = split_of(Candidate(tensor, pipeline, 1, 1), gpus)
-            need = memory.per_gpu(training, split)
-            total = function_of(need.total, (split.expert, split.context, gpus))
-
-            def fit(expert: int, context: int, data: int, total=total, size=tensor * pipeline) -> bool:
-                return bool(total(expert, context, size * context * data) <= limit)
-
-            contexts = longest if need.activations is not None else 1
+            fit, contexts = _fit_of_pair(training, limit, gpus, (tensor, pipeline), longest)
             if not fit(experts, min(contexts, most), most):
+                # However wide everything else is: nor does a narrower one.
                 break
-            ranks = counts[waiting] // (tensor * pipeline)
+            ranks = counts[rows] // (tensor * pipeline)
             degrees = np.gcd(ranks, experts)
-            for degree in np.unique(degrees):
+            for degree in set(degrees.tolist()):
                 alike = degrees == degree
-                fits[waiting[alike]] = _ranks_that_fit(partial(fit, int(degree)), ranks[alike], contexts)
-        if fits.all():
-            break
+                fits[rows[alike]] = _ranks_that_fit(partial(fit, degree), ranks[alike], contexts)
     return fits
+
+
+def _fit_of_pair(
+    training: Training, limit: int, gpus: Figure, pair: tuple[int, int], longest: int
+) -> tuple[Callable[[int, int, int], bool], int]:
+    """Whether a pair of tensor and pipeline degrees fits, by its expert and context degrees and its replicas.
+
+    And the context degree from which on nothing is gained.
+    """
+    split = split_of(Candidate(*pair, 1, 1), gpus)
+    need = memory.per_gpu(training, split)
+    total = function_of(need.total, (split.expert, split.context, gpus))
+    contexts = longest if need.activations is not None else 1
+    return lambda expert, context, data: total(expert, context, prod(pair) * context * data) <= limit, contexts
 
 
 def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
@@ -133,7 +145,7 @@ def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int
     `fit` says whether a context degree fits with so many replicas; more of either never need more.
     """
     most = int(ranks.max())
-    fits = ranks >= _least(lambda data: fit(1, data), most)
+    fits = ranks >= _least(partial(fit, 1), most)
     start = 2
     while not fits.all() and start <= min(longest, most):
         end = min(2 * start - 1, longest, most)
@@ -142,7 +154,7 @@ def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int
                 divided = ~fits & (ranks % context == 0)
                 if not divided.any():
                     continue
-                least = _least(lambda data, context=context: fit(context, data), most // context)
+                least = _least(partial(fit, context), most // context)
                 if least == 1:
                     return fits | _have_divisor(ranks, context, longest)
                 fits |= divided & (ranks >= least * context)
@@ -160,10 +172,10 @@ def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
 
 def _least(fit: Callable[[int], bool], most: int) -> int:
     """The least number from 1 on that fits, of which larger ones fit, too; one more than `most` where none does."""
+    if not fit(most):
+        return most + 1
     low, high = 0, 1
-    while not fit(high):
-        if high >= most:
-            return most + 1
+    while high < most and not fit(high):
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
