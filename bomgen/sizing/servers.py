@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-import numpy as np
-import numpy.typing as npt
-
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula, require
@@ -114,12 +111,14 @@ def count_servers(
     return servers, gpus
 
 
-def possible_counts(cluster: Cluster, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which of many numbers of servers, racks or GPUs `count_servers` takes, in place of the one that is given."""
+def unit_of_counts(cluster: Cluster) -> int:
+    """What the number that a plan gives is to be a multiple of: GPUs of a server, or servers of a rack."""
     server = cluster.server
-    unit = server.trays if server and cluster.servers else server.gpus if server and cluster.gpus else None
-    whole: npt.NDArray[np.bool_] = counts % (unit.value if unit else 1) == 0
-    return whole & (counts <= MAX_GPUS)
+    if server is None or cluster.racks:
+        return 1
+    if cluster.servers:
+        return int(server.trays.value) if server.trays else 1
+    return int(server.gpus.value)
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:

@@ -21,7 +21,7 @@ from bomgen.plan.types import ESTIMATE, Plan, Training
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size
 from bomgen.sizing.peak_flops import peak_of_gpu
-from bomgen.sizing.servers import count_servers, given_gpus, possible_counts
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, unit_of_counts
 from bomgen.sizing.training import interruptions, parallelism
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.fitting_counts import Truths, fitting
@@ -83,7 +83,7 @@ def size_counts(plan: Plan, attached: Mapping[str, Attachment], counts: Sequence
         return None
     nothing = np.full(len(numbers), NOT_SIZED, np.int64)
     found = SizedCounts(plan, attached, numbers, None, nothing, nothing != NOT_SIZED, (), nothing)
-    possible = possible_counts(plan.cluster, numbers)
+    possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(plan.cluster) == 0)
     if not possible.any():
         return found
     largest = _with_count(plan, int(numbers[possible].max()))

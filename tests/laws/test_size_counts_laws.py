@@ -133,3 +133,24 @@ def test_arrays_and_one_size_agree_on_training(
     """GPUs, days, whether the run fits, and the reason why not, to the last digit and letter."""
     plan = {"bomgen": 1, "name": "law", "workload": {"training": keys}, "cluster": cluster}
     assert_alike(plan, counts, folder)
+
+
+@given(
+    workload=st.sampled_from(
+        [None, {"target": "100 PFLOPS"}, {"target": "1P", "precision": "fp8"}, {"target": "1P", "sparsity": "sparse"}]
+    ),
+    storage=st.sampled_from([None, {"dataset": "1 PB"}]),
+    cluster=clusters(),
+    counts=COUNTS,
+)
+def test_arrays_and_one_size_agree_without_training(
+    folder: Path,
+    workload: dict[str, Any] | None,
+    storage: dict[str, Any] | None,
+    cluster: dict[str, Any],
+    counts: list[int],
+) -> None:
+    """A cluster for a target of computing power or for nothing in particular, with storage and without."""
+    plan: dict[str, Any] = {"bomgen": 1, "name": "law", "cluster": cluster}
+    plan |= ({"workload": {"compute": workload}} if workload else {}) | ({"storage": storage} if storage else {})
+    assert assert_alike(plan, counts, folder)

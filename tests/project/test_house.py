@@ -38,7 +38,8 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
+        *("fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts", "site.floor_plan", "cabling.*"),
+        "report.elevations.placement",
         "output.wiring.*",
     ),
     "pyarrow": ("output.wiring.parquet", "output.search"),

@@ -130,25 +130,34 @@ def _fit_of_pair(
 ) -> tuple[Callable[[int, int, int], bool], int]:
     """Whether a pair of tensor and pipeline degrees fits, by its expert and context degrees and its replicas.
 
-    And the context degree from which on nothing is gained.
+    And the most parts of a sequence; where activations are not known GPUs count alike as parts and as replicas.
     """
     split = split_of(Candidate(*pair, 1, 1), gpus)
     need = memory.per_gpu(training, split)
     total = function_of(need.total, (split.expert, split.context, gpus))
-    contexts = longest if need.activations is not None else 1
+    contexts = longest if need.activations is not None else int(gpus.value)
     return lambda expert, context, data: total(expert, context, prod(pair) * context * data) <= limit, contexts
 
 
 def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
     """Which numbers of GPUs of data and context parallelism fit by some context degree up to the `longest`.
 
-    `fit` says whether a context degree fits with so many replicas; more of either never need more.
+    `fit` says whether a context degree fits with so many replicas; more of either never need more. All GPUs as parts of
+    one sequence need no more than fewer parts and more replicas: each replica works on a whole micro-batch at least.
     """
-    most = int(ranks.max())
-    fits = ranks >= _least(partial(fit, 1), most)
-    start = 2
-    while not fits.all() and start <= min(longest, most):
-        end = min(2 * start - 1, longest, most)
+    short = ranks <= longest
+    fits = short & (ranks >= _least(lambda context: fit(context, 1), min(longest, int(ranks.max()))))
+    if not short.all():
+        fits[~short] = _many_ranks_that_fit(fit, ranks[~short], longest)
+    return fits
+
+
+def _many_ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
+    """The same for more GPUs than a sequence has parts: each context degree has replicas from which on it fits."""
+    most, start = int(ranks.max()), 1
+    fits = np.zeros(len(ranks), np.bool_)
+    while not fits.all() and start <= longest:
+        end = min(2 * start - 1, longest)
         if fit(end, most // start):
             for context in range(start, end + 1):
                 divided = ~fits & (ranks % context == 0)
@@ -164,10 +173,8 @@ def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int
 
 def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
     """Which numbers have a divisor from `low` to `high`."""
-    found = (numbers >= low) & (numbers <= high)
-    for place in np.flatnonzero(numbers > high):
-        found[place] = any(low <= divisor <= high for divisor in divisors(int(numbers[place])))
-    return found
+    have = [any(low <= divisor <= high for divisor in divisors(number)) for number in numbers.tolist()]
+    return np.array(have, np.bool_)
 
 
 def _least(fit: Callable[[int], bool], most: int) -> int:

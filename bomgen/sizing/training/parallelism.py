@@ -374,7 +374,7 @@ def _narrowest_context(
     widest = Candidate(*pair, ranks, _expert_degrees(training, ranks)[-1])
     sequence = training.sequence.value if training.sequence is not None else 1
     contexts = [ways for ways in divisors(ranks) if ways <= sequence and not (even and sequence % ways)]
-    if _fits(_need(_in_whole_micro_batches(training), widest, gpus), gpu) is False:
+    if _fits(_need(training, widest, gpus), gpu) is False:
         contexts = sorted({contexts[0], contexts[-1]})
     for context in contexts:
         candidate = widest._replace(context=context)
@@ -383,18 +383,6 @@ def _narrowest_context(
         if candidate not in refused:
             refused.append(candidate)
     return None
-
-
-def _in_whole_micro_batches(training: Training) -> Training:
-    """The run with a batch rounded down to whole micro-batches, which are one at least.
-
-    With all GPUs of a pair in its context degree no other context degree keeps less: of a batch that is not whole it
-    could, because the last micro-batch counts as a whole one for each replica.
-    """
-    if training.sequence is None:
-        return training
-    each = int(training.sequence.value * training.micro_batch.value)
-    return _replace_value(training, "batch_tokens", max(1, int(training.batch_tokens.value) // each) * each)
 
 
 def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
