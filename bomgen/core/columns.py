@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Exact = int | Fraction
 LARGEST = 2**62
-"""No 64-bit number grows beyond this: the next sum of two still fits."""
+"""No 64-bit number of a column grows to this."""
 
 
 class Diverges(Exception):
@@ -74,7 +74,7 @@ class Column:
         return self._joined(other, lambda mine, theirs: mine + theirs)
 
     def __radd__(self, other: Any) -> Column:
-        return self + other
+        return self.__add__(other)
 
     def __sub__(self, other: Any) -> Column:
         return self._joined(other, lambda mine, theirs: mine - theirs)
@@ -91,7 +91,7 @@ class Column:
         return Column(mine * theirs, self.denominator * denominator)
 
     def __rmul__(self, other: Any) -> Column:
-        return self * other
+        return self.__mul__(other)
 
     def __truediv__(self, other: Exact) -> Column:
         return self * (1 / Fraction(other))
@@ -144,8 +144,10 @@ class Column:
         """Both over one denominator."""
         numerators, denominator = _parts(other)
         common = lcm(self.denominator, denominator)
-        mine = _times(self.numerators, common // self.denominator)
-        return Column(join(mine, _times(numerators, common // denominator)), common)
+        mine, theirs = _times(self.numerators, common // self.denominator), _times(numerators, common // denominator)
+        if _largest(mine) + _largest(theirs) >= LARGEST:
+            mine, theirs = _unbounded(mine), _unbounded(theirs)
+        return Column(join(mine, theirs), common)
 
     def _answers(self, other: Any, ask: Callable[[Any, Any], Any]) -> Answers:
         numerators, denominator = _parts(other)
@@ -182,7 +184,7 @@ def _wide_enough(one: Any, other: Any) -> tuple[Any, Any]:
 def _largest(numbers: Any) -> int:
     if isinstance(numbers, np.ndarray):
         return max(abs(int(numbers.max())), abs(int(numbers.min()))) if len(numbers) else 0
-    return abs(numbers)
+    return abs(int(numbers))
 
 
 def _unbounded(numbers: Any) -> Any:

@@ -16,7 +16,7 @@ by name with all that it depends on.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -134,7 +134,9 @@ class Formula:
         self.__module__ = function.__module__
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
-        self.promised_units = tuple(_promised_unit(name) for name in self.parameters)
+        units = ((place, _promised_unit(name)) for place, name in enumerate(self.parameters))
+        self._promised_units = tuple((place, promised) for place, promised in units if promised)
+        self._unit_from = self.parameters.index(unit[1:-1]) if unit.startswith("<") else None
 
     def __call__(self, *positional: Figure, **named: Figure) -> Figure:
         """The figure that the formula gives for these figures.
@@ -148,15 +150,16 @@ class Formula:
         if len(figures) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
             given = ", ".join([*self.parameters[: len(positional)], *named])
             raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {given}")
-        for name, figure, unit in zip(self.parameters, figures, self.promised_units, strict=True):
+        for name, figure in zip(self.parameters, figures, strict=True):
             if not isinstance(figure, Figure):
                 raise TypeError(f"{self.name}: {name} must be a figure, not {figure!r}")
-            if unit and figure.unit != unit:
-                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {figure.unit}")
+        for place, unit in self._promised_units:
+            if figures[place].unit != unit:
+                name, given = self.parameters[place], figures[place].unit
+                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {given}")
         value = self.function(*[figure.value for figure in figures])
-        ordered = tuple(zip(self.parameters, figures, strict=True))
-        unit = dict(ordered)[self.unit[1:-1]].unit if self.unit.startswith("<") else self.unit
-        return Figure(value, unit, Derived(self, ordered))
+        unit = self.unit if self._unit_from is None else figures[self._unit_from].unit
+        return Figure(value, unit, Derived(self, tuple(zip(self.parameters, figures, strict=True))))
 
     def plain(self, *arguments: Any) -> Any:
         """The function itself, for a search that needs numbers before it has figures."""
@@ -223,6 +226,39 @@ def require(value: Known | None, otherwise: str) -> Known:
     if value is None:
         raise ValueError(otherwise)
     return value
+
+
+def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
+    """A result as a function of some figures that it rests on: by its own formulas, everything else as it is.
+
+    Its arguments are values of `inputs`, in this order. It holds as long as the code that called the formulas chooses
+    none of them by those values.
+    """
+    places: dict[int, int | None] = {id(figure): place for place, figure in enumerate(inputs)}
+    steps: list[tuple[Callable[..., Value], list[tuple[int | None, Value]]]] = []
+
+    def place_of(figure: Figure) -> int | None:
+        """Where the value of a figure will be; None: it depends on none of the inputs."""
+        key = id(figure)
+        if key not in places:
+            places[key] = None
+            origin = figure.origin
+            if isinstance(origin, Derived):
+                arguments = [(place_of(each), each.value) for _, each in origin.inputs]
+                if [place for place, _ in arguments if place is not None]:
+                    places[key] = len(inputs) + len(steps)
+                    steps.append((origin.formula.function, arguments))
+        return places[key]
+
+    last = place_of(result)
+
+    def function(*values: Value) -> Any:
+        known = list(values)
+        for step, arguments in steps:
+            known.append(step(*[value if place is None else known[place] for place, value in arguments]))
+        return result.value if last is None else known[last]
+
+    return function
 
 
 def walk(*figures: Figure) -> Iterator[Figure]:

@@ -44,6 +44,7 @@ from bomgen.fabric.types import Demand
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable
 from bomgen.optics.counting.cages import cage_of
 from bomgen.optics.counting.columns import PieceCounter, TierLinks
+from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.optics.plugs import FIXED_FORMS, plug_at, without_fixed_modules
 from bomgen.optics.selection import choose
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, PartsLookup, Span
@@ -132,7 +133,7 @@ class FabricRange(NamedTuple):
     def check(self, row: int) -> None:
         """Raise AssertionError unless the counts of the row that was built are those of the columns."""
         built, connected = self.built, self.built.interconnect
-        uses = (*connected.modules, *connected.adapters, *connected.cables)
+        uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
         whole = [
             built.nics.value,
             *(tier.count.value for tier in built.fabric.tiers),
@@ -147,20 +148,36 @@ def _counted(figure: Figure, counts: Integers) -> Figure:
     return Figure(column(counts), figure.unit, figure.origin)
 
 
-def design_range(
-    plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]
-) -> Iterator[DesignRange]:
-    """The designs of a plan, whose number of servers is given, for each of these numbers of servers.
+class DesignRanges(NamedTuple):
+    """Designs of a plan for many numbers of servers. Rows of neither are not covered."""
 
-    Rows that are in no range are not covered, or cannot be built.
-    """
+    covered: tuple[DesignRange, ...]
+    refused: Rows
+    """Rows for which `design` raises Infeasible: no fabric has the ports."""
+
+
+NOTHING = np.empty(0, np.int64)
+
+
+def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]) -> DesignRanges:
+    """The designs of a plan, whose number of servers is given, for each of these numbers of servers."""
     if not _is_covered(plan):
-        return
-    ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(np.arange(len(servers)), ())]
+        return DesignRanges((), NOTHING)
+    everything = np.arange(len(servers))
+    ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(everything, ())]
+    refused = NOTHING
     for fabric in plan.fabrics:
-        found = [each for each in _range_fabric(fabric, plan, servers, parts, attached[fabric.name])]
-        ranges = [joined for rows, built in ranges for each in found for joined in _join(rows, built, each)]
-    yield from (DesignRange(rows, plan, servers[rows], built, parts) for rows, built in ranges)
+        at_rates, unknown = _range_at_rates(fabric, plan, servers, everything, parts, attached[fabric.name])
+        built = [each.rows for each in at_rates]
+        refused = np.union1d(refused, np.setdiff1d(everything, np.concatenate([unknown, *built])))
+        found = [
+            faster
+            for each in at_rates
+            for faster in _with_faster_rates(each, plan, servers, parts, attached[fabric.name])
+        ]
+        ranges = [joined for rows, others in ranges for each in found for joined in _join(rows, others, each)]
+    covered = (DesignRange(rows, plan, servers[rows], built, parts) for rows, built in ranges)
+    return DesignRanges(tuple(covered), refused)
 
 
 def _join(
@@ -187,18 +204,10 @@ def _is_covered(plan: Plan) -> bool:
     return plain and server is not None and plan.site is None and plan.storage.servers is None
 
 
-def _range_fabric(
-    fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
-) -> Iterator[FabricRange]:
-    """A fabric at the rates of the plan, or faster between switches, as `design` decides."""
-    found, _ = _range_at_rates(fabric, plan, servers, np.arange(len(servers)), parts, attached)
-    for each in found:
-        yield from _with_faster_rates(each, plan, servers, parts, attached)
-
-
 def _with_faster_rates(
     found: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
 ) -> Iterator[FabricRange]:
+    """A fabric at its rates, or faster between switches, as `design` decides for each row."""
     fabric = found.built.plan
     for rates in faster_rates(found.built):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
@@ -248,7 +257,7 @@ def _range_at_rates(
             else:
                 found.append(ranged[0])
                 unknown.append(ranged[1])
-    return found, np.concatenate([np.empty(0, np.int64), *unknown])
+    return found, np.concatenate([NOTHING, *unknown])
 
 
 class _Planes(NamedTuple):
@@ -267,15 +276,16 @@ class _Planes(NamedTuple):
 def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows) -> Iterator[_Planes | None]:
     """The planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
     first = Figure(int(servers[rows[0]]), "servers", fabric.oversubscription.origin)
+    as_asked = fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE
     try:
         whole = fabric_demand.demand(fabric, attached, first)
-    except Infeasible:
+        single = whole if as_asked else whole._replace(homing=fabric_demand.homed_on_one_leaf())
+        one, two = _planes(fabric, attached, single, servers, rows), None
+    except Infeasible:  # at any number of servers
         return
-    if fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE:
-        yield _planes(fabric, attached, whole, servers, rows)
+    if as_asked:
+        yield one
         return
-    one = _planes(fabric, attached, whole._replace(homing=fabric_demand.homed_on_one_leaf()), servers, rows)
-    two = None
     if one and one.planes == 1:
         with suppress(Infeasible):
             two = _planes(fabric, attached, whole, servers, rows)
@@ -342,7 +352,8 @@ def _parallel(kinds: Kinds, above: Integers) -> Integers:
     """Links between a switch of a tier and each of so many above it."""
     above = np.maximum(above, 1)
     each = np.where(kinds.up % above == 0, kinds.up // above, 1)
-    return np.maximum(np.gcd.reduce(np.where(kinds.count > 0, each, 0), axis=0), 1)
+    found: Integers = np.gcd.reduce(np.where(kinds.switches > 0, each, 0), axis=0)
+    return np.maximum(found, 1)
 
 
 class _Link(NamedTuple):

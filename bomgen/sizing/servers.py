@@ -49,11 +49,14 @@ def pods_of_chips(chips: int, chips_of_pod: int) -> int:
 
 
 def given_gpus(cluster: Cluster) -> int | None:
-    """The GPUs that the plan gives, as GPUs or as servers; None when it gives neither."""
+    """The GPUs that the plan gives, as GPUs, servers or racks; None when it gives none of them."""
+    server = cluster.server
     if cluster.gpus:
         return int(cluster.gpus.value)
-    if cluster.servers and cluster.server:
-        return int(cluster.servers.value * cluster.server.gpus.value)
+    if cluster.servers and server:
+        return int(cluster.servers.value * server.gpus.value)
+    if cluster.racks and server and server.trays:
+        return int(cluster.racks.value * server.trays.value * server.gpus.value)
     return None
 
 
@@ -106,6 +109,16 @@ def count_servers(
         message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
         raise Infeasible(message, because=cluster.round_up_to, rule="range")
     return servers, gpus
+
+
+def unit_of_counts(cluster: Cluster) -> int:
+    """What the number that a plan gives is to be a multiple of: GPUs of a server, or servers of a rack."""
+    server = cluster.server
+    if server is None or cluster.racks:
+        return 1
+    if cluster.servers:
+        return int(server.trays.value) if server.trays else 1
+    return int(server.gpus.value)
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:

@@ -9,7 +9,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from bomgen.catalog.files import Catalog
 from bomgen.core.columns import Column, Diverges
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.core.provenance import Figure
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
-from bomgen.design.server_range import DesignRange, design_range
+from bomgen.design.server_range import NOTHING, DesignRange, DesignRanges, design_range
 from bomgen.plan import rules
-from bomgen.plan.attachment import attachments
+from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.search_space import MEASURES, SearchSpace
@@ -33,15 +32,18 @@ from bomgen.pricing.bill import bill
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.cost_columns import cost_columns
 from bomgen.pricing.quote import missing_rates, part_price
-from bomgen.report.search.candidates import built_measures, candidate
+from bomgen.report.search.candidates import built_measures, candidate, days_of_run
 from bomgen.report.search.columns import Columns, column_type, column_value
 from bomgen.sizing.cluster_size import size
+from bomgen.sizing.size_counts import size_counts, with_count
 from bomgen.workflow.inputs import PlanFile, catalog_of, price_books_of, source_of
 from bomgen.workflow.pipeline import work_out_variant
 
 SERVERS = "cluster.servers"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
+WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
+"""What hardware is worked out without."""
 DAYS = "days"
 BUILT = tuple(name for name in MEASURES if name != DAYS)
 """Measures of what is built; days are those of the run."""
@@ -51,9 +53,9 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     """Whether hardware and sizing of the designs of a space do not depend on each other."""
     keys = [axis.key for axis in space.axes]
     given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
-    beside = {CLUSTERS, STORAGE} & {*source.data, *(key.partition(".")[0] for key in keys)}
-    whole = {WORKLOAD, CLUSTER, QUOTE, f"{QUOTE}.currency"} & set(keys)
-    return bool(set(SIZES) & {*keys, *given}) and not beside and not whole
+    stored = "servers" in (source.data.get(STORAGE) or {})
+    whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & set(keys)
+    return bool(set(SIZES) & {*keys, *given}) and CLUSTERS not in source.data and not stored and not whole
 
 
 class _Digits(NamedTuple):
@@ -101,13 +103,17 @@ class _Table:
 class DesignTables:
     """The designs of a separable space (report/search/columns.py, `Evaluator`)."""
 
+    chunk = 1 << 18
+
     def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
         self.file, self.settings, self.space, self.size = file, tuple(settings), space, space.size
         source = source_of(file, settings)
         axes = list(enumerate(space.axes))
         self._size_axis = next((at for at, axis in axes if axis.key in SIZES), None)
         predicted = _may_predict(source, space)
-        self._built_axes = self._digits(at for at, axis in axes if not axis.key.startswith(f"{WORKLOAD}."))
+        self._built_axes = self._digits(
+            at for at, axis in axes if not axis.key.startswith((f"{WORKLOAD}.", f"{STORAGE}."))
+        )
         self._sized_axes = self._digits(
             at
             for at, axis in axes
@@ -172,27 +178,37 @@ class DesignTables:
         settings = self._family_settings(self._built_axes, family)
         left = np.ones(table.refused.shape[1], np.bool_)
         try:
-            for ranged, catalog, books in self._ranges(settings):
-                self._put_range(family, table, ranged, catalog, books)
-                left[ranged.rows] = False
+            catalog, books, found = self._ranges(settings)
         except PlanErrors as errors:
             table.refused[family] = self._reason(errors)
             return
+        for ranged in found.covered:
+            self._put_range(family, table, ranged, catalog, books)
+            left[ranged.rows] = False
+        if found.refused.size:
+            left[found.refused] = False
+            left[found.refused[0]] = True
         for row in np.flatnonzero(left).tolist():
-            try:
-                report = work_out_variant(self.file, (*settings, *self._size_settings(row)), (WORKLOAD,))
-            except PlanErrors as errors:
-                table.refused[family, row] = self._reason(errors)
-                continue
-            found = candidate(row, report)
-            for name in BUILT:
-                if (value := found.measures[name]) is not None:
-                    table.put(family, row, name, column_value(name, value, found.currency))
-            table.unpriced[family, row] = self._missing(found.unpriced)
+            self._put_one(family, table, row, settings)
+        if found.refused.size:
+            table.refused[family, found.refused] = table.refused[family, found.refused[0]]
 
-    def _ranges(self, settings: tuple[str, ...]) -> Any:
+    def _put_one(self, family: int, table: _Table, row: int, settings: tuple[str, ...]) -> None:
+        """A design worked out whole."""
+        try:
+            report = work_out_variant(self.file, (*settings, *self._size_settings(row)), WITHOUT_WORKLOAD)
+        except PlanErrors as errors:
+            table.refused[family, row] = self._reason(errors)
+            return
+        found = candidate(row, report)
+        for name in BUILT:
+            if (value := found.measures[name]) is not None:
+                table.put(family, row, name, column_value(name, value, found.currency))
+        table.unpriced[family, row] = self._missing(found.unpriced)
+
+    def _ranges(self, settings: tuple[str, ...]) -> tuple[Catalog, list[PriceBook], DesignRanges]:
         """The designs of a family as far as they are covered. Raises PlanErrors for what is wrong at any size."""
-        source = source_of(self.file, (*settings, *self._size_settings(0)), (WORKLOAD,))
+        source = source_of(self.file, (*settings, *self._size_settings(0)), WITHOUT_WORKLOAD)
         catalog = catalog_of(self.file, source)
         plan = bind(source, catalog)
         if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
@@ -202,11 +218,10 @@ class DesignTables:
             raise PlanErrors(wrong)
         numbers = self._numbers(plan)
         if numbers is None:
-            return
+            return catalog, books, DesignRanges((), NOTHING)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        for ranged in design_range(plan, numbers, parts, attached):
-            yield ranged, catalog, books
+        return catalog, books, design_range(plan, numbers, parts, attached)
 
     def _numbers(self, plan: Plan) -> NDArray[np.int64] | None:
         """The numbers of servers of a family; None where they are not given as such."""
@@ -214,8 +229,8 @@ class DesignTables:
             return None
         if self._size_axis is None:
             return np.array([plan.cluster.servers.value], np.int64)
-        texts = self.space.axes[self._size_axis].values
-        return np.array([int(text) for text in texts], np.int64) if all(map(str.isdecimal, texts)) else None
+        counts = self._counts()
+        return np.array(counts, np.int64) if counts else None
 
     def _put_range(
         self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]
@@ -236,7 +251,6 @@ class DesignTables:
     def _fill_sized(self, family: int, table: _Table) -> None:
         """The sizing of a family, size by size."""
         settings = self._family_settings(self._sized_axes, family)
-        rows = range(table.refused.shape[1])
         try:
             source = source_of(self.file, (*settings, *self._size_settings(0)), self._without)
             catalog = catalog_of(self.file, source)
@@ -247,28 +261,37 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family] = self._reason(errors)
             return
-        for row in rows:
-            sized = self._with_size(plan, row)
-            try:
-                days = size(sized, attached).days
-            except PlanErrors as errors:
-                table.refused[family, row] = self._reason(errors)
-            except Infeasible as error:
-                table.refused[family, row] = self._reasons.setdefault(error.message, len(self._reasons) + 1)
-            else:
-                if days is not None:
-                    table.put(family, row, DAYS, float(days.value))
+        counts = self._counts()
+        found = size_counts(plan, attached, counts) if counts is not None else None
+        if found is None:
+            for row in range(table.refused.shape[1]):
+                self._size_one(family, table, row, with_count(plan, counts[row]) if counts else plan, attached)
+            return
+        refused, days = np.flatnonzero(~found.sized), found.rounded_days()
+        if refused.size:
+            table.refused[family, refused] = self._text(_message(found.refusal(int(refused[0]))))
+        known = np.flatnonzero(found.sized & ~np.isnan(days))
+        table.put(family, known, DAYS, days[known])
 
-    def _with_size(self, plan: Plan, row: int) -> Plan:
-        if self._size_axis is None:
-            return plan
-        key, text = self.space.axes[self._size_axis].key.partition(".")[2], self.space.axes[self._size_axis].values[row]
-        figure: Figure = getattr(plan.cluster, key)
-        return plan._replace(cluster=plan.cluster._replace(**{key: Figure(int(text), figure.unit, figure.origin)}))
+    def _size_one(self, family: int, table: _Table, row: int, plan: Plan, attached: Mapping[str, Attachment]) -> None:
+        try:
+            days = days_of_run(plan, size(plan, attached), self.space.confidence)
+        except (PlanErrors, Infeasible) as error:
+            table.refused[family, row] = self._text(_message(error))
+        else:
+            if days is not None:
+                table.put(family, row, DAYS, float(days.value))
+
+    def _counts(self) -> list[int] | None:
+        """The sizes of the space as numbers; None where they are given by the plan, or otherwise."""
+        texts = self.space.axes[self._size_axis].values if self._size_axis is not None else ()
+        return [int(text) for text in texts] if texts and all(map(str.isdecimal, texts)) else None
 
     def _reason(self, errors: PlanErrors) -> int:
-        first = next(each for each in errors.problems if each.severity == "error")
-        return self._reasons.setdefault(first.message, len(self._reasons) + 1)
+        return self._text(_message(errors))
+
+    def _text(self, reason: str) -> int:
+        return self._reasons.setdefault(reason, len(self._reasons) + 1)
 
     def _missing(self, parts: tuple[str, ...]) -> int:
         return self._parts.setdefault(parts, len(self._parts) + 1) if parts else 0
@@ -282,6 +305,12 @@ def _may_predict(source: Source, space: SearchSpace) -> bool:
         *(text for axis in space.axes if axis.key.endswith(".mfu") for text in axis.values),
     }
     return PREDICTED in asked
+
+
+def _message(error: PlanErrors | Infeasible) -> str:
+    if isinstance(error, Infeasible):
+        return error.message
+    return next(each.message for each in error.problems if each.severity == "error")
 
 
 def _plain(value: Any) -> Any:

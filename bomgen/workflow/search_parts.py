@@ -26,6 +26,7 @@ from bomgen.report.search.front import (
     merge_next_better,
     no_next_better,
 )
+from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import PlanFile, source_of
 from bomgen.workflow.pipeline import work_out_variant
 
@@ -62,6 +63,9 @@ class Search(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _evaluator(search: Search) -> Evaluator:
+    source = source_of(search.file, search.settings)
+    if are_separable(source, search.space):
+        return DesignTables(search.file, search.settings, search.space)
     return DesignByDesign(search)
 
 

@@ -189,3 +189,14 @@ def test_the_goodput_lies_in_its_range(worked: Worked, model: str, gpu: str, ser
     assert low <= value(report, base) <= high
     given_ = run(model, {"gpu": gpu, "servers": servers}, tokens="1T") | {"storage": {"interruption_gpu_hours": 40000}}
     assert worked(given_).design.sizing.lost.goodput_range is None
+
+
+@given(racks=st.integers(1, 100), days=DAYS, rates=st.sampled_from([{"goodput": "estimate"}, {"mfu": "predicted"}]))
+def test_racks_are_the_trays_in_them(worked: Worked, racks: int, days: int, rates: dict[str, Any]) -> None:
+    """A cluster given by racks takes as long as one given by their trays, whatever the days that are wanted."""
+    cluster = {"gpu": "gb200", "server": "dgx-gb200-nvl72"}
+    taken = {
+        value(worked(run("llama-2-7b", {**cluster, **size}, tokens=10**13, target_days=days, **rates)), "workload.days")
+        for size in ({"racks": racks}, {"servers": 18 * racks})
+    }
+    assert len(taken) == 1

@@ -38,8 +38,10 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
-        *("report.search.*", "output.wiring.*"),
+        *("core.columns", "fabric.clos.counts", "fabric.clos.search_columns", "fabric.links.*"),
+        *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
+        *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.wiring.*"),
+        "workflow.design_tables",
     ),
     "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),

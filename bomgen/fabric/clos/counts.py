@@ -7,7 +7,7 @@ beside the servers, no reserved ports and no number of switches or links that th
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,9 @@ Integers = NDArray[np.int64]
 
 
 class Kinds(NamedTuple):
-    """Switches of a tier by the ports in use on them: `count[k, row]` switches with as many down and up."""
+    """Switches of a tier by the ports in use on them: `switches[k, row]` with as many down and up."""
 
-    count: NDArray[np.int64]
+    switches: NDArray[np.int64]
     down: NDArray[np.int64]
     up: NDArray[np.int64]
 
@@ -54,17 +54,20 @@ class ClosCounts(NamedTuple):
 
     def take(self, chosen: NDArray[np.bool_]) -> ClosCounts:
         """The counts of some rows."""
-        tiers, rows, switches, down, up, kinds, links, pods = self
-        some = [{tier: each[chosen] for tier, each in counts.items()} for counts in (switches, down, up)]
-        of_kinds = {tier: Kinds(*(each[:, chosen] for each in kind)) for tier, kind in kinds.items()}
         return ClosCounts(
-            tiers[chosen],
-            rows[chosen],
-            *some,
-            of_kinds,
-            {tier: each[chosen] for tier, each in links.items()},
-            pods[chosen],
+            self.tiers[chosen],
+            self.rows[chosen],
+            _take(self.switches, chosen),
+            _take(self.down, chosen),
+            _take(self.up, chosen),
+            {tier: Kinds(*(each[:, chosen] for each in kinds)) for tier, kinds in self.kinds.items()},
+            _take(self.links, chosen),
+            self.pods[chosen],
         )
+
+
+def _take(by_tier: dict[str, Integers], chosen: NDArray[np.bool_]) -> dict[str, Integers]:
+    return {tier: each[chosen] for tier, each in by_tier.items()}
 
 
 def is_covered(demand: Demand) -> bool:
@@ -91,9 +94,9 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
     rows = np.where(tiers > 1, int(rails.value) // rails_per_leaf, 1) if rails else np.ones_like(tiers)
     leaf_kinds = _leaf_kinds(demand, has_rails, servers, nic_ports, found, rows)
     one = tiers == 1
-    leaf_kinds.count[:, one] = np.array([[1], [0], [0]])
+    leaf_kinds.switches[:, one] = np.array([[1], [0], [0]])
     leaf_kinds.down[0, one], leaf_kinds.up[:, one] = nic_ports[one], 0
-    leaf_links = (leaf_kinds.count * leaf_kinds.up).sum(axis=0)
+    leaf_links = (leaf_kinds.switches * leaf_kinds.up).sum(axis=0)
     all_spines = pods * spines
     ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
     of_pod = -(-leaves // np.maximum(pods, 1))
@@ -168,7 +171,7 @@ def _spine_kinds(leaf_kinds: Kinds, shapes: Integers, rows: Integers) -> Kinds:
     of_row = np.where(pods > 1, pods // rows, 1)
     merged = np.where(pods > 1, 1, rows)
     row, size = leaves // rows * merged, leaves // np.maximum(pods, 1)
-    full, partly, _ = leaf_kinds.count // rows * merged
+    full, partly, _ = leaf_kinds.switches // rows * merged
     full_up, partly_up, _ = leaf_kinds.up
 
     def links_of_first(count: Integers) -> Integers:

@@ -100,7 +100,7 @@ COST = (
 @lru_cache(maxsize=KEPT)
 def _cost_and_shape(numbers: Numbers, fields: tuple[int, ...]) -> tuple[int, ...]:
     """The cost of a division, but for the servers that it splits, and its smallest shape."""
-    division = Division(*fields, split=0)
+    division = Division._make((*fields, 0))
     shape = find_smallest_of_division(numbers, division)
     if shape is None:
         return (NEVER, *[0] * (len(COST) + len(ClosShape._fields) - 1))
@@ -184,7 +184,7 @@ def _first_of_groups(numbers: Numbers, leaves: Integers) -> Integers:
 
 
 def _bound(numbers: Numbers, leaves: Integers, up: Integers) -> Integers:
-    """Switches that divisions take at least: leaves, the spines for their links up, and the cores for those of spines."""
+    """Switches that divisions take at least: leaves, the spines for their links up, and the cores above these."""
     links, most = leaves * up, most_down_of_spine(numbers)
     found = leaves - (-links // most) if most else leaves
     if not numbers.core_radix or numbers.spine_up:

@@ -54,11 +54,11 @@ class PieceCounter:
             ports = kinds.up if place else kinds.down
         else:
             full = (down * BASE + up) * BASE
-            packed = np.where(kinds.count > 0, (full + kinds.down) * BASE + kinds.up, -1)
+            packed = np.where(kinds.switches > 0, (full + kinds.down) * BASE + kinds.up, -1)
             unique, inverse = np.unique(packed, return_inverse=True)
             found = [0 if key < 0 else self._on_switch(place, links_per_piece, key) for key in unique.tolist()]
             ports = np.array(found, np.int64)[inverse].reshape(packed.shape)
-        counted: Integers = (kinds.count * ports).sum(axis=0)
+        counted: Integers = (kinds.switches * ports).sum(axis=0)
         return counted
 
     def _on_switch(self, place: int, links_per_piece: int, packed: int) -> int:

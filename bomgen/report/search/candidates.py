@@ -10,7 +10,9 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design
+from bomgen.plan.types import Plan
 from bomgen.report.result import Report
+from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.prediction.fitted import COVERAGES
 
 Measured = int | Fraction | Decimal | None
@@ -47,15 +49,15 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
     """
     designs = [each.design for each in report.each_cluster]
     totals = report.quote.totals
-    days = _days([design.sizing.days for design in designs])
-    fewest, most = (_days([_end(each, confidence or WIDEST, end) for each in designs]) for end in (FASTEST, SLOWEST))
-    predicted = any(_is_predicted(design) for design in designs)
+    runs = [(design.plan, design.sizing) for design in designs]
+    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
+    predicted = any(_is_predicted(*run) for run in runs)
     unpriced = [each.line for each in report.quote.lines if each.amount is None]
     return Candidate(
         place,
         {
             "cost": totals.amount if totals.complete else None,
-            "days": most if predicted and confidence else days,
+            "days": _slowest([days_of_run(*run, confidence) for run in runs]),
             **built_measures(designs),
         },
         totals.currency,
@@ -81,19 +83,24 @@ def built_measures(designs: Sequence[Design]) -> dict[str, Measured]:
     }
 
 
-def _is_predicted(design: Design) -> bool:
+def days_of_run(plan: Plan, sizing: Sizing, confidence: int | None) -> Figure | None:
+    """The days of a run; with a confidence in percent, predicted ones are those at the upper end of that interval."""
+    return _end(plan, sizing, confidence, SLOWEST) if confidence else sizing.days
+
+
+def _is_predicted(plan: Plan, sizing: Sizing) -> bool:
     """Whether the days of a run are those of its predicted utilisation, not of one that is given or assumed."""
-    training = design.plan.training
-    return bool(training and training.predicted is not None and design.sizing.predicted)
+    return bool(plan.training and plan.training.predicted is not None and sizing.predicted)
 
 
-def _end(design: Design, coverage: int, end: int) -> Figure | None:
-    """The days of a cluster at an end of the interval of its prediction; its days where they are not predicted."""
-    predicted = design.sizing.predicted
-    return predicted.ends[coverage][end].days if predicted and _is_predicted(design) else design.sizing.days
+def _end(plan: Plan, sizing: Sizing, coverage: int, end: int) -> Figure | None:
+    """The days of a run at an end of the interval of its prediction; its days where they are not predicted."""
+    return (
+        sizing.predicted.ends[coverage][end].days if sizing.predicted and _is_predicted(plan, sizing) else sizing.days
+    )
 
 
-def _days(figures: Sequence[Figure | None]) -> Measured:
+def _slowest(figures: Sequence[Figure | None]) -> Measured:
     """The days of the slowest of several clusters; None where those of one are not known."""
     return max((each.value for each in figures if each), default=None) if all(figures) else None
 

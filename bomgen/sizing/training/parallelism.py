@@ -135,16 +135,8 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
 
 
 def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
-    _check(training, given, gpus, gpus_per_server.value if gpus_per_server else 1)
-    split = ParallelSplit(
-        tensor=given.tensor,
-        pipeline=given.pipeline,
-        interleave=given.interleave,
-        context=given.context,
-        expert=given.expert,
-        data=data_parallel(gpus, given.tensor, given.pipeline, given.context),
-        sequence_parallel=given.sequence_parallel,
-    )
+    check_degrees(training, given, gpus, gpus_per_server)
+    split = given_split(given, gpus)
     need = memory.per_gpu(training, split)
     fits = _fits(need, gpu)
     warnings = [] if fits is not False else [_shortage(training, split, need, _limit(gpu))]
@@ -162,8 +154,30 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
     )
 
 
-def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
-    """Raise Infeasible for the first degree that does not divide what it splits."""
+def given_split(given: Parallelism, gpus: Figure) -> ParallelSplit:
+    """The split of all GPUs by given degrees."""
+    return ParallelSplit(
+        tensor=given.tensor,
+        pipeline=given.pipeline,
+        interleave=given.interleave,
+        context=given.context,
+        expert=given.expert,
+        data=data_parallel(gpus, given.tensor, given.pipeline, given.context),
+        sequence_parallel=given.sequence_parallel,
+    )
+
+
+def whole_gpus(given: Parallelism) -> int:
+    """The number whose multiples are the numbers of GPUs that given degrees can split: in replicas, and in experts."""
+    stages = given.tensor.value * given.pipeline.value
+    return lcm(stages * given.context.value, stages * given.expert.value)
+
+
+def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: Figure | None) -> None:
+    """Raise Infeasible for the first degree that does not divide what it splits.
+
+    Of the GPUs alone it asks that they are a multiple of `whole_gpus`.
+    """
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
@@ -176,7 +190,7 @@ def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server
             f"into more pieces than there are; at most {layers.value}"
         )
         raise Infeasible(message, because=_first_given(given.pipeline, given.interleave))
-    _check_gpus(given, gpus, gpus_per_server)
+    _check_gpus(given, gpus, gpus_per_server.value if gpus_per_server else 1)
     if given.expert.value > 1:
         if not training.model.moe:
             message = f"expert {given.expert.value} on a model that has no experts; remove it"
@@ -221,7 +235,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[Message]:
     return [message("unequal-stages", layers=layers.value, pieces=pieces, fullest=fullest)]
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A split of the model that the search may choose."""
 
     tensor: int
@@ -231,6 +245,7 @@ class _Candidate(NamedTuple):
 
     @property
     def size(self) -> int:
+        """GPUs of a replica."""
         return self.tensor * self.pipeline * self.context
 
     def __str__(self) -> str:
@@ -246,10 +261,10 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     Tensor parallelism within a server comes before wider, and stages and parts of a sequence that are equal before
     unequal ones.
     """
-    refused: list[_Candidate] = []
+    refused: list[Candidate] = []
     for wide, even in product((False, True), (True, False)):
         tensors = _tensor_degrees(training, gpus.value, gpus_per_server.value, wide)
-        chosen: _Candidate | None = None
+        chosen: Candidate | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
             if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
                 break
@@ -272,7 +287,7 @@ def _fastest(
         for candidate in _all_candidates(training, gpus.value, gpus_per_server.value)
         if _weights_fit(training, candidate, gpu)
     )
-    best: list[tuple[float, _Candidate]] = []
+    best: list[tuple[float, Candidate]] = []
     for time, candidate in timed:
         if _fits(_need(training, candidate, gpus), gpu):
             best.append((time, candidate))
@@ -288,7 +303,7 @@ def _fastest(
     return found._replace(reasons=(*slower, *found.reasons), fastest=True)
 
 
-def _all_candidates(training: Training, gpus: int, gpus_per_server: int) -> Iterator[_Candidate]:
+def _all_candidates(training: Training, gpus: int, gpus_per_server: int) -> Iterator[Candidate]:
     """Every split with tensor parallelism in a server, equal parts of a sequence, and stages of at least a layer."""
     layers, sequence = training.model.shape.get("layers"), training.sequence
     length = sequence.value if sequence is not None else 1
@@ -299,10 +314,10 @@ def _all_candidates(training: Training, gpus: int, gpus_per_server: int) -> Iter
             ranks = gpus // (tensor * pipeline)
             for context in divisors(gcd(ranks, length)):
                 for expert in _expert_degrees(training, ranks):
-                    yield _Candidate(tensor, pipeline, context, expert)
+                    yield Candidate(tensor, pipeline, context, expert)
 
 
-def _weights_fit(training: Training, candidate: _Candidate, gpu: Gpu) -> bool:
+def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
     """Whether the weights alone could fit, where every GPU of the replica holds an equal part: a quick first check."""
     if gpu.memory_bytes is None or training.zero.value >= ZERO_STAGES[-1]:
         return True
@@ -310,8 +325,8 @@ def _weights_fit(training: Training, candidate: _Candidate, gpu: Gpu) -> bool:
     return bool(training.model.parameters.value * BYTES_OF_WEIGHT <= gpu.memory_bytes.value * spread)
 
 
-def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], gpu: Gpu, gpus: Figure) -> Fit:
-    split = _split(chosen, gpus)
+def _fit_of(training: Training, chosen: Candidate, refused: list[Candidate], gpu: Gpu, gpus: Figure) -> Fit:
+    split = split_of(chosen, gpus)
     need = memory.per_gpu(training, split)
     alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
     smaller = sorted(alike, key=lambda one: one.size, reverse=True)
@@ -352,11 +367,11 @@ def _narrowest_context(
     gpus: Figure,
     pair: tuple[int, int],
     even: bool,
-    refused: list[_Candidate],
-) -> _Candidate | None:
+    refused: list[Candidate],
+) -> Candidate | None:
     """The candidate with the fewest parts of a sequence that fits; what does not is added to `refused`."""
     ranks = gpus.value // prod(pair)
-    widest = _Candidate(*pair, ranks, _expert_degrees(training, ranks)[-1])
+    widest = Candidate(*pair, ranks, _expert_degrees(training, ranks)[-1])
     sequence = training.sequence.value if training.sequence is not None else 1
     contexts = [ways for ways in divisors(ranks) if ways <= sequence and not (even and sequence % ways)]
     if _fits(_need(training, widest, gpus), gpu) is False:
@@ -370,7 +385,7 @@ def _narrowest_context(
     return None
 
 
-def _narrow_experts(training: Training, widest: _Candidate, gpu: Gpu, gpus: Figure) -> _Candidate:
+def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
     """The candidate with its experts spread over as few GPUs as fit."""
     degrees = _expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
     narrower = (widest._replace(expert=expert) for expert in degrees)
@@ -385,11 +400,12 @@ def _expert_degrees(training: Training, ranks: int) -> list[int]:
     return [degree for degree in divisors(experts.value) if ranks % degree == 0]
 
 
-def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
-    return memory.per_gpu(training, _split(candidate, gpus))
+def _need(training: Training, candidate: Candidate, gpus: Figure) -> Memory:
+    return memory.per_gpu(training, split_of(candidate, gpus))
 
 
-def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
+def split_of(candidate: Candidate, gpus: Figure) -> ParallelSplit:
+    """A candidate as a split of all GPUs."""
     (degree, degree_why), (tensor_name, pipeline_name, context_name, why), (expert_name, expert_why) = _degree_texts()
     one = _chosen(degree, 1, degree_why)
     tensor = _chosen(tensor_name, candidate.tensor, why)
@@ -435,9 +451,9 @@ def _limit(gpu: Gpu) -> Figure:
     return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
-def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> Message:
+def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
     """Why a candidate does not fit, in one line."""
-    split = _split(candidate, gpus)
+    split = split_of(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), _limit(gpu))
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)
 
@@ -522,7 +538,7 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 
 
 def _nothing_fits(
-    training: Training, refused: list[_Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
+    training: Training, refused: list[Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
     """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
     server = gpus_per_server.value
@@ -533,7 +549,7 @@ def _nothing_fits(
     if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
         text = message("no-split-fits-but", gpus=gpus.value, reason=reason, counts=map(str, counts))
     model = training.model
-    if memory.per_gpu(training, _split(best, gpus)).activations is None:
+    if memory.per_gpu(training, split_of(best, gpus)).activations is None:
         broke = _first_given(model.parameters, gpus, training.tokens)
     else:
         term, _ = _largest(_need(training, best, gpus))

@@ -1,0 +1,173 @@
+"""The sizes of many clusters that differ in their number of servers alone, as arrays: what `size` finds for each.
+
+GPUs, memory and days are those of the same formulas: where a formula is a constant divided by the GPUs, its constant is
+what it gives for one GPU; where something holds from some number on, that number is found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.provenance import Figure, Given, function_of, require
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import ESTIMATE, Plan, Training
+from bomgen.sizing import storage
+from bomgen.sizing.cluster_size import size
+from bomgen.sizing.peak_flops import peak_of_gpu
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, unit_of_counts
+from bomgen.sizing.training import interruptions, parallelism
+from bomgen.sizing.training import run as training
+from bomgen.sizing.training.fitting_counts import Truths, fitting
+
+NOT_SIZED = -1
+
+
+class SizedCounts(NamedTuple):
+    """Clusters of one plan, a row for each of many numbers of servers, racks or GPUs."""
+
+    plan: Plan
+    attached: Mapping[str, Attachment]
+    counts: npt.NDArray[np.int64]
+    """Of what the plan gives: servers, racks or GPUs."""
+    servers: npt.NDArray[np.int64] | None
+    """None: no server is known for the GPU."""
+    gpus: npt.NDArray[np.int64]
+    sized: npt.NDArray[np.bool_]
+    """Whether the cluster can be sized; `refusal` has the reason why it cannot."""
+    gpu_days: tuple[Fraction, ...]
+    """Days of the run on one GPU; several where they depend on what it recomputes, or on the size of the cluster."""
+    of_row: npt.NDArray[np.int64]
+    """Which of `gpu_days` those of a row are; NOT_SIZED where it has no days."""
+
+    def days(self, row: int) -> Fraction | None:
+        """Days of the run, exactly; None: it cannot be sized, or the plan has no run."""
+        place = self.of_row[row]
+        return None if place == NOT_SIZED else self.gpu_days[place] / int(self.gpus[row])
+
+    def rounded_days(self) -> npt.NDArray[np.float64]:
+        """Days of each row, as the float that is nearest: equal numbers are equal, larger ones never smaller.
+
+        NaN where there are none.
+        """
+        found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.of_row != NOT_SIZED)
+        ratios = [days.as_integer_ratio() for days in self.gpu_days]
+        each = zip(self.of_row[rows].tolist(), self.gpus[rows].tolist(), strict=True)
+        # Python rounds the quotient of two whole numbers once, however large they are.
+        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in each]
+        return found
+
+    def refusal(self, row: int) -> Infeasible | PlanErrors:
+        """Why a cluster cannot be sized. Raises ValueError where it can."""
+        try:
+            size(with_count(self.plan, int(self.counts[row])), self.attached)
+        except (Infeasible, PlanErrors) as error:
+            return error
+        raise ValueError(f"{self.counts[row]} can be sized")
+
+
+def size_counts(plan: Plan, attached: Mapping[str, Attachment], counts: Sequence[int]) -> SizedCounts | None:
+    """The sizes of clusters as the plan's, but with other numbers of what it gives: servers, racks or GPUs.
+
+    None for a plan that only `size` knows: one that gives no number, serves a model, has its utilisation predicted, or
+    a model whose shape is known in part.
+    """
+    numbers, workload = np.asarray(counts, np.int64), plan.training
+    if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
+        return None
+    nothing = np.full(len(numbers), NOT_SIZED, np.int64)
+    found = SizedCounts(plan, attached, numbers, None, nothing, nothing != NOT_SIZED, (), nothing)
+    possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(plan.cluster) == 0)
+    if not possible.any():
+        return found
+    largest = with_count(plan, int(numbers[possible].max()))
+    try:
+        servers, gpus = count_servers(largest, None, attached)
+    except (Infeasible, PlanErrors):
+        return found
+    given, server = _given(largest), plan.cluster.server
+    found = found._replace(gpus=function_of(gpus, (given,))(numbers))
+    if server:
+        found = found._replace(servers=found.gpus // server.gpus.value)
+    if workload:
+        return _size_runs(found, possible, workload, _Size(given, servers, gpus))
+    smallest = with_count(plan, int(numbers[possible].min()))
+    ends = {_can_be_sized(each, attached) for each in (smallest, largest)}
+    return found._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
+
+
+class _Size(NamedTuple):
+    """A number that the plan gives, and the servers and GPUs that follow from it."""
+
+    given: Figure
+    servers: Figure | None
+    gpus: Figure
+
+
+def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
+    """The days of a run, and whether it fits, as `cluster_size` tries one recomputation after the other."""
+    plan, gpu, server = found.plan, found.plan.cluster.gpu, found.plan.cluster.server
+    gpu_days, of_row = list[Fraction](), found.of_row.copy()
+    try:
+        top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
+        lost = interruptions.lost_time(storage.contents(workload), plan.storage, largest.gpus, largest.servers)
+    except (Infeasible, PlanErrors):
+        return found
+    goodput, shares = workload.goodput, dict[int, Fraction]()
+    if goodput.value == ESTIMATE:
+        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
+        shares = {row: share(int(found.counts[row])) for row in np.flatnonzero(possible).tolist()}
+        possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
+    choices = [*parallelism.with_recomputation(workload)]
+    if workload.parallelism is None and workload.sequence and not isinstance(workload.sequence.origin, Given):
+        choices.append(parallelism.with_recomputation(workload._replace(sequence=None))[0])
+    waiting = np.flatnonzero(possible)
+    for choice in choices:
+        if not waiting.size:
+            break
+        try:
+            run = training.size(choice, top, goodput)
+        except Infeasible:
+            break
+        fit = fitting(choice, gpu, largest.gpus, server.gpus if server else None, found.gpus[waiting])
+        if fit is None:
+            return None
+        rows = waiting[fit.possible if choice is choices[-1] else fit.fits]
+        waiting = np.setdiff1d(waiting, rows)
+        on_one = Fraction(training.days(choice, run, replace(largest.gpus, value=1)).value)
+        of_row[rows] = np.arange(len(rows)) + len(gpu_days) if shares else len(gpu_days)
+        gpu_days += [on_one / shares[row] for row in rows.tolist()] if shares else [on_one]
+    return found._replace(sized=of_row != NOT_SIZED, gpu_days=tuple(gpu_days), of_row=of_row)
+
+
+def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:
+    try:
+        size(plan, attached)
+    except (Infeasible, PlanErrors):
+        return False
+    return True
+
+
+def _given(plan: Plan) -> Figure:
+    """The number that a plan gives of its cluster."""
+    cluster = plan.cluster
+    return require(cluster.servers or cluster.racks or cluster.gpus, "the plan gives a number")
+
+
+def with_count(plan: Plan, count: int) -> Plan:
+    """The plan with another number of servers, racks or GPUs: whichever it gives.
+
+    Raises ValueError where it gives none.
+    """
+    cluster, given = plan.cluster, replace(_given(plan), value=count)
+    if cluster.servers:
+        return plan._replace(cluster=cluster._replace(servers=given))
+    if cluster.racks:
+        return plan._replace(cluster=cluster._replace(racks=given))
+    return plan._replace(cluster=cluster._replace(gpus=given))

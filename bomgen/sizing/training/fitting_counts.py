@@ -1,0 +1,190 @@
+"""Which of many numbers of GPUs a training run fits: what `parallelism.fit` finds for each, without searching for each.
+
+The memory of a split falls with its replicas, and with its parts of a sequence where the replicas stay the same. So the
+fewest replicas that fit are found once for a split, by the memory of `memory.per_gpu` itself; what is left for a number
+of GPUs is whether it divides into the split, and a comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bomgen.catalog.parts import Gpu
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, function_of
+from bomgen.fabric.clos.formulas import divisors
+from bomgen.plan.types import Parallelism, Training
+from bomgen.sizing.training import memory
+from bomgen.sizing.training.activations import FULL
+from bomgen.sizing.training.parallelism import Candidate, check_degrees, given_split, split_of, whole_gpus
+
+Counts = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+class Fitting(NamedTuple):
+    """What a run comes to on each of many numbers of GPUs."""
+
+    possible: Truths
+    """Whether there is a split at all: of degrees that the plan gives, whether or not it fits."""
+    fits: Truths
+    """Whether the run fits, or may for all that is known of it."""
+
+
+def fitting(
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Counts
+) -> Fitting | None:
+    """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
+
+    None where so little is known of the model's shape that only a search for each number tells.
+    """
+    most = int(counts.max())
+    gpus = replace(gpus, value=most)
+    if training.parallelism is not None:
+        return _given(training, training.parallelism, gpu, gpus, gpus_per_server, counts)
+    if gpu.memory_bytes is None:
+        fits = np.ones(len(counts), np.bool_)
+        return Fitting(fits, fits)
+    limit, shape = gpu.memory_bytes.value, training.model.shape
+    heads, layers = shape.get("heads"), shape.get("layers")
+    if heads is not None and layers is not None:
+        fits = _searched(training, limit, gpus, counts)
+        return Fitting(fits, fits)
+    # Nothing limits the degrees that are not known: a replica of all GPUs holds the least of the model's states.
+    whole = Candidate(1, most, 1, 1) if layers is None else Candidate(most, 1, 1, 1)
+    split = split_of(whole, gpus)
+    need = memory.per_gpu(training, split)
+    if need.activations is not None:
+        return None
+    total = function_of(need.total, (split.tensor if layers is not None else split.pipeline, gpus))
+    least = _least(lambda count: bool(total(count, count) <= limit), most)
+    fits = counts >= least
+    return Fitting(fits, fits)
+
+
+def _given(
+    training: Training,
+    given: Parallelism,
+    gpu: Gpu,
+    gpus: Figure,
+    gpus_per_server: Figure | None,
+    counts: Counts,
+) -> Fitting:
+    """The numbers of GPUs that given degrees can split, and those on which their split fits."""
+    step, none = whole_gpus(given), np.zeros(len(counts), np.bool_)
+    try:
+        check_degrees(training, given, replace(gpus, value=step), gpus_per_server)
+    except Infeasible:
+        return Fitting(none, none)
+    possible = counts % step == 0
+    if gpu.memory_bytes is None or not possible.any():
+        return Fitting(possible, possible)
+    need = memory.per_gpu(training, given_split(given, gpus))
+    if need.activations is None:
+        # A shortage of states alone is no reason to recompute more.
+        return Fitting(possible, possible)
+    total, limit = function_of(need.total, (gpus,)), gpu.memory_bytes.value
+    least = _least(lambda steps: bool(total(steps * step) <= limit), int(counts.max()) // step)
+    return Fitting(possible, possible & (counts >= least * step))
+
+
+def _searched(training: Training, limit: int, gpus: Figure, counts: Counts) -> Truths:
+    """The numbers of GPUs on which some split fits, of all that `parallelism` searches.
+
+    With the same stages, parts of a sequence and replicas a wider tensor degree needs no more. Where it divides the
+    activations, too, the widest that divides the GPUs needs the least of all: a narrower one gains no more by the
+    replicas, parts of a sequence or GPUs for experts that it leaves.
+    """
+    widest_alone = training.recompute.value != FULL
+    shape, fits = training.model.shape, np.zeros(len(counts), np.bool_)
+    most, heads, experts = int(counts.max()), shape["heads"].value, shape["experts"].value if "experts" in shape else 1
+    longest = int(training.sequence.value) if training.sequence is not None else 1
+    for pipeline in range(1, min(shape["layers"].value, most) + 1):
+        waiting = np.flatnonzero(~fits & (counts % pipeline == 0))
+        widest = np.gcd(counts[waiting] // pipeline, heads)
+        for tensor in reversed(divisors(heads)):
+            rows = waiting[widest == tensor if widest_alone else (widest % tensor == 0) & ~fits[waiting]]
+            if not rows.size:
+                continue
+            fit, contexts = _fit_of_pair(training, limit, gpus, (tensor, pipeline), longest)
+            if not fit(experts, min(contexts, most), most):
+                # However wide everything else is: nor does a narrower one.
+                break
+            ranks = counts[rows] // (tensor * pipeline)
+            degrees = np.gcd(ranks, experts)
+            for degree in set(degrees.tolist()):
+                alike = degrees == degree
+                fits[rows[alike]] = _ranks_that_fit(partial(fit, degree), ranks[alike], contexts)
+    return fits
+
+
+def _fit_of_pair(
+    training: Training, limit: int, gpus: Figure, pair: tuple[int, int], longest: int
+) -> tuple[Callable[[int, int, int], bool], int]:
+    """Whether a pair of tensor and pipeline degrees fits, by its expert and context degrees and its replicas.
+
+    And the most parts of a sequence; where activations are not known GPUs count alike as parts and as replicas.
+    """
+    split = split_of(Candidate(*pair, 1, 1), gpus)
+    need = memory.per_gpu(training, split)
+    total = function_of(need.total, (split.expert, split.context, gpus))
+    contexts = longest if need.activations is not None else int(gpus.value)
+    return lambda expert, context, data: total(expert, context, prod(pair) * context * data) <= limit, contexts
+
+
+def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
+    """Which numbers of GPUs of data and context parallelism fit by some context degree up to the `longest`.
+
+    `fit` says whether a context degree fits with so many replicas; more of either never need more. All GPUs as parts of
+    one sequence need no more than fewer parts and more replicas: each replica works on a whole micro-batch at least.
+    """
+    short = ranks <= longest
+    fits = short & (ranks >= _least(lambda context: fit(context, 1), min(longest, int(ranks.max()))))
+    if not short.all():
+        fits[~short] = _many_ranks_that_fit(fit, ranks[~short], longest)
+    return fits
+
+
+def _many_ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
+    """The same for more GPUs than a sequence has parts: each context degree has replicas from which on it fits."""
+    most, start = int(ranks.max()), 1
+    fits = np.zeros(len(ranks), np.bool_)
+    while not fits.all() and start <= longest:
+        end = min(2 * start - 1, longest)
+        if fit(end, most // start):
+            for context in range(start, end + 1):
+                divided = ~fits & (ranks % context == 0)
+                if not divided.any():
+                    continue
+                least = _least(partial(fit, context), most // context)
+                if least == 1:
+                    return fits | _have_divisor(ranks, context, longest)
+                fits |= divided & (ranks >= least * context)
+        start = end + 1
+    return fits
+
+
+def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
+    """Which numbers have a divisor from `low` to `high`."""
+    have = [any(low <= divisor <= high for divisor in divisors(number)) for number in numbers.tolist()]
+    return np.array(have, np.bool_)
+
+
+def _least(fit: Callable[[int], bool], most: int) -> int:
+    """The least number from 1 on that fits, of which larger ones fit, too; one more than `most` where none does."""
+    if not fit(most):
+        return most + 1
+    low, high = 0, 1
+    while high < most and not fit(high):
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fit(middle) else (middle, high)
+    return high
