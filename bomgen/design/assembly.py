@@ -224,6 +224,7 @@ def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
 
 
 def install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+    """The facility of a design."""
     server, servers, machines = list_equipment(plan, sizing, built)
     gpu, power = plan.cluster.gpu, power_of_servers(plan, sizing)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
@@ -431,6 +432,7 @@ def build_at_rates(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
+    """A fabric at the rates that its plan has. Raises Infeasible when no switches carry it."""
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
     if not fabric.allow_islands and (pods := islands(built)) > 1:
         message = (
