@@ -91,7 +91,7 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
     per_server = int(demand.ports_per_server.value)
     nic_ports = servers * per_server
     has_rails = rails is not None
-    rows = np.where(tiers > 1, int(rails.value) // rails_per_leaf, 1) if rails else np.ones_like(tiers)
+    rows = np.where(tiers > 1, int(rails.value) // np.maximum(rails_per_leaf, 1), 1) if rails else np.ones_like(tiers)
     leaf_kinds = _leaf_kinds(demand, has_rails, servers, nic_ports, found, rows)
     one = tiers == 1
     leaf_kinds.switches[:, one] = np.array([[1], [0], [0]])
