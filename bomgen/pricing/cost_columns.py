@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bomgen.core.columns import Column
 from bomgen.core.money import in_minor_units, round_half_up
+from bomgen.core.provenance import require
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import Bill, Line
 from bomgen.pricing.books.book import PriceBook
@@ -52,11 +53,14 @@ def _is_share(line: Line) -> bool:
 
 def _after(line: Line, unit: Unit, plan: QuotePlan) -> int:
     """What a line comes to, in minor units."""
-    return in_minor_units(after_discount(unit.amount or 0, line.pieces, discount_of(line, plan)), plan.currency)
+    return in_minor_units(
+        after_discount(require(unit.amount, "the line has a price"), line.pieces, discount_of(line, plan)),
+        plan.currency,
+    )
 
 
 def _after_share(line: Line, hardware: int, plan: QuotePlan) -> int:
     """What a line comes to that is a share of the hardware, in minor units."""
     share = line.charge.share.value if line.charge and line.charge.share else 0
     each = round_half_up(hardware * Fraction(share))
-    return round_half_up(after_discount(each, line.pieces, discount_of(line, plan)))
+    return round_half_up(each * line.pieces * (1 - discount_of(line, plan)))

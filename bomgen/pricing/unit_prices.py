@@ -162,6 +162,6 @@ def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency:
     return rounded(before, currency), rounded(after_discount(amount, pieces, discount), currency)
 
 
-def after_discount(amount: Decimal | int, pieces: int, discount: Fraction) -> Fraction:
+def after_discount(amount: Decimal, pieces: int, discount: Fraction) -> Fraction:
     """What pieces of a unit price come to after a discount, before rounding."""
     return pieces * (Fraction(amount) * (1 - discount))

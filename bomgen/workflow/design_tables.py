@@ -10,6 +10,7 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from bomgen.core.columns import Column, Diverges
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
-from bomgen.design.server_range import NOTHING, DesignRange, DesignRanges, design_range
+from bomgen.design.server_range import DesignRange, design_range
 from bomgen.plan import rules
 from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
@@ -35,11 +36,13 @@ from bomgen.pricing.quote import missing_rates, part_price
 from bomgen.report.search.candidates import built_measures, candidate, days_of_run
 from bomgen.report.search.columns import Columns, column_type, column_value
 from bomgen.sizing.cluster_size import size
+from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
 from bomgen.workflow.inputs import PlanFile, catalog_of, price_books_of, source_of
 from bomgen.workflow.pipeline import work_out_variant
 
 SERVERS = "cluster.servers"
+ROUND_UP = "round_up_to"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
@@ -47,15 +50,41 @@ WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 DAYS = "days"
 BUILT = tuple(name for name in MEASURES if name != DAYS)
 """Measures of what is built; days are those of the run."""
+Opened = tuple[Plan, Mapping[str, Attachment]]
+"""A plan, and how its servers attach to each fabric."""
 
 
 def are_separable(source: Source, space: SearchSpace) -> bool:
-    """Whether hardware and sizing of the designs of a space do not depend on each other."""
-    keys = [axis.key for axis in space.axes]
-    given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
+    """Whether hardware and sizing of the designs of a space do not depend on each other.
+
+    They do where storage servers are sized for a workload, and where a section is varied as a whole.
+    """
+    keys = {axis.key for axis in space.axes}
     stored = "servers" in (source.data.get(STORAGE) or {})
-    whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & set(keys)
-    return bool(set(SIZES) & {*keys, *given}) and CLUSTERS not in source.data and not stored and not whole
+    whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & keys
+    return not stored and not whole and CLUSTERS not in source.data
+
+
+def is_sized(source: Source, space: SearchSpace) -> bool:
+    """Whether the size of the clusters of a space is given, and not worked out for their workload."""
+    given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
+    return bool(set(SIZES) & {*given, *(axis.key for axis in space.axes)})
+
+
+def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
+    """Whether sizing depends on fabrics: on their links where utilisation is predicted, on leaves that are filled."""
+    training = (source.data.get(WORKLOAD) or {}).get("training") or {}
+    cluster = source.data.get(CLUSTER) or {}
+    values = {str(training.get("mfu"))}
+    for axis in space.axes:
+        if axis.key.endswith((".mfu", ROUND_UP)):
+            values.update(axis.values)
+    return PREDICTED in values or bool({cluster.get(ROUND_UP), *values} & {"leaf", "scalable_unit"})
+
+
+def _section(key: str) -> str:
+    """The section of a plan that a key is in."""
+    return key.partition(".")[0]
 
 
 class _Digits(NamedTuple):
@@ -110,22 +139,31 @@ class DesignTables:
         source = source_of(file, settings)
         axes = list(enumerate(space.axes))
         self._size_axis = next((at for at, axis in axes if axis.key in SIZES), None)
-        predicted = _may_predict(source, space)
-        self._built_axes = self._digits(
-            at for at, axis in axes if not axis.key.startswith((f"{WORKLOAD}.", f"{STORAGE}."))
-        )
-        self._sized_axes = self._digits(
+        on_fabrics = is_sized_by_fabrics(source, space)
+        of_hardware = [at for at, axis in axes if _section(axis.key) not in WITHOUT_WORKLOAD]
+        of_sizing = [
             at
             for at, axis in axes
-            if axis.key.startswith((f"{WORKLOAD}.", f"{CLUSTER}."))
-            or (predicted and axis.key.startswith(f"{FABRICS}."))
-        )
-        self._without = () if predicted else (FABRICS,)
-        sizes = len(space.axes[self._size_axis].values) if self._size_axis is not None else 1
+            if _section(axis.key) in (*WITHOUT_WORKLOAD, CLUSTER) or (on_fabrics and _section(axis.key) == FABRICS)
+        ]
+        self._built_axes, self._sized_axes = self._digits(of_hardware), self._digits(of_sizing)
+        self._without = () if on_fabrics else (FABRICS,)
+        self._has_workload = WORKLOAD in source.data or any(_section(axis.key) == WORKLOAD for _, axis in axes)
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
-        self._built = _Table(self._built_axes.size, sizes, BUILT, self._fill_built)
-        self._sized = _Table(self._sized_axes.size, sizes, (DAYS,), self._fill_sized)
-        self._has_workload = WORKLOAD in source.data or any(axis.key.startswith(f"{WORKLOAD}.") for _, axis in axes)
+        texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
+        self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
+        self._sized = _Table(self._sized_axes.size, max(len(texts), 1), (DAYS, "servers"), self._fill_sized)
+        self._given = is_sized(source, space)
+        if not self._given:
+            self._sized.prepare(np.arange(self._sized_axes.size))
+            self._counts = sorted(set(self._sized.measures["servers"][self._sized.refused == 0].tolist()))
+        self._built = _Table(self._built_axes.size, max(len(self._counts), 1), BUILT, self._fill_built)
+
+    @property
+    def knows_servers(self) -> bool:
+        """Whether the servers of all designs are known, from which hardware is worked out."""
+        sized = self._sized.refused == 0
+        return self._given or bool(self._sized.known["servers"][sized].all())
 
     def _digits(self, axes: Any) -> _Digits:
         found = tuple(at for at in axes if at != self._size_axis)
@@ -137,25 +175,26 @@ class DesignTables:
         digits = dict[int, NDArray[np.int64]]()
         for at in range(len(self.space.axes) - 1, -1, -1):
             places, digits[at] = np.divmod(places, len(self.space.axes[at].values))
-        sizes = digits[self._size_axis] if self._size_axis is not None else np.zeros(stop - start, np.int64)
         built, sized = (self._families(each, digits, stop - start) for each in (self._built_axes, self._sized_axes))
-        self._built.prepare(built)
-        refused = self._built.refused[built, sizes]
-        measures = {name: each[built, sizes] for name, each in self._built.measures.items()}
-        known = {name: each[built, sizes] for name, each in self._built.known.items()}
-        unpriced = self._built.unpriced[built, sizes]
-        measures[DAYS], known[DAYS] = np.zeros(stop - start), np.zeros(stop - start, np.bool_)
+        of_size = digits[self._size_axis] if self._size_axis is not None else np.zeros(stop - start, np.int64)
+        refused, measures, known = np.zeros(stop - start, np.int32), {}, {}
+        sizes = of_size
         if self._has_workload:
             self._sized.prepare(sized)
-            not_sized = self._sized.refused[sized, sizes]
-            refused = np.where(not_sized > 0, not_sized, refused)
-            measures[DAYS], known[DAYS] = (
-                self._sized.measures[DAYS][sized, sizes],
-                self._sized.known[DAYS][sized, sizes],
-            )
+            refused, days = self._sized.refused[sized, of_size], self._sized.measures[DAYS][sized, of_size]
+            measures[DAYS], known[DAYS] = days, self._sized.known[DAYS][sized, of_size]
+            if not self._given and self._counts:
+                found = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
+                sizes = np.where(refused > 0, 0, found)
+        else:
+            measures[DAYS], known[DAYS] = np.zeros(stop - start), np.zeros(stop - start, np.bool_)
+        self._built.prepare(built)
+        refused = np.where(refused > 0, refused, self._built.refused[built, sizes])
+        measures |= {name: each[built, sizes] for name, each in self._built.measures.items()}
+        known |= {name: each[built, sizes] for name, each in self._built.known.items()}
         can_be_built = refused == 0
         known = {name: each & can_be_built for name, each in known.items()}
-        unpriced = np.where(can_be_built, unpriced, 0)
+        unpriced = np.where(can_be_built, self._built.unpriced[built, sizes], 0)
         return Columns(start, measures, known, refused, unpriced, tuple(self._reasons), tuple(self._parts))
 
     def _families(self, table: _Digits, digits: dict[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
@@ -171,34 +210,47 @@ class DesignTables:
         return (*self.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
-        return () if self._size_axis is None else (self._setting(self._size_axis, place),)
+        """The size of a cluster as settings: that of the axis, or as the sizing found it."""
+        if self._size_axis is not None:
+            return (self._setting(self._size_axis, place),)
+        return (f"{SERVERS}={self._counts[place]}",) if self._counts else ()
+
+    @property
+    def _typical(self) -> int:
+        """The place of a size that is a number of machines: what is wrong with it is wrong with all of them."""
+        return next((place for place, count in enumerate(self._counts) if count), 0)
 
     def _fill_built(self, family: int, table: _Table) -> None:
-        """The hardware of a family: of all its sizes at once where that is covered, else size by size."""
+        """The hardware of a family: of all its sizes at once where that is covered, else size by size.
+
+        Designs that are refused alike have the reason of the first one.
+        """
         settings = self._family_settings(self._built_axes, family)
         left = np.ones(table.refused.shape[1], np.bool_)
-        try:
-            catalog, books, found = self._ranges(settings)
-        except PlanErrors as errors:
-            table.refused[family] = self._reason(errors)
-            return
-        for ranged in found.covered:
-            self._put_range(family, table, ranged, catalog, books)
-            left[ranged.rows] = False
-        if found.refused.size:
-            left[found.refused] = False
-            left[found.refused[0]] = True
+        refused = list[NDArray[np.int64]]()
+        if all(self._counts):
+            try:
+                catalog, books, found, refused = self._ranges(settings)
+            except PlanErrors as errors:
+                table.refused[family] = self._reason(_message(errors))
+                return
+            for ranged in found:
+                self._put_range(family, table, ranged, catalog, books)
+                left[ranged.rows] = False
+        for rows in refused:
+            left[rows] = False
+            left[rows[0]] = True
         for row in np.flatnonzero(left).tolist():
             self._put_one(family, table, row, settings)
-        if found.refused.size:
-            table.refused[family, found.refused] = table.refused[family, found.refused[0]]
+        for rows in refused:
+            table.refused[family, rows] = table.refused[family, rows[0]]
 
     def _put_one(self, family: int, table: _Table, row: int, settings: tuple[str, ...]) -> None:
         """A design worked out whole."""
         try:
             report = work_out_variant(self.file, (*settings, *self._size_settings(row)), WITHOUT_WORKLOAD)
         except PlanErrors as errors:
-            table.refused[family, row] = self._reason(errors)
+            table.refused[family, row] = self._reason(_message(errors))
             return
         found = candidate(row, report)
         for name in BUILT:
@@ -206,9 +258,14 @@ class DesignTables:
                 table.put(family, row, name, column_value(name, value, found.currency))
         table.unpriced[family, row] = self._missing(found.unpriced)
 
-    def _ranges(self, settings: tuple[str, ...]) -> tuple[Catalog, list[PriceBook], DesignRanges]:
-        """The designs of a family as far as they are covered. Raises PlanErrors for what is wrong at any size."""
-        source = source_of(self.file, (*settings, *self._size_settings(0)), WITHOUT_WORKLOAD)
+    def _ranges(
+        self, settings: tuple[str, ...]
+    ) -> tuple[Catalog, list[PriceBook], list[DesignRange], list[NDArray[np.int64]]]:
+        """The designs of a family as far as they are covered, and those that are refused, alike ones together.
+
+        Raises PlanErrors for what is wrong at any size.
+        """
+        source = source_of(self.file, (*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
         catalog = catalog_of(self.file, source)
         plan = bind(source, catalog)
         if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
@@ -216,21 +273,22 @@ class DesignTables:
         books, _ = price_books_of(self.file, plan.quote.price_books, "quote.price_book")
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
-        numbers = self._numbers(plan)
-        if numbers is None:
-            return catalog, books, DesignRanges((), NOTHING)
+        cluster, server = plan.cluster, plan.cluster.server
+        given = cluster.servers or cluster.gpus
+        if given is None or server is None:
+            return catalog, books, [], []
+        numbers = np.array(self._counts or [given.value], np.int64)
+        possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(cluster) == 0)
+        if cluster.servers is None:
+            numbers = numbers // server.gpus.value
+            plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(given, server.gpus), gpus=None))
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        return catalog, books, design_range(plan, numbers, parts, attached)
-
-    def _numbers(self, plan: Plan) -> NDArray[np.int64] | None:
-        """The numbers of servers of a family; None where they are not given as such."""
-        if plan.cluster.servers is None:
-            return None
-        if self._size_axis is None:
-            return np.array([plan.cluster.servers.value], np.int64)
-        counts = self._counts()
-        return np.array(counts, np.int64) if counts else None
+        rows = np.flatnonzero(possible)
+        found = design_range(plan, numbers[rows], parts, attached)
+        covered = [each._replace(rows=rows[each.rows]) for each in found.covered]
+        refused = [each for each in (np.flatnonzero(~possible), rows[found.refused]) if each.size]
+        return catalog, books, covered, refused
 
     def _put_range(
         self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]
@@ -249,62 +307,59 @@ class DesignTables:
         table.unpriced[family, ranged.rows] = self._missing(cost.unpriced)
 
     def _fill_sized(self, family: int, table: _Table) -> None:
-        """The sizing of a family, size by size."""
-        settings = self._family_settings(self._sized_axes, family)
-        try:
-            source = source_of(self.file, (*settings, *self._size_settings(0)), self._without)
-            catalog = catalog_of(self.file, source)
-            plan = bind(source, catalog)
-            if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
-                raise PlanErrors(wrong)
-            attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        except PlanErrors as errors:
-            table.refused[family] = self._reason(errors)
+        """The sizing of a family. Designs that are refused alike have the reason of the first one."""
+        rows, settings = range(table.refused.shape[1]), self._family_settings(self._sized_axes, family)
+        if self._size_axis is None or not all(self._counts):
+            for row in rows:
+                self._size_one(family, table, row, partial(self._open, settings, row))
             return
-        counts = self._counts()
-        found = size_counts(plan, attached, counts) if counts is not None else None
+        try:
+            plan, attached = self._open(settings, self._typical)
+        except PlanErrors as errors:
+            table.refused[family] = self._reason(_message(errors))
+            return
+        found = size_counts(plan, attached, self._counts)
         if found is None:
-            for row in range(table.refused.shape[1]):
-                self._size_one(family, table, row, with_count(plan, counts[row]) if counts else plan, attached)
+            for row in rows:
+                self._size_one(family, table, row, partial(self._counted, plan, attached, row))
             return
         refused, days = np.flatnonzero(~found.sized), found.rounded_days()
         if refused.size:
-            table.refused[family, refused] = self._text(_message(found.refusal(int(refused[0]))))
-        known = np.flatnonzero(found.sized & ~np.isnan(days))
-        table.put(family, known, DAYS, days[known])
+            table.refused[family, refused] = self._reason(_message(found.refusal(int(refused[0]))))
+        sized = np.flatnonzero(found.sized & ~np.isnan(days))
+        table.put(family, sized, DAYS, days[sized])
 
-    def _size_one(self, family: int, table: _Table, row: int, plan: Plan, attached: Mapping[str, Attachment]) -> None:
+    def _counted(self, plan: Plan, attached: Mapping[str, Attachment], row: int) -> Opened:
+        return with_count(plan, self._counts[row]), attached
+
+    def _open(self, settings: tuple[str, ...], row: int) -> Opened:
+        """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
+        sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
+        source = source_of(self.file, (*settings, *sizes), self._without)
+        catalog = catalog_of(self.file, source)
+        plan = bind(source, catalog)
+        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
+            raise PlanErrors(wrong)
+        return plan, attachments(plan, catalog.assumption("bmc-port-rate"))
+
+    def _size_one(self, family: int, table: _Table, row: int, opened: Callable[[], Opened]) -> None:
         try:
-            days = days_of_run(plan, size(plan, attached), self.space.confidence)
+            plan, attached = opened()
+            found = size(plan, attached)
+            days = days_of_run(plan, found, self.space.confidence)
         except (PlanErrors, Infeasible) as error:
-            table.refused[family, row] = self._text(_message(error))
-        else:
-            if days is not None:
-                table.put(family, row, DAYS, float(days.value))
+            table.refused[family, row] = self._reason(_message(error))
+            return
+        if days is not None:
+            table.put(family, row, DAYS, float(days.value))
+        if found.servers is not None:
+            table.put(family, row, "servers", found.servers.value)
 
-    def _counts(self) -> list[int] | None:
-        """The sizes of the space as numbers; None where they are given by the plan, or otherwise."""
-        texts = self.space.axes[self._size_axis].values if self._size_axis is not None else ()
-        return [int(text) for text in texts] if texts and all(map(str.isdecimal, texts)) else None
-
-    def _reason(self, errors: PlanErrors) -> int:
-        return self._text(_message(errors))
-
-    def _text(self, reason: str) -> int:
+    def _reason(self, reason: str) -> int:
         return self._reasons.setdefault(reason, len(self._reasons) + 1)
 
     def _missing(self, parts: tuple[str, ...]) -> int:
         return self._parts.setdefault(parts, len(self._parts) + 1) if parts else 0
-
-
-def _may_predict(source: Source, space: SearchSpace) -> bool:
-    """Whether a design may ask for a predicted utilisation, which depends on its fabrics."""
-    training = (source.data.get(WORKLOAD) or {}).get("training") or {}
-    asked = {
-        str(training.get("mfu")),
-        *(text for axis in space.axes if axis.key.endswith(".mfu") for text in axis.values),
-    }
-    return PREDICTED in asked
 
 
 def _message(error: PlanErrors | Infeasible) -> str:

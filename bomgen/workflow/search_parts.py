@@ -65,7 +65,9 @@ class Search(NamedTuple):
 def _evaluator(search: Search) -> Evaluator:
     source = source_of(search.file, search.settings)
     if are_separable(source, search.space):
-        return DesignTables(search.file, search.settings, search.space)
+        tables = DesignTables(search.file, search.settings, search.space)
+        if tables.knows_servers:
+            return tables
     return DesignByDesign(search)
 
 
