@@ -41,6 +41,7 @@ THIRD_PARTY = {
         *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
         *("report.search.*", "output.wiring.*"),
     ),
+    "distributed": ("workflow.search_cluster",),
     "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
