@@ -97,7 +97,7 @@ site: $(INSTALLED_SITE) ## build the documentation into build/site/
 pins: $(INSTALLED_TOOLS) ## renew the lock files of requirements/ with the newest packages
 	$(COMPILE) --upgrade --all-extras --group release --group cyclonedx pyproject.toml --output-file requirements/all.txt
 	$(COMPILE) --constraint requirements/all.txt pyproject.toml --output-file requirements/run.txt
-	for extra in dev judges site fuzz mutation parquet pdf pdf-reading; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
+	for extra in dev judges site fuzz mutation parquet cluster pdf pdf-reading; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
 		--output-file requirements/$$extra.txt || exit 1; done
 	for group in cyclonedx release; do $(COMPILE) --constraint requirements/all.txt --group $$group \
 		--output-file requirements/$$group.txt || exit 1; done

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import chain
 from math import prod
 from typing import Any, NamedTuple, overload
 
@@ -210,14 +210,14 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
     ranges = [_range(each, mark, problems) for each in given]
     if len(given) == 1 and ranges[0]:
         return Axis(key, Numbers(ranges[0]), mark)
-    texts = chain.from_iterable(
+    lists = [
         [_text(each)] if numbers is None else Numbers(numbers) for each, numbers in zip(given, ranges, strict=True)
-    )
-    values = tuple(dict.fromkeys(islice(texts, MAX_LISTED + 1)))
-    if len(values) > MAX_LISTED:
+    ]
+    if sum(map(len, lists)) > MAX_LISTED:
         message = f"more than {MAX_LISTED} values in a list; give one range"
         problems.append(Problem(mark, "error", message, _RULE, key))
-    return Axis(key, values, mark)
+        return None
+    return Axis(key, tuple(dict.fromkeys(chain.from_iterable(lists))), mark)
 
 
 def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:

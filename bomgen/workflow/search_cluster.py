@@ -74,7 +74,7 @@ def take_on_cluster(search: Search, address: str) -> Take:
         raise EngineLost("dask is not installed; install the extra bomgen[cluster]") from None
 
     def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is to be said of a lost cluster is said here
+        logging.disable()  # what is to be said of a lost cluster is said here
         try:
             client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -89,14 +89,14 @@ def take_on_cluster(search: Search, address: str) -> Take:
                 found = [client.submit(_take, sent, search, part, pure=False) for part in group]
                 merged[client.submit(_merge, sent, found, pure=False)] = sum(map(len, group))
                 del found  # a worker forgets what is merged
-            for future in distributed.as_completed(list(merged)):
+            for future in distributed.as_completed(list(merged), loop=client.loop):
                 result = future.result()
                 yield merged.pop(future), result
         except OWN_ERRORS:
             raise
         except Exception as error:
             # of whatever kind Dask's own errors are; one line says which
-            reason = str(error).partition("\n")[0] or type(error).__name__
+            reason = getattr(error, "reason", None) or str(error).partition("\n")[0] or type(error).__name__
             raise EngineLost(f"the cluster of {address} is lost: {reason}") from error
         finally:
             client.close(timeout=1)

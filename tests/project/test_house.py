@@ -43,6 +43,7 @@ THIRD_PARTY = {
         *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.wiring.*"),
         "workflow.design_tables",
     ),
+    "distributed": ("workflow.search_cluster",),
     "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),

@@ -31,13 +31,17 @@ ASKED = {
 """What pyproject.toml asks for, by the lock file that has it."""
 LOCKS = {path.stem: release.pins(path) for path in sorted((CHECKOUT / "requirements").glob("*.txt"))}
 PAGE = (CHECKOUT / "docs" / "dependencies.md").read_text("utf-8")
-NEEDED = {pin: None for name in ("parquet", "pdf", "pdf-reading") for pin in LOCKS[name]}
+NEEDED = {pin: None for name in ("parquet", "pdf", "pdf-reading", "cluster") for pin in LOCKS[name]}
 """Packages that bomgen needs, those of its extras included."""
 LEGACY = {
     "MIT": ("MIT",),
     "MIT License": ("MIT",),
     "BSD License": ("BSD-3-Clause", "BSD-2-Clause"),
+    "BSD": ("BSD-3-Clause", "BSD-2-Clause"),
+    "BSD-2-Clause": ("BSD-2-Clause",),
+    "BSD-3-Clause": ("BSD-3-Clause",),
     "Apache-2.0": ("Apache-2.0",),
+    "Apache 2.0": ("Apache-2.0",),
     "BSD-3-Clause, Apache-2.0, dependency licenses": ("BSD-3-Clause AND Apache-2.0",),
     "GNU General Public License v2 or later (GPLv2+)GNU Lesser General Public License v2 or later (LGPLv2+)"
     "Mozilla Public License 1.1 (MPL 1.1)": ("GPL-2.0-or-later OR LGPL-2.1-or-later OR MPL-1.1",),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
+from typing import Any
 
+import numpy as np
+import pytest
+from front_judge import judge_front
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +18,20 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Mark
 from bomgen.plan.search_space import MEASURES, Axis, Bound, SearchSpace
 from bomgen.report.search.candidates import Candidate
-from bomgen.report.search.front import find_front, pareto
+from bomgen.report.search.columns import columns_of
+from bomgen.report.search.front import (
+    Front,
+    NextBetter,
+    PartialFront,
+    describe_front,
+    empty_front,
+    extend_front,
+    look_for_better,
+    merge_fronts,
+    merge_next_better,
+    no_next_better,
+)
+from bomgen.report.search.pareto import drop_beaten
 
 MARK = Mark("plan.yaml", 1, 1)
 NAMES = ("cost", "days", "power")
@@ -22,7 +41,7 @@ CLOUDS = st.lists(st.tuples(*[st.integers(0, 6)] * len(NAMES)), max_size=40)
 def space(size: int, *bounds: Bound, minimise: tuple[str, ...] = NAMES, chosen: bool = True) -> SearchSpace:
     """A space of one axis."""
     values = tuple(map(str, range(size)))
-    return SearchSpace((Axis("cluster.servers", values, MARK),), minimise, bounds, chosen)
+    return SearchSpace((Axis("cluster.servers", values, MARK),), minimise, bounds, chosen, "USD")
 
 
 def design(place: int, cost: int | None = None, days: int | None = None, power: int | None = None) -> Candidate:
@@ -31,29 +50,95 @@ def design(place: int, cost: int | None = None, days: int | None = None, power: 
     return Candidate(place, dict.fromkeys(MEASURES) | known, "USD", unpriced=() if cost is not None else ("part-x",))
 
 
+def find_front(space: SearchSpace, designs: Sequence[Candidate], random: Random | None = None) -> Front:
+    """The front of designs as a search finds it, the space divided and the parts merged at random."""
+    random = random or Random(0)  # noqa: S311
+    fronts = [
+        extend_front(space, empty_front(space), columns_of(part.start, designs[part.start : part.stop], "USD"))
+        for part in divided(len(designs), random)
+    ]
+    front: PartialFront = merged_at_random(fronts, lambda one, other: merge_fronts(space, one, other), random)
+    founds = [
+        look_for_better(
+            space, front, no_next_better(front), columns_of(part.start, designs[part.start : part.stop], "USD")
+        )
+        for part in divided(len(designs), random)
+    ]
+    better: NextBetter = merged_at_random(founds, merge_next_better, random)
+    return describe_front(space, front, better, designs.__getitem__)
+
+
+def divided(size: int, random: Random) -> list[range]:
+    """A space in parts of any size, some of them empty."""
+    cuts = sorted(random.randrange(size + 1) for _ in range(random.randrange(6)))
+    return [range(start, stop) for start, stop in zip([0, *cuts], [*cuts, size], strict=True)]
+
+
+def merged_at_random(found: list[Any], merge: Callable[[Any, Any], Any], random: Random) -> Any:
+    """What was found in parts, merged in any order and any tree."""
+    while len(found) > 1:
+        random.shuffle(found)
+        found.append(merge(found.pop(), found.pop()))
+    return found[0]
+
+
+def random_design(place: int, known: dict[str, float], width: int, random: Random) -> Candidate:
+    """A design with ties and with values that nobody knows; `known` is how often a measure is known."""
+    if random.random() < 0.1:
+        return Candidate(place, {}, problem=Problem(MARK, "error", random.choice("abc"), "rule"))
+    measures: dict[str, Any] = dict.fromkeys(MEASURES)
+    for name, share in known.items():
+        value = random.randrange(width)
+        if random.random() < share:
+            measures[name] = Decimal(value) / 4 if name == "cost" else Fraction(value, 3) if name == "days" else value
+    unpriced = () if measures["cost"] is not None else (random.choice("xyz"),)
+    return Candidate(place, measures, "USD", unpriced=unpriced)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_front_is_that_of_its_definition(seed: int) -> None:
+    """All that is said of random clouds, however the space is divided, with ties and values that nobody knows."""
+    random = Random(seed)  # noqa: S311
+    size, width = random.choice((0, 1, 5, 40, 300)), random.choice((3, 10, 100))
+    minimise = tuple(random.sample(list(MEASURES), random.randrange(1, len(MEASURES) + 1)))
+    bounds = [
+        Bound(name, Fraction(random.randrange(width), random.choice((1, 3))))
+        for name in random.sample(list(MEASURES), random.choice((0, 1, 2)))
+    ]
+    searched = space(max(size, 1), *bounds, minimise=minimise, chosen=random.random() < 0.5)
+    known = {name: random.choice((1, 1, 1, 0.8, 0)) for name in MEASURES}
+    designs = [random_design(place, known, width, random) for place in range(size)]
+    wanted = judge_front(searched, designs)
+    for _ in range(2):
+        assert find_front(searched, designs, random) == wanted
+
+
+@pytest.mark.parametrize("columns", range(1, 9))
+def test_the_best_of_many_rows(columns: int) -> None:
+    """Rows enough to be divided, against every pair of what the definition leaves of them."""
+    random = np.random.default_rng(columns)
+    keys = tuple(random.integers(0, (4, 40, 4000)[at % 3], 6000) for at in range(columns))
+    best, places, counts = drop_beaten(keys, np.arange(6000), np.ones(6000, np.int64))
+    rows = np.array(keys).T
+    beaten = np.zeros(len(rows), bool)
+    for row in rows:
+        beaten |= (row <= rows).all(axis=1) & (row < rows).any(axis=1)
+    assert {tuple(row) for row in rows[~beaten].tolist()} == set(
+        zip(*(column.tolist() for column in best), strict=True)
+    )
+    assert sum(counts) == np.count_nonzero(~beaten)
+    assert (rows[places] == np.array(best).T).all()
+
+
 @given(CLOUDS)
 def test_the_front_is_what_nothing_beats(cloud: list[tuple[int, ...]]) -> None:
     """By its definition, over all pairs: what no other tuple is at most as much as."""
-    found = {
-        tuple(each.measures[name] for name in NAMES)
-        for each in pareto([design(*each) for each in enumerated(cloud)], NAMES)
-    }
+    front = find_front(space(len(cloud)), [design(place, *each) for place, each in enumerate(cloud)])
+    found = {tuple(row.candidate.measures[name] for name in NAMES) for row in front.rows}
     beaten = {
         one for one in cloud for other in cloud if other != one and all(a <= b for a, b in zip(other, one, strict=True))
     }
     assert set(cloud) - beaten == found
-
-
-def enumerated(cloud: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Each tuple behind its place."""
-    return [(place, *each) for place, each in enumerate(cloud)]
-
-
-@given(CLOUDS)
-def test_the_order_of_designs_changes_nothing(cloud: list[tuple[int, ...]]) -> None:
-    """Processes hand designs back in any order."""
-    designs = [design(*each) for each in enumerated(cloud)]
-    assert find_front(space(len(cloud)), designs).rows == find_front(space(len(cloud)), designs[::-1]).rows
 
 
 def test_equal_designs_stand_in_one_row() -> None:

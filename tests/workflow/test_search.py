@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +19,14 @@ from click.testing import CliRunner
 import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.search.front import find_front
+from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
+from bomgen.report.search.columns import Columns
+from bomgen.report.search.front import PartialFront
+from bomgen.workflow import search_parts
 from bomgen.workflow.inputs import open_plan
-from bomgen.workflow.search import open_search, work_out_designs
+from bomgen.workflow.search import find_front, open_search
+from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Search, take_in_processes, work_out_design
+from bomgen.workflow.stages import BrokenResult
 
 ROOT = Path(__file__).parents[2]
 PLAN = str(ROOT / "plans" / "search-30b.yaml")
@@ -30,8 +37,8 @@ def test_every_design_is_what_build_makes_of_it() -> None:
     """Cost, days, power and counts of 28 designs, and the front by its definition over them."""
     file = open_plan(PLAN, None)
     space = open_search(file, (), (*OVER, "fabrics.compute.topology=fat-tree"))
-    found = list(work_out_designs(file, (), space))
-    assert 28 == space.size == len(found)
+    assert space.size == 28
+    found = [work_out_design(Search(file, (), space), place) for place in range(space.size)]
     built = [bomgen.build(PLAN, set=space.settings(place)) for place in range(space.size)]
     for each, result in zip(found, built, strict=True):
         assert result.totals["amount"] == str(each.measures["cost"])
@@ -50,15 +57,117 @@ def test_every_design_is_what_build_makes_of_it() -> None:
         for place, own in points.items()
         if not any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in points.values())  # type: ignore[operator]
     }
-    front = find_front(space, found)
+    front, stopped = find_front(file, (), space)
+    assert stopped is None
     assert {points[place] for place in best} == {points[row.candidate.place] for row in front.rows}
 
 
 def test_several_processes_find_the_same() -> None:
-    """In the same order."""
+    """All that is said of the space, in the same order."""
     file = open_plan(PLAN, None)
     space = open_search(file, (), OVER)
-    assert list(work_out_designs(file, (), space)) == list(work_out_designs(file, (), space, jobs=2))
+    assert find_front(file, (), space) == find_front(file, (), space, jobs=2)
+
+
+class DieOnce(NamedTuple):
+    """Looks for a front, and kills its process at the first part that begins at a place."""
+
+    work: LookForFront
+    at: int
+    mark: str
+
+    def __call__(self, part: range) -> PartialFront:
+        """The front of a part."""
+        if part.start == self.at and not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.work(part)
+
+    def merge(self, one: PartialFront, other: PartialFront) -> PartialFront:
+        """The front of two parts."""
+        return self.work.merge(one, other)
+
+
+def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
+    """What it was at is repeated, by other processes."""
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), ("cluster.servers=6..13", "cluster.gpu=h100-sxm"))
+    work = DieOnce(LookForFront(Search(file, (), space)), 4, str(tmp_path / "died"))
+    parts = [range(at, at + 2) for at in range(0, space.size, 2)]
+    found = [front for _, front in take_in_processes(2)(work, parts)]
+    assert (tmp_path / "died").exists()
+    assert sum(front.tried for front in found) == space.size
+    whole = reduce(work.merge, found)
+    assert whole.places.tolist() == work.work(range(space.size)).places.tolist()
+
+
+def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a tolerance: a cent too much, and both values are named."""
+
+    class Wrong(DesignByDesign):
+        def columns(self, start: int, stop: int) -> Columns:
+            found = super().columns(start, stop)
+            return found._replace(measures={**found.measures, "cost": found.measures["cost"] + 1})
+
+    monkeypatch.setattr(search_parts, "_evaluator", Wrong)
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), ("cluster.servers=7..8", "cluster.gpu=h100-sxm"), (), ("days=1000",))
+    with pytest.raises(
+        BrokenResult, match=r"cost of .*cluster.servers=7.* is 147693945 in columns, 1476939\.44 as a whole"
+    ):
+        find_front(file, (), space)
+
+
+def test_a_range_costs_no_list_and_a_billion_designs_are_the_most() -> None:
+    """Of more, the number is said; lists have their own limit."""
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), ("cluster.servers=8..100000000", "cluster.gpu=h100-sxm"))
+    assert space.size == 2 * (10**8 - 7)
+    assert space.settings(space.size - 1)[1:] == (
+        "cluster.servers=100000000",
+        "fabrics.compute.topology=rail-optimized",
+    )
+    for over, said in (
+        (f"cluster.servers=1..{10**30}", f"designs; at most {MAX_DESIGNS} are looked at"),
+        (f"cluster.servers=1..3,1..{MAX_LISTED + 1}", f"more than {MAX_LISTED} values in a list"),
+    ):
+        with pytest.raises(PlanErrors, match=said):
+            open_search(file, (), (over,))
+
+
+def test_costs_in_several_currencies_are_not_compared() -> None:
+    """There is no cheapest of dollars and euros."""
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), ("quote.currency=USD,EUR", "cluster.servers=6"))
+    with pytest.raises(PlanErrors, match="costs in EUR, USD cannot be compared"):
+        find_front(file, ("quote.exchange.USD={rate: 0.9, date: 2026-11-02}",), space)
+
+
+def test_predicted_days_at_the_end_of_their_interval(tmp_path: Path) -> None:
+    """What is compared and kept within bounds is what `build` calls the high end; the interval is shown."""
+    words = [
+        "--set",
+        "workload.training.mfu=predicted",
+        "--over",
+        "cluster.servers=16..17",
+        "--over",
+        "cluster.gpu=h100-sxm",
+    ]
+    words += ["--set", "workload.training.model=llama-3.1-8b", "--set", "workload.training.sequence=8192"]
+    rows = {}
+    for confidence in ((), ("--confidence", "90%")):
+        out = tmp_path / "front.json"
+        outcome = CliRunner().invoke(main, ["search", PLAN, *words, *confidence, "--minimise", "days", "-o", str(out)])
+        assert outcome.exit_code == 0, outcome.output
+        rows[confidence] = json.loads(out.read_text("utf-8"))["front"][0]
+    settings = [f"{key}={value}" for key, value in rows[()]["set"].items()]
+    built = bomgen.build(PLAN, set=[*words[1:2], *words[7:8], *words[9:10], *settings])
+    assert rows[()]["measures"]["days"] == built.number("workload.days")
+    low, high = built.number("workload.days_low"), built.number("workload.days_high")
+    assert rows["--confidence", "90%"]["measures"]["days"] == high
+    assert [(row["days_low"], row["days_high"]) for row in rows.values()] == [(low, high)] * 2
+    shown = CliRunner().invoke(main, ["search", PLAN, *words, "--confidence", "90%", "--minimise", "days"])
+    assert "upper end of the 90% interval" in shown.output
 
 
 def test_plans_of_the_front_come_to_what_the_search_said(tmp_path: Path) -> None:
@@ -144,7 +253,8 @@ def test_a_search_with_a_wrong_word_is_refused_at_its_place() -> None:
 
 def test_an_interrupted_search_shows_what_it_found() -> None:
     """Ctrl-C in the middle of a long search: exit code 130, and a front of what was worked out."""
-    words = [sys.executable, "-m", "bomgen.cli", "search", PLAN, "--over", "cluster.servers=8..5000", "-f", "json"]
+    words = [sys.executable, "-m", "bomgen.cli", "search", PLAN, "-f", "json"]
+    words += ["--over", "cluster.servers=8..5000", "--over", "cluster.gpu=b200-sxm"]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "COVERAGE": ""}
     )
