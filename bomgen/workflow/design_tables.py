@@ -50,6 +50,8 @@ WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 DAYS = "days"
 BUILT = tuple(name for name in MEASURES if name != DAYS)
 """Measures of what is built; days are those of the run."""
+PARTS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
+"""Designs are looked at in so many parts, so that there is progress to tell, of at least and at most so many."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
 """A plan, and how its servers attach to each fabric."""
 
@@ -132,10 +134,9 @@ class _Table:
 class DesignTables:
     """The designs of a separable space (report/search/columns.py, `Evaluator`)."""
 
-    chunk = 1 << 18
-
     def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
         self.file, self.settings, self.space, self.size = file, tuple(settings), space, space.size
+        self.chunk = min(max(space.size // PARTS, LEAST_CHUNK), MOST_CHUNK)
         source = source_of(file, settings)
         axes = list(enumerate(space.axes))
         self._size_axis = next((at for at, axis in axes if axis.key in SIZES), None)

@@ -251,10 +251,18 @@ def test_a_search_with_a_wrong_word_is_refused_at_its_place() -> None:
     )
 
 
-def test_an_interrupted_search_shows_what_it_found() -> None:
+def test_an_interrupted_search_shows_what_it_found(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a long search: exit code 130, and a front of what was worked out."""
-    words = [sys.executable, "-m", "bomgen.cli", "search", PLAN, "-f", "json"]
-    words += ["--over", "cluster.servers=8..5000", "--over", "cluster.gpu=b200-sxm"]
+    over = {"fabrics.compute.links.leaf-spine.length": [f"{length} m" for length in range(1, 3000)]}
+    plan = {
+        "bomgen": 1,
+        "name": "long",
+        "cluster": {"gpu": "h100-sxm"},
+        "fabrics": {"compute": {"topology": "fat-tree", "switch": "qm9700"}},
+        "search": {"over": {**over, "cluster.servers": "8..64"}, "minimise": ["gpus", "switches"]},
+    }
+    (tmp_path / "long.yaml").write_text(json.dumps(plan), encoding="utf-8")
+    words = [sys.executable, "-m", "bomgen.cli", "search", str(tmp_path / "long.yaml"), "-f", "json"]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "COVERAGE": ""}
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.clos.search_columns import find_smallest_shapes
 from bomgen.fabric.clos.shape import ClosShape
@@ -158,7 +159,7 @@ def _leaf_kinds(
     partly = (rest > 0).astype(np.int64)
     count = np.stack([full, partly, np.maximum(row - full - partly, 0)]) * rows
     filled = np.stack([unit, rest, np.zeros_like(rest)])
-    down_gbps, up_gbps = (int(demand.rates[kind].value) for kind in (SERVER_LEAF.name, "leaf-spine"))
+    down_gbps, up_gbps = (int(demand.rates[kind].value) for kind in (SERVER_LEAF.name, LEAF_SPINE.name))
     ratio = Fraction(down_gbps) / (Fraction(demand.oversubscription.value) * up_gbps)
     step = np.maximum(spines, 1)
     needed = -(-filled * ratio.numerator // (ratio.denominator * step)) * step
