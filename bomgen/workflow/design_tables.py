@@ -239,12 +239,11 @@ class DesignTables:
                 self._put_range(family, table, ranged, catalog, books)
                 left[ranged.rows] = False
         for rows in refused:
-            left[rows] = False
-            left[rows[0]] = True
+            self._put_one(family, table, int(rows[0]), settings)
+            table.refused[family, rows] = table.refused[family, rows[0]]
+            left[rows] = table.refused[family, rows[0]] == 0
         for row in np.flatnonzero(left).tolist():
             self._put_one(family, table, row, settings)
-        for rows in refused:
-            table.refused[family, rows] = table.refused[family, rows[0]]
 
     def _put_one(self, family: int, table: _Table, row: int, settings: tuple[str, ...]) -> None:
         """A design worked out whole."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE
 from bomgen.fabric.clos.search import MAX_TIERS
@@ -137,7 +138,10 @@ def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tup
             shapes[:, left] = np.array(NO_SHAPE._replace(leaves=1))[:, None]
             found[left] = 1
             continue
-        numbers = search_numbers(search_figures(demand, tiers, rails))
+        try:
+            numbers = search_numbers(search_figures(demand, tiers, rails))
+        except Infeasible:  # no port of a switch has the rate
+            break
         exists, smallest = find_smallest_shapes(numbers, servers[left] * per_server)
         found[left[exists]], shapes[:, left[exists]] = tiers, smallest[:, exists]
     return found, shapes
