@@ -50,6 +50,8 @@ WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 DAYS = "days"
 BUILT = tuple(name for name in MEASURES if name != DAYS)
 """Measures of what is built; days are those of the run."""
+MAX_BYTES = 1 << 29
+"""Of a table: 500 MB, some ten million combinations of hardware."""
 PARTS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
 """Designs are looked at in so many parts, so that there is progress to tell, of at least and at most so many."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
@@ -112,10 +114,14 @@ class _Table:
     """What combinations of values come to: a row a family of designs that differ in size, a column a size."""
 
     def __init__(self, families: int, sizes: int, measures: Sequence[str], fill: Callable[[int, _Table], None]) -> None:
+        """Room for all combinations. Raises MemoryError where they take more than MAX_BYTES."""
+        shape = families, sizes
+        if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
+            raise MemoryError
         self.done = np.zeros(families, np.bool_)
-        self.measures = {name: np.zeros((families, sizes), column_type(name)) for name in measures}
-        self.known = {name: np.zeros((families, sizes), np.bool_) for name in measures}
-        self.refused, self.unpriced = (np.zeros((families, sizes), np.int32) for _ in range(2))
+        self.measures = {name: np.zeros(shape, column_type(name)) for name in measures}
+        self.known = {name: np.zeros(shape, np.bool_) for name in measures}
+        self.refused, self.unpriced = (np.zeros(shape, np.int32) for _ in range(2))
         self._fill = fill
 
     def prepare(self, families: NDArray[np.int64]) -> None:
@@ -135,6 +141,7 @@ class DesignTables:
     """The designs of a separable space (report/search/columns.py, `Evaluator`)."""
 
     def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
+        """The tables of a separable space. Raises MemoryError where they take more than MAX_BYTES each."""
         self.file, self.settings, self.space, self.size = file, tuple(settings), space, space.size
         self.chunk = min(max(space.size // PARTS, LEAST_CHUNK), MOST_CHUNK)
         source = source_of(file, settings)
@@ -153,8 +160,9 @@ class DesignTables:
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
         self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
-        self._sized = _Table(self._sized_axes.size, max(len(texts), 1), (DAYS, "servers"), self._fill_sized)
         self._given = is_sized(source, space)
+        sized = (DAYS,) if self._given else (DAYS, "servers")
+        self._sized = _Table(self._sized_axes.size, max(len(texts), 1), sized, self._fill_sized)
         if not self._given:
             self._sized.prepare(np.arange(self._sized_axes.size))
             self._counts = sorted(set(self._sized.measures["servers"][self._sized.refused == 0].tolist()))
@@ -352,7 +360,7 @@ class DesignTables:
             return
         if days is not None:
             table.put(family, row, DAYS, float(days.value))
-        if found.servers is not None:
+        if not self._given and found.servers is not None:
             table.put(family, row, "servers", found.servers.value)
 
     def _reason(self, reason: str) -> int:

@@ -35,6 +35,8 @@ PARTS = 1024
 MAX_DEATHS = 3
 """Deaths of processes after which nothing was finished in between: then it is the work that kills them."""
 TOO_MANY_DEATHS = "processes of the search die again and again; where memory is short, fewer --jobs help"
+MAX_ALONE = 100_000
+"""Designs that are worked out one by one: more than so many are a mistake, or a night's work."""
 WHOLE_CHUNK = 16
 """Designs that are worked out whole at a time: some tenths of a second of work."""
 
@@ -64,10 +66,23 @@ class Search(NamedTuple):
 @lru_cache(maxsize=1)
 def _evaluator(search: Search) -> Evaluator:
     source = source_of(search.file, search.settings)
+    mark = source.mark((KEY,))
     if are_separable(source, search.space):
-        tables = DesignTables(search.file, search.settings, search.space)
+        try:
+            tables = DesignTables(search.file, search.settings, search.space)
+        except MemoryError:
+            text = (
+                "too many combinations of hardware, or of workloads, to keep; give fewer values or ranges with a step"
+            )
+            raise PlanErrors([Problem(mark, "error", text, "search", KEY)]) from None
         if tables.knows_servers:
             return tables
+    if search.space.size > MAX_ALONE:
+        text = (
+            f"{search.space.size} designs that are worked out one by one, because hardware and workload depend on each "
+            f"other; at most {MAX_ALONE}, give fewer values, or the number of servers and no `storage.servers`"
+        )
+        raise PlanErrors([Problem(mark, "error", text, "search", KEY)])
     return DesignByDesign(search)
 
 
