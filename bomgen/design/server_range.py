@@ -3,7 +3,7 @@
 Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built; in
 the others' place its counts become columns (`core/columns.py`), from which bill, money and power follow by the same
 formulas. What is not covered is left to `design`: machines beside the servers, reserved ports, fixed numbers of
-switches or links, chassis, racks, and links for which no part is known.
+switches or links, chassis, and places on a floor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.columns import Diverges, column
+from bomgen.core.columns import Column, Diverges, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, require
 from bomgen.design.assembly import (
@@ -50,9 +50,12 @@ from bomgen.optics.selection import choose
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, PartsLookup, Span
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan
-from bomgen.site.facility import sum_of_all_power
+from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
+from bomgen.site.equipment import Equipment
+from bomgen.site.facility import Facility, count_racks, sum_of_all_power, sum_of_racks
 from bomgen.site.power import power_of
+from bomgen.site.racks import management_racks, pdus_of_racks
+from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
 
@@ -78,19 +81,54 @@ class DesignRange(NamedTuple):
         return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
 
     def in_columns(self) -> Design:
-        """One design whose counts are columns; of its facility, which has no racks, only the power is one."""
+        """One design whose counts are columns; of its facility power, racks and PDUs."""
         plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
         servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
         sizing = Sizing(servers, gpus_of_servers(servers, server.gpus))
         power = power_of_servers(plan, sizing)
         built = tuple(each.in_columns() for each in self.fabrics)
-        installed = install(
-            plan, sizing._replace(servers=plan.cluster.servers), tuple(each.built for each in self.fabrics)
-        )
-        _, _, machines = list_equipment(plan, sizing, built)
+        one = sizing._replace(servers=plan.cluster.servers)
+        facility = install(plan, one, tuple(each.built for each in self.fabrics))
+        server_in_rack, in_racks, machines = list_equipment(plan, sizing, built)
         gpu = plan.cluster.gpu.power_w
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
-        return Design(plan, sizing, built, None, power, installed._replace(power_w=drawn), self.parts)
+        facility = facility._replace(power_w=drawn)
+        if plan.site:
+            facility = _with_racks(
+                facility, plan.site, count_racks(plan.site, server_in_rack, in_racks, (), []), machines
+            )
+        return Design(plan, sizing, built, None, power, facility, self.parts)
+
+
+def _with_racks(facility: Facility, site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Facility:
+    """A facility with the racks and PDUs of servers and of all other machines."""
+    management, pdus = contents.management_racks, contents.management_pdus
+    if management is None and (management := _pack_racks(site, machines)):
+        pdus = pdus_of_racks(management, site.management_pdus)
+    compute = contents.compute_racks
+    return facility._replace(
+        racks=sum_of_racks(compute, management) if compute and management else compute or management,
+        compute_racks=compute,
+        management_racks=management,
+        compute_pdus=contents.compute_pdus,
+        management_pdus=pdus,
+    )
+
+
+def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
+    """Racks of everything but servers, packed for each row of their counts."""
+    counts = [machine.count.value for machine in machines]
+    rows = next(len(each) for each in counts if isinstance(each, Column))
+    columns = [each.integers() if isinstance(each, Column) else np.full(rows, each) for each in counts]
+    unique, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    packed = []
+    for column_of_counts in unique.T.tolist():
+        pieces = zip(machines, column_of_counts, strict=True)
+        of_row = [replace(each, count=Figure(count, each.count.unit, each.count.origin)) for each, count in pieces]
+        packed.append(management_racks(site, of_row, []))
+    racks = [each.value if each else 0 for each in packed]
+    first = next((each for each in packed if each), None)
+    return first and Figure(column(np.array(racks)[inverse.ravel()]), first.unit, first.origin)
 
 
 class FabricRange(NamedTuple):
@@ -201,7 +239,8 @@ def _is_covered(plan: Plan) -> bool:
         and not any(spec.panels for spec in each.links.values())
         for each in plan.fabrics
     )
-    return plain and server is not None and plan.site is None and plan.storage.servers is None
+    on_floor = plan.site is not None and plan.site.layout.given
+    return plain and server is not None and not on_floor and plan.storage.servers is None
 
 
 def _with_faster_rates(

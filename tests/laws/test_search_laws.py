@@ -43,8 +43,8 @@ def draw_space(draw: Random) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     }
     if draw.random() < 0.4:
         plan["fabrics"]["storage"] = {"topology": "fat-tree", "switch": draw.choice(SWITCHES["ethernet"])}
-    if draw.random() < 0.2:
-        plan["site"] = {"rack": {"power": "40 kW"}}
+    if draw.random() < 0.3:
+        plan["site"] = {"rack": {"power": draw.choice(("15 kW", "40 kW", "130 kW"))}}
     if draw.random() < 0.3:
         plan["spares"] = {"transceiver": "2%", "cable": "3%", "switch": 1}
     if draw.random() < 0.3:
