@@ -164,9 +164,8 @@ def _hide(quote: Quote) -> None:
     quote.cell("server", "quantity").value = 264
 
 
-def _rename_bill(quote: Quote) -> None:
-    """Give the bill another title, which its formulas do not name."""
-    quote.bill.title = "Angebot"
+def _rename_terms(quote: Quote) -> None:
+    quote.terms.title = "Bedingungen"
     quote.total("bom_tax_rate").value = 0.19
 
 
@@ -186,7 +185,7 @@ EDITS = {
         _set("compute.transceiver.leaf-spine.leaf", "unit_price", 800), refused="a part has one price"
     ),
     "price-deleted": Edited(_set("server", "unit_price", None), refused="price books cannot say that a part has none"),
-    "price-in-words": Edited(_set("server", "unit_price", "on request"), refused="'on request' is not a number"),
+    "price-in-words": Edited(_set("server", "unit_price", "on request"), refused="'on request' is text and not a number"),
     "price-in-stock": Edited(
         _set("compute.switch.leaf.stock", "unit_price", 5),
         refused="'compute.switch.leaf.stock' is what the customer has",
@@ -200,7 +199,7 @@ EDITS = {
         _discount_modules,
         "  discount: {default: 0%, transceiver: 20%, parts: {qm9700: 10%}, lines: {compute.switch.spine: 12%}}",
     ),
-    "discount-too-large": Edited(_set("server", "discount", 5), refused="a discount is a share of 0 % to 100 %"),
+    "discount-too-large": Edited(_set("server", "discount", 5), refused="Discount 5; shares are 0 % to 100 %: type 5% or 5 / 100"),
     "tax": Edited(lambda quote: setattr(quote.total("bom_tax_rate"), "value", 0.19), "  tax: 19%"),
     "share-of-a-charge": Edited(
         lambda quote: setattr(quote.total("bom_share_1"), "value", 0.02), "    - {kind: freight, share: 2%}"
@@ -211,7 +210,7 @@ EDITS = {
         _set("compute.switch.leaf", "spare", 4), "spares: {transceiver: 2%, cable: 2%, switch: 4}"
     ),
     "two-spines-more": Edited(
-        _set("compute.switch.spine", "quantity", 18), refused="--set spares.switch=3`, or `bomgen build"
+        _set("compute.switch.spine", "quantity", 18), refused="llama65b-quote.yaml --set spares.switch=3`"
     ),
     "title": Edited(lambda quote: setattr(quote.cover["A1"], "value", "A new title"), "title: A new title"),
     "customer": Edited(
@@ -256,7 +255,7 @@ EDITS = {
         "  discount: {default: 0%, transceiver: 15%, parts: {qm9700: 10%}, "
         "lines: {compute.switch.spine: 12%, compute.transceiver.leaf-spine.leaf: 5%}}",
     ),
-    "sheet-renamed": Edited(_rename_bill, "  tax: 19%"),
+    "sheet-renamed": Edited(_rename_terms, "  tax: 19%"),
     "sheets-renamed": Edited(_rename_sheets, refused="the sheet 'Quotation' was deleted or renamed"),
     "sheet-deleted": Edited(
         lambda quote: quote.book.remove(quote.terms), refused="the sheet 'Terms' was deleted or renamed"

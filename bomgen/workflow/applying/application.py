@@ -20,9 +20,10 @@ from bomgen.core.money import Totals, rounded
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
+from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, check
+from bomgen.pricing.books.book import check
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, read_quote
 from bomgen.report.chapters.writer import Writer
@@ -274,37 +275,27 @@ def _priced_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Dec
     place = inside(file, name, base.report.plan.quote.mark, ".".join(map(str, BOOKS)))
     before = content_of(place) if place.exists() else b""
     quote = base.report.plan.quote
-    if before:
-        text = decoded(before, name)
-        check(read(text, name))
-    else:
-        head = {FORMAT_KEY: FORMAT, "name": f"edited quote {base.report.plan.name}", "currency": quote.currency}
-        head |= {"date": quote.date} if quote.date else {}
-        text = "".join(f"{key}: {value}\n" for key, value in head.items()) + "prices: []\n"
     lead = {line.line.names[0]: line.price for line in base.report.quote.lines if line.line.names}
+    entries: list[dict[str, Any]] = []
     for part, price in prices.items():
-        data = read(text, name).data
-        entries = [at for at, entry in enumerate(data["prices"]) if str(entry["part"]).strip().lower() == part]
-        if entries:
-            for at in entries:
-                text = set_value(text, ("prices", at, "price"), price)
-            continue
-        entry: dict[str, Any] = {"part": part, "price": price}
-        if data.get("currency") != quote.currency:
-            entry["currency"] = quote.currency
-        if (known := lead.get(part)) and known.lead_days:
-            entry["lead_time"] = f"{known.lead_days} days"
-        text = _append_price(text, entry)
+        entry: dict[str, Any] = {"part": part, "price": price, "currency": quote.currency}
+        entry |= {"date": quote.date} if quote.date else {}
+        known = lead.get(part)
+        entries.append(entry | ({"lead_time": f"{known.lead_days} days"} if known and known.lead_days else {}))
+    if not before:
+        return before, write(entries, f"edited quote {base.report.plan.name}")
+    text = decoded(before, name)
+    book = read(text, name)
+    check(book)
+    parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
+    for entry in entries:
+        places = [at for at, part in enumerate(parts) if part == entry["part"]]
+        for at in places:
+            text = set_value(text, ("prices", at, "price"), entry["price"])
+        if not places:
+            own = {key: value for key, value in entry.items() if book.data.get(key) != value}
+            text = append_item(text, ("prices",), own)
     return before, text.encode()
-
-
-def _append_price(text: str, entry: Mapping[str, Any]) -> str:
-    """The text of a price book with a price on a line of its own."""
-    if text.endswith("prices: []\n"):
-        written = append_item(text, ("prices",), entry)
-        start = written.index("prices: [") + len("prices: [")
-        return f"{written[: start - 1].rstrip()}\n  - {written[start:].rstrip().removesuffix(']')}\n"
-    return append_item(text, ("prices",), entry)
 
 
 def _work_out_edited(file: PlanFile, problems: list[Problem]) -> Report | None:
