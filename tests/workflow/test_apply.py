@@ -440,3 +440,18 @@ def test_the_rebuilt_quote_has_the_total_of_the_workbook(
     after = edited(file, found).content.decode("utf-8").splitlines()
     gone = [line for line in before if line not in after]
     assert all(any(word in line for word in ("discount", "tax", "price_book", "quote")) for line in gone), gone
+
+
+def test_the_price_book_beside_a_plan_is_checked_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bomgen check plans/*.yaml` meets the books that `apply` writes there; no other command takes one for a plan."""
+    monkeypatch.chdir(tmp_path)
+    Path("plan.yaml").write_text("bomgen: 1\nname: p\ncluster: {gpu: h100-sxm, servers: 2}\n", "utf-8")
+    book = Path("plan.prices.yaml")
+    book.write_text("bomgen_prices: 1\ncurrency: EUR\nprices:\n  - {part: dgx-h100, price: 220000}\n", "utf-8")
+    done = CliRunner().invoke(main, ["check", "plan.yaml", "plan.prices.yaml"])
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["plan.prices.yaml: a price book of 1 price"])
+    book.write_text("bomgen_prices: 1\nprices:\n  - {part: dgx-h100, price: 220000}\n", "utf-8")
+    done = CliRunner().invoke(main, ["check", "plan.yaml", "plan.prices.yaml"])
+    assert done.exit_code == 1
+    assert "plan.prices.yaml:3:5: error: no currency for dgx-h100" in done.stderr
+    assert CliRunner().invoke(main, ["build", "plan.prices.yaml"]).exit_code == 1
