@@ -142,5 +142,6 @@ def _count(number: int, names: tuple[str, str]) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their cells below each other."""
-    return (f"{GAP}{line}".rstrip() for line in align(TextTable(rows)))
+    """Rows with their cells below each other, without columns that are empty."""
+    used = [at for at in range(len(rows[0])) if any(row[at] for row in rows)]
+    return (f"{GAP}{line}".rstrip() for line in align(TextTable([[row[at] for at in used] for row in rows])))

@@ -359,7 +359,7 @@ class _Reader:
             message = f"'{first.value}' may have a decimal separator or one of thousands"
             raise self._question(first.mark, message, ["decimal=point", "decimal=comma"])
         found = points[0] if points else POINT
-        if points or unclear:
+        if unclear or found == COMMA:
             self.notes.append(f"decimal separator: {found}")
         return found
 
@@ -475,11 +475,9 @@ class _Reader:
         return find
 
     def _is_paid(self, shares: Sequence[tuple[Mapping[str, Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
-        """Whether shares are what is paid: by their word, else by net prices or amounts. Raises PlanErrors."""
+        """Whether shares are what is paid: by word, net prices, amounts, or a share of 0 or 1. Raises PlanErrors."""
         if all(tenths for *_, tenths in shares):
             return True
-        if all(value == 0 for _, value, *_ in shares):
-            return False
         off = paid = 0
         for cells, value, near, _ in shares:
             base, net = self._amount(cells, self.base), self._amount(cells, self.net) or self._per_piece(cells)
@@ -489,6 +487,9 @@ class _Reader:
                 paid += abs(base[0] * value - net[0]) <= room
         if (off == 0) != (paid == 0):
             return paid > 0
+        values = {value for _, value, *_ in shares}
+        if (0 in values) != (1 in values):
+            return 1 in values  # a price of 0 is none: nothing is taken off, or all is paid
         heading = self.layout.columns[UNCLEAR].heading.text
         letter = self.layout.columns[UNCLEAR].letter
         message = f"'{heading}' may be what is taken off or what is paid"
