@@ -179,7 +179,8 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
     if book.FORMAT_KEY.encode() not in file.content:
         return None
     source = read(decoded(file.content, file.name), file.name)
-    return book.price_book(source) if isinstance(source.data, dict) and book.FORMAT_KEY in source.data else None
+    keys = source.data.keys() if isinstance(source.data, dict) else ()
+    return book.price_book(source) if book.FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
 def _steps(content: bytes, given: str) -> int:
