@@ -21,7 +21,7 @@ CENTURY = 2000
 SHORT_YEAR, LONG_YEAR = 2, 4
 KEPT = 4096
 """Texts that are remembered: most rows of a list have the same date."""
-_TIME = re.compile(r"[T ]+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[ap]m)?$", re.IGNORECASE)
+_TIME = re.compile(r"[T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[ap]m)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _NUMBERS = re.compile(r"([0-9]{1,4})([./年-]) ?([0-9]{1,2})(?:\2|月) ?([0-9]{1,4})[.日]?")
 _DAY_AND_NAME = re.compile(r"(?P<day>[0-9]{1,2})[ .-]*(?P<month>[^\W\d]+)[ .,-]*(?P<year>[0-9]{4}|[0-9]{2})")
@@ -45,7 +45,7 @@ def read_dates(text: str) -> Mapping[str, date]:
 
     Dates that begin with a year of four digits, and those with the name of a month, are the same day in every order.
     """
-    plain = _TIME.sub("", unicodedata.normalize("NFKC", text).strip())
+    plain = _TIME.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
     if named := _DAY_AND_NAME.fullmatch(plain) or _NAME_AND_DAY.fullmatch(plain):
         day = _day(named["year"], _months().get(named["month"].lower(), 0), named["day"])
         return dict.fromkeys(ORDERS, day) if day else {}

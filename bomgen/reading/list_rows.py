@@ -286,8 +286,9 @@ class _Reader:
             if amount := self._amount(cells, role):
                 entry[role] = amount[0]
             return
-        if role == FROM_QUANTITY and isinstance(value, str) and (found := find_break(value)):
-            value = Decimal(found[0])
+        if role == FROM_QUANTITY and isinstance(value, str):
+            found = find_break(value)
+            value = Decimal(found[0]) if found and not normalize(found[1]) else value
         elif role in DATES:
             if isinstance(value, datetime):
                 value = value.date()

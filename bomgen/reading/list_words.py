@@ -31,17 +31,17 @@ _PIECES = re.compile(r"[\s()/:,;\[\]]+")
 _CODE = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 
 
-_COUNT = r"([0-9]{1,3}(?:[.,' ][0-9]{3})+|[0-9]+)"
+_COUNT = r"([0-9]{1,3}(?:[.,' ][0-9]{3}){1,2}|[0-9]{1,9})"
 _PIECES_WORD = r"(?: *(?:pcs?|pieces?|units?|ea|stk|stück|台|个|件|只|根|块))?\.?"
 _BREAKS = tuple(
     re.compile(rf"(?<![0-9.,]){form}{_PIECES_WORD}(?![0-9.,])", re.IGNORECASE)
     for form in (
-        rf"{_COUNT} *(?:-|–|—|~|\bto\b|\bbis\b|至|到) *[0-9][0-9.,' ]*",
+        rf"(?!20[0-9]{{2}} *- *20[0-9]{{2}}){_COUNT} *(?:-|–|—|~|\bto\b|\bbis\b|至|到) *[0-9][0-9.,' ]*",
         rf"(?:>=|≥|\bfrom\b|\bab\b|\bmin\.?) *{_COUNT} *\+?",
         rf"{_COUNT} *(?:\+|(?:or|and) (?:more|up)\b|& up\b|und mehr\b|{_PIECES_WORD}(?:以上|及以上|起))",
     )
 )
-"""Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`."""
+"""Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
 
 
@@ -128,11 +128,11 @@ def _read_heading(text: str) -> Heading:
 
 def find_break(text: str) -> tuple[int, str] | None:
     """The pieces from which a price holds, in a heading or a cell, and what stands around them; None where none is."""
-    plain = unicodedata.normalize("NFKC", text).strip()
+    plain = " ".join(unicodedata.normalize("NFKC", text).split())
     for form in _BREAKS:
         if found := form.search(plain):
-            quantity = int(re.sub("[^0-9]", "", found[1]))
-            return (quantity, f"{plain[: found.start()]} {plain[found.end() :]}") if quantity else None
+            quantity = max(int(re.sub("[^0-9]", "", found[1])), 1)
+            return quantity, f"{plain[: found.start()]} {plain[found.end() :]}"
     return None
 
 
