@@ -185,7 +185,9 @@ EDITS = {
         _set("compute.transceiver.leaf-spine.leaf", "unit_price", 800), refused="a part has one price"
     ),
     "price-deleted": Edited(_set("server", "unit_price", None), refused="price books cannot say that a part has none"),
-    "price-in-words": Edited(_set("server", "unit_price", "on request"), refused="'on request' is text and not a number"),
+    "price-in-words": Edited(
+        _set("server", "unit_price", "on request"), refused="'on request' is text and not a number"
+    ),
     "price-in-stock": Edited(
         _set("compute.switch.leaf.stock", "unit_price", 5),
         refused="'compute.switch.leaf.stock' is what the customer has",
@@ -199,7 +201,9 @@ EDITS = {
         _discount_modules,
         "  discount: {default: 0%, transceiver: 20%, parts: {qm9700: 10%}, lines: {compute.switch.spine: 12%}}",
     ),
-    "discount-too-large": Edited(_set("server", "discount", 5), refused="Discount 5; shares are 0 % to 100 %: type 5% or 5 / 100"),
+    "discount-too-large": Edited(
+        _set("server", "discount", 5), refused="Discount 5; shares are 0 % to 100 %: type 5% or 5 / 100"
+    ),
     "tax": Edited(lambda quote: setattr(quote.total("bom_tax_rate"), "value", 0.19), "  tax: 19%"),
     "share-of-a-charge": Edited(
         lambda quote: setattr(quote.total("bom_share_1"), "value", 0.02), "    - {kind: freight, share: 2%}"

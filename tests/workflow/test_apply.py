@@ -240,7 +240,7 @@ def test_prices_in_another_currency(tmp_path: Path) -> None:
     assert "  price_book: [list.csv, plan.prices.yaml] # of ours\n" in text
     book = (tmp_path / "plan.prices.yaml").read_text("utf-8")
     assert book.endswith(
-        "currency: EUR\ndate: 2026-11-20\nprices:\n  - {part: dgx-h100, price: 220000, lead_time: \"30 days\"}\n"
+        'currency: EUR\ndate: 2026-11-20\nprices:\n  - {part: dgx-h100, price: 220000, lead_time: "30 days"}\n'
     )
 
 
