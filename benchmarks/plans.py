@@ -36,9 +36,21 @@ quote: {price_book: prices/example-2026q4.yaml}
 """
 LINES = 10_000
 """Lines of the bills that are compared."""
+LISTED = 20_000
+"""Rows of the price lists that are read."""
+LISTED_AS = ("P/N", "Description", "List price", "Disc. %", "Net price", "Lead time")
 RANDOM = "random"
 """Names the plans that `draw_plans` draws."""
 DRAWN, SEED, MOST_SERVERS = 200, 20_261_123, 4096
+
+
+def listed_rows() -> Iterator[tuple[str | float, ...]]:
+    """The rows of a vendor's price list, the same at each call: every part with its discount and lead time."""
+    draw = Random(SEED)  # noqa: S311
+    for number in range(LISTED):
+        cents, share = draw.randint(500, 4_000_000), draw.choice((0, 5, 10, 20))
+        paid = round(cents * (100 - share) / 100) / 100
+        yield f"AC-{number:05}-{draw.randint(100, 999)}", f"Part {number}", cents / 100, share, paid, "6-8 weeks"
 
 
 def draw_plans() -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ it is a yardstick of the machine, and the bars are seconds, which are read by ha
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from measuring import BOMGEN, CHECKOUT, race, run
+from openpyxl import Workbook
 
-from plans import DRAWN, LINES, QUOTED, RANDOM, WIRED
+from plans import DRAWN, LINES, LISTED, LISTED_AS, QUOTED, RANDOM, WIRED, listed_rows
 
 PLAN = "plans/llama65b.yaml"
 MANY, FEW, FEWEST = 21, 5, 3
@@ -40,6 +42,8 @@ MOST_QUOTING, MOST_WRITING = 3, 15
 """Seconds that a command may take for all formats of a quote, and for the wiring of a million GPUs."""
 MOST_COMPARING = 0.5
 """Seconds that a comparison of two long bills may take beyond the start of the program."""
+MOST_READING = 1
+"""Seconds that a command may take for a price list."""
 MOST_MEMORY = 2
 """GiB that the wiring of a million GPUs may take."""
 
@@ -106,6 +110,8 @@ def works(folder: Path) -> Iterator[Work]:
     for form in ("csv", "parquet"):
         yield _writing(form, folder)
     yield _comparing(folder)
+    for form in ("csv", "xlsx"):
+        yield _reading(form, folder)
 
 
 def _spaced(number: int) -> str:
@@ -164,3 +170,23 @@ def _comparing(folder: Path) -> Work:
         lambda: run([BOMGEN, "diff", *bills]).seconds - run([BOMGEN, "--help"]).seconds,
         bar_seconds=MOST_COMPARING,
     )
+
+
+def _reading(form: str, folder: Path) -> Work:
+    """A vendor's list as text with currencies and separators, or as a workbook."""
+    place = folder / f"list.{form}"
+    if form == "xlsx":
+        book = Workbook(write_only=True)
+        sheet = book.create_sheet("List")
+        for row in (("All prices in USD",), LISTED_AS, *listed_rows()):
+            sheet.append(row)
+        book.save(place)
+    else:
+        rows = (
+            (part, about, f"${before:,.2f}", f"{share} %", f"${after:,.2f}", lead)
+            for part, about, before, share, after, lead in listed_rows()
+        )
+        with place.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter=";").writerows([LISTED_AS, *rows])
+    what = f"a price list of {_spaced(LISTED)} rows, {form}: prices"
+    return Work(f"prices-{form}", what, lambda: run([BOMGEN, "prices", str(place)]).seconds, bar_seconds=MOST_READING)

@@ -145,6 +145,35 @@ def _duplicate(quote: Quote) -> None:
             quote.bill.cell(row, column).value = value
 
 
+def _filter(quote: Quote) -> None:
+    """Leave the transceivers in sight, as a filter of the first column does, and give the first one a discount."""
+    rows = quote.lines
+    quote.bill.auto_filter.add_filter_column(0, ["Transceivers"])
+    for line, row in rows.items():
+        quote.bill.row_dimensions[row].hidden = ".transceiver." not in line
+    quote.cell("compute.transceiver.leaf-spine.leaf", "discount").value = 0.05
+
+
+def _delete_row(line: str) -> Callable[[Quote], Any]:
+    """Empty the row of a line: openpyxl deletes rows without moving what formulas name."""
+    return lambda quote: [setattr(cell, "value", None) for cell in quote.bill[quote.lines[line]]]
+
+
+def _hide(quote: Quote) -> None:
+    quote.bill.row_dimensions[quote.lines["server"]].hidden = True
+    quote.cell("server", "quantity").value = 264
+
+
+def _rename_terms(quote: Quote) -> None:
+    quote.terms.title = "Bedingungen"
+    quote.total("bom_tax_rate").value = 0.19
+
+
+def _rename_sheets(quote: Quote) -> None:
+    for number, sheet in enumerate((quote.cover, quote.terms)):
+        sheet.title = f"Renamed {number}"
+
+
 QUOTE = "llama65b-quote"
 """The plan that the edits are of."""
 EDITS = {
@@ -156,7 +185,9 @@ EDITS = {
         _set("compute.transceiver.leaf-spine.leaf", "unit_price", 800), refused="a part has one price"
     ),
     "price-deleted": Edited(_set("server", "unit_price", None), refused="price books cannot say that a part has none"),
-    "price-in-words": Edited(_set("server", "unit_price", "on request"), refused="'on request' is not a number"),
+    "price-in-words": Edited(
+        _set("server", "unit_price", "on request"), refused="'on request' is text and not a number"
+    ),
     "price-in-stock": Edited(
         _set("compute.switch.leaf.stock", "unit_price", 5),
         refused="'compute.switch.leaf.stock' is what the customer has",
@@ -170,7 +201,9 @@ EDITS = {
         _discount_modules,
         "  discount: {default: 0%, transceiver: 20%, parts: {qm9700: 10%}, lines: {compute.switch.spine: 12%}}",
     ),
-    "discount-too-large": Edited(_set("server", "discount", 5), refused="a discount is a share of 0 % to 100 %"),
+    "discount-too-large": Edited(
+        _set("server", "discount", 5), refused="Discount 5; shares are 0 % to 100 %: type 5% or 5 / 100"
+    ),
     "tax": Edited(lambda quote: setattr(quote.total("bom_tax_rate"), "value", 0.19), "  tax: 19%"),
     "share-of-a-charge": Edited(
         lambda quote: setattr(quote.total("bom_share_1"), "value", 0.02), "    - {kind: freight, share: 2%}"
@@ -181,7 +214,7 @@ EDITS = {
         _set("compute.switch.leaf", "spare", 4), "spares: {transceiver: 2%, cable: 2%, switch: 4}"
     ),
     "two-spines-more": Edited(
-        _set("compute.switch.spine", "quantity", 18), refused="`spares.switch: 3` buys 2 more of the part as spares"
+        _set("compute.switch.spine", "quantity", 18), refused="llama65b-quote.yaml --set spares.switch=3`"
     ),
     "title": Edited(lambda quote: setattr(quote.cover["A1"], "value", "A new title"), "title: A new title"),
     "customer": Edited(
@@ -213,9 +246,23 @@ EDITS = {
         refused="the plan decides which parts there are",
     ),
     "line-duplicated": Edited(_duplicate, refused="a copy of the line 'compute.nic'"),
-    "line-deleted": Edited(
-        lambda quote: [setattr(cell, "value", None) for cell in quote.bill[quote.lines["pdu.management"]]],
-        refused="the row of 'pdu.management'",
+    "line-deleted": Edited(_delete_row("pdu.management"), refused="the row of 'pdu.management'"),
+    "charge-deleted": Edited(_delete_row("service.installation"), "    - {kind: freight, share: 1.5%}"),
+    "price-as-text": Edited(_set("server", "unit_price", "180,000.50"), refused="is text and not a number"),
+    "quantity-as-text": Edited(_set("server", "quantity", "264"), refused="'264' is text and not a number"),
+    "tax-of-nineteen": Edited(
+        lambda quote: setattr(quote.total("bom_tax_rate"), "value", 19), refused="type 19% or 19 / 100"
+    ),
+    "hidden-row": Edited(_hide, "  servers: 264"),
+    "filtered": Edited(
+        _filter,
+        "  discount: {default: 0%, transceiver: 15%, parts: {qm9700: 10%}, "
+        "lines: {compute.switch.spine: 12%, compute.transceiver.leaf-spine.leaf: 5%}}",
+    ),
+    "sheet-renamed": Edited(_rename_terms, "  tax: 19%"),
+    "sheets-renamed": Edited(_rename_sheets, refused="the sheet 'Quotation' was deleted or renamed"),
+    "sheet-deleted": Edited(
+        lambda quote: quote.book.remove(quote.terms), refused="the sheet 'Terms' was deleted or renamed"
     ),
     "part-number": Edited(_set("server", "sku", "OTHER-1"), refused="what a line is comes from the plan"),
     "total-typed": Edited(
@@ -234,3 +281,8 @@ EDITS = {
 }
 SORTED = _sort
 """An edit that changes nothing that a plan says."""
+FORMULA_CHANGED = Edited(
+    lambda quote: setattr(quote.cell("server", "amount"), "value", f"={quote.cell('server', 'amount').value[1:]}*2"),
+    refused="the amount 101888000 of 'server' was typed, or its formula was changed",
+)
+"""An edit that is seen once a program has computed it."""

@@ -80,6 +80,9 @@ def _tell(found: Application, plan: str) -> None:
     """Print what was changed, what follows, the files before and after, and the money."""
     from difflib import unified_diff
 
+    if found.applied:
+        say("The plan has all edits of this workbook already: nothing to apply.")
+        return
     if not found.differences and not found.problems:
         say("The workbook says what the plan gives: nothing to apply.")
         return

@@ -15,6 +15,7 @@ from bomgen.cli.plans import open_plans
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
+    from bomgen.pricing.books.book import PriceBook
 
 
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -38,9 +39,13 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 @root_option
 @talk_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
-    """Say what is wrong with plans, and whether they can be built; write nothing."""
+    """Say what is wrong with plans, and whether they can be built; write nothing.
+
+    A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book.
+    """
     from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.inputs import price_book_in
     from bomgen.workflow.pipeline import check_plan
 
     files, code = open_plans(plans, root)
@@ -48,14 +53,16 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
-                problems: Sequence[Problem] = check_plan(file, settings, locked)
+                book = price_book_in(file)
+                problems: Sequence[Problem] = () if book else check_plan(file, settings, locked)
+            verdict = _verdict(problems, book)
         except PlanErrors as errors:
             problems = errors.problems
             code = max(code, WRONG_PLAN)
         if form == "text":
             show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
-                say(f"{file.name}: can be built{_count_of(problems)}")
+                say(f"{file.name}: {verdict}")
         found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
         import json
@@ -79,8 +86,11 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
     return "".join(escapes.get(sign, sign) for sign in text)
 
 
-def _count_of(problems: Sequence[Problem]) -> str:
-    return f", {len(problems)} warning{'s' if len(problems) > 1 else ''}" if problems else ""
+def _verdict(problems: Sequence[Problem], book: PriceBook | None) -> str:
+    """What a file without an error is: a plan with its warnings, or a price book."""
+    count, what = (len(book.prices), "price") if book else (len(problems), "warning")
+    counted = f"{count} {what}{'s' * (count != 1)}"
+    return f"a price book of {counted}" if book else f"can be built, {counted}" if count else "can be built"
 
 
 def _problem_data(problem: Problem) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from bomgen.cli.xray import xray
 
 HELP_WIDTH = 100
 """Characters a line of help at most."""
-COLLECT_AFTER = 200_000
+COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector."""
 
 
@@ -87,7 +87,7 @@ for _command in (
 
 def run() -> None:
     """The command as a program: an interrupt is exit code 130, an output that takes nothing more is 3."""
-    # A build makes hundreds of thousands of small objects and is over in half a second: collecting cycles as often as
+    # A build or a long list makes up to a million small objects and is over in a second: collecting cycles as often as
     # Python does by itself, and once more on the way out, costs a fifth of that.
     gc.set_threshold(COLLECT_AFTER)
     # NumPy's linear algebra, which nothing here uses, would reserve memory for every processor.

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     "--columns",
     metavar="part=C,price=F",
     multiple=True,
-    help="What columns of a vendor's list are, by letter or heading; also currency=USD, decimal=comma, sheet=NAME, "
-    "header=LINE.",
+    help="What columns of a vendor's list are, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
+    "sheet=NAME, header=LINE; none leaves one out.",
 )
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"

@@ -10,6 +10,7 @@ from bomgen.core.money import decimal
 from bomgen.core.text_table import TextTable
 from bomgen.output.terminal import align
 from bomgen.reading.known_parts import KnownParts
+from bomgen.reading.list_columns import Column
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, LeftOut
 from bomgen.reading.price_lists import PriceList
 
@@ -49,16 +50,14 @@ def describe(found: PriceList, parts: KnownParts, use: Use | None = None) -> Ite
     for layout in found.layouts:
         sheet = f", sheet '{layout.table.name}'" if layout.table.name else ""
         yield f"{file}{sheet}: header in line {layout.header.line}"
+        breaks = {column.at: f"{role} from {quantity or 1}" for role, quantity, column in layout.breaks}
+        taken = {column.at: (role, column) for role, column in layout.columns.items()}
+        taken |= {column.at: (breaks[column.at], column) for *_, column in layout.breaks}
         rows = [
-            (
-                column.letter,
-                f"'{column.heading.text}'" if column.heading.text else "",
-                role.replace("_", " "),
-                column.why,
-            )
-            for role, column in sorted(layout.columns.items(), key=lambda each: each[1].at)
+            (column.letter, _quoted(column), role.replace("_", " "), column.why)
+            for _, (role, column) in sorted(taken.items())
         ]
-        rows += [(column.letter, f"'{column.heading.text}'", "not read", "") for column in layout.unused]
+        rows += [(column.letter, _quoted(column), "not read", "") for column in layout.unused]
         yield from _aligned(rows)
     yield from found.notes
     for kind, names in (("without prices", found.unread), ("hidden", found.hidden)):
@@ -82,11 +81,17 @@ def describe(found: PriceList, parts: KnownParts, use: Use | None = None) -> Ite
             yield f"  no price in it: {', '.join(use.unpriced)}"
 
 
+def _quoted(column: Column) -> str:
+    return f"'{column.heading.text}'" if column.heading.text else ""
+
+
 def _price(entry: dict[str, Any], parts: KnownParts) -> tuple[str, ...]:
     ids = parts.find(entry["part"])
     amount = f"{decimal(entry['price']):f}" if "price" in entry else f"{entry.get('min')} to {entry.get('max')}"
     known = f"= {ids[0]}" if len(ids) == 1 and ids[0] != entry["part"].lower() else ""
-    return entry["part"], f"{amount} {entry['currency']}", entry.get("lead_time", ""), known
+    pieces = f"from {entry['from_quantity']}" if "from_quantity" in entry else ""
+    until = f"until {entry['valid_until']}" if "valid_until" in entry else ""
+    return entry["part"], f"{amount} {entry['currency']}", pieces, until, entry.get("lead_time", ""), known
 
 
 def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
@@ -137,5 +142,6 @@ def _count(number: int, names: tuple[str, str]) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their cells below each other."""
-    return (f"{GAP}{line}".rstrip() for line in align(TextTable(rows)))
+    """Rows with their cells below each other, without columns that are empty."""
+    used = [at for at in range(len(rows[0])) if any(row[at] for row in rows)]
+    return (f"{GAP}{line}".rstrip() for line in align(TextTable([[row[at] for at in used] for row in rows])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -99,12 +98,6 @@ def _is_grouped(text: str, sign: str) -> bool:
     return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
 
 
-def decimal_separators(values: Iterable[Value]) -> set[str]:
-    """The decimal separators that amounts prove; empty where every one may be read with either."""
-    texts = (read_amount(value) for value in values if isinstance(value, str))
-    return {written.point for written in texts if written and written.point}
-
-
 class Share(NamedTuple):
     """A share as it is written."""
 
@@ -121,9 +114,12 @@ def read_share(value: Value) -> Share | None:
     """A share; None for what is none."""
     if isinstance(value, Decimal):
         return Share(value, False, False, max(0, -int(value.as_tuple().exponent)))
-    if not isinstance(value, str):
-        return None
-    text = unicodedata.normalize("NFKC", value).strip()
+    return _read_written_share(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=KEPT)
+def _read_written_share(text: str) -> Share | None:
+    text = unicodedata.normalize("NFKC", text).strip()
     if found := _PAID.fullmatch(text):
         tenths = Decimal(found[1])
         return Share(tenths if tenths <= TENTHS else tenths / TENTHS, False, True, 1)

@@ -19,7 +19,7 @@ Value = str | Decimal | bool | date | time | Broken | None
 
 
 class Cell(NamedTuple):
-    """A value of a table and its place; an empty cell has None or an empty text."""
+    """A value of a table and its place; an empty cell has None."""
 
     value: Value
     mark: Mark
@@ -27,7 +27,7 @@ class Cell(NamedTuple):
     @property
     def filled(self) -> bool:
         """Whether anything stands in it."""
-        return self.value is not None and self.value != ""
+        return self.value is not None
 
 
 class Area(NamedTuple):

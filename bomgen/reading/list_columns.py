@@ -15,8 +15,9 @@ from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
+from bomgen.reading.dates import ORDERS
 from bomgen.reading.known_parts import KnownParts
-from bomgen.reading.list_words import Heading, is_multiple, normalize, read_heading
+from bomgen.reading.list_words import Heading, find_break, is_multiple, normalize, read_heading
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
 PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
@@ -24,7 +25,10 @@ DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
 MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)
 """What a price may stand in, the one that is taken first."""
-SHEET, DECIMAL, CURRENCY, HEADER = "sheet", "decimal", "currency", "header"
+SHEET, DECIMAL, CURRENCY, HEADER, DATES = "sheet", "decimal", "currency", "header", "dates"
+NO_COLUMN = "none"
+"""What `--columns` asks for where a column is not to be read: `valid_until=none`."""
+QUANTITY, FROM_QUANTITY = "quantity", "from_quantity"
 DECIMALS = {"point": POINT, "comma": COMMA}
 MAX_HEADER = 100
 """Rows from the top in which the header is looked for."""
@@ -61,6 +65,8 @@ class Layout(NamedTuple):
     header: Mark
     columns: Mapping[str, Column]
     """By what they are."""
+    breaks: tuple[tuple[str, int | None, Column], ...]
+    """Columns of one price by quantity: what they are, from how many pieces their prices hold, and the column."""
     unused: tuple[Column, ...]
     """Columns with a heading that are not read."""
     language: str
@@ -76,6 +82,8 @@ class Asked(NamedTuple):
     currency: str | None = None
     header: int | None = None
     """The line of the header."""
+    dates: str | None = None
+    """The order in which dates are written."""
 
 
 NOTHING = Asked({})
@@ -92,23 +100,26 @@ def read_asked(text: str) -> Asked:
         key, equals, value = (each.strip() for each in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
-        if key in (SHEET, DECIMAL, HEADER) or (key == CURRENCY and value.upper() in minor_units()):
+        if key in (SHEET, DECIMAL, HEADER, DATES) or (key == CURRENCY and value.upper() in minor_units()):
             others[key] = value
         elif key in ROLES:
             columns[key] = value
         else:
-            known = [*ROLES, SHEET, DECIMAL, HEADER]
+            known = [*ROLES, SHEET, DECIMAL, HEADER, DATES]
             raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'known here: ' + ', '.join(known))}")
     if others.get(DECIMAL, "point") not in DECIMALS:
         raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
     if not others.get(HEADER, "1").isdecimal():
         raise ValueError(f"header={others[HEADER]} is no line; write the number of the line with the headings")
+    if others.get(DATES, "dmy") not in ORDERS:
+        raise ValueError(f"dates={others[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
     return Asked(
         columns,
         others.get(SHEET),
         DECIMALS[others[DECIMAL]] if DECIMAL in others else None,
         others[CURRENCY].upper() if CURRENCY in others else None,
         int(others[HEADER]) if HEADER in others else None,
+        others.get(DATES),
     )
 
 
@@ -132,12 +143,12 @@ def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], KnownPa
     rows = filled.rows[start : start + JUDGED]
     choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
     columns = choice.columns()
-    taken = {column.at for column in columns.values()}
+    taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
     unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
     code = next((column.heading.language for column in columns.values() if column.heading.language), "en")
     if any(column.heading.language == "zh" for column in columns.values()):
         code = "zh"
-    return Layout(filled, start, mark, columns, unused, code)
+    return Layout(filled, start, mark, columns, tuple(choice.breaks), unused, code)
 
 
 def _header(table: RawTable, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
@@ -205,6 +216,7 @@ class _Choice:
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
         self.known, self.header = known, header
+        self.breaks: list[tuple[str, int | None, Column]] = []
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
             for role in heading.roles:
@@ -232,6 +244,8 @@ class _Choice:
                     raise self._question(DISCOUNT, places)
                 if places:
                     found[role] = self._column(places[0])
+        if FROM_QUANTITY not in found and (column := found.get(QUANTITY)) and self._has_breaks(column.at):
+            found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why="by its values, such as 10-99")
         for role in PRICES:
             if role in found and is_multiple(found[role].heading.text):
                 message = f"'{found[role].heading.text}' are no prices of one piece; give them in units of the currency"
@@ -243,6 +257,9 @@ class _Choice:
         found: dict[str, Column] = {}
         width = max([len(self.headings), *map(len, self.rows)])
         for role, name in self.asked.columns.items():
+            if name == NO_COLUMN:
+                self.by_role.pop(role, None)
+                continue
             at = _number(name) if _LETTER.fullmatch(name) else None
             if at is None:
                 wanted = normalize(name)
@@ -304,10 +321,13 @@ class _Choice:
         found: dict[str, Column] = {}
         for role in PRICES:
             places = [at for at in self.by_role.get(role, []) if at not in {column.at for column in found.values()}]
-            if len(places) > 1:
+            quantities = [self.headings[at].from_quantity for at in places]
+            if len(set(quantities)) < len(places):
                 raise self._question(PRICE, places)
             if places:
                 found[role] = self._column(places[0])
+            if any(quantities):
+                self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
         if not found and (taxed := self.by_role.get(TAXED)):
             what = f"'{self.headings[taxed[0]].text}' has prices with tax, and quotes add the tax of the plan"
             raise self._question(PRICE, taxed, what)
@@ -315,6 +335,10 @@ class _Choice:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
             raise self._question(PRICE, numbers, "no column is known as that of the prices")
         return found
+
+    def _has_breaks(self, at: int) -> bool:
+        """Whether a column of quantities says from how many pieces on prices hold: 10-99."""
+        return any(isinstance(value, str) and find_break(value) for value in self._values(at))
 
     def _values(self, at: int) -> list[object]:
         return [row[at].value for row in self.rows if at < len(row) and row[at].filled]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -17,14 +18,15 @@ from bomgen.reading.amounts import (
     POINT,
     TENTHS,
     Share,
-    decimal_separators,
     read_amount,
     read_lead_days,
     read_share,
 )
-from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.dates import ORDERS, read_dates, written_date
 from bomgen.reading.list_columns import (
     DISCOUNT,
+    FROM_QUANTITY,
     LIST,
     NET,
     PAID,
@@ -38,9 +40,17 @@ from bomgen.reading.list_columns import (
     Layout,
     mentions,
 )
-from bomgen.reading.list_words import YEN, decimal_of, find_currencies, find_currency, normalize, words, yen_of
-from bomgen.reading.price_table import MAX_ROWS, read_value
-from bomgen.reading.sheet_scan import MAX_COLUMNS
+from bomgen.reading.list_words import (
+    YEN,
+    decimal_of,
+    find_break,
+    find_currencies,
+    find_currency,
+    normalize,
+    words,
+    yen_of,
+)
+from bomgen.reading.price_table import DATES, MAX_ROWS, read_value
 
 _DIGIT = re.compile("[0-9]")
 HALF = Decimal("0.5")
@@ -58,6 +68,7 @@ NO_PRICE, FREE, NO_PART, SUM, NOTE, HEADER, SAME = (
     "same",
 )
 """Why a row is left out."""
+AMOUNTS = (*PRICES, "min", "max")
 MORE = ("min", "max", "from_quantity", "valid_until", "date", "source", "estimate")
 """Columns that are read as those of a price book."""
 
@@ -92,17 +103,47 @@ def read_rows(layout: Layout, file: str, asked: Asked) -> Rows:
     return _Reader(layout, file, asked).read()
 
 
+class Row(NamedTuple):
+    """A row of a list with one price at most."""
+
+    filled: Sequence[Cell]
+    """Every cell that has a value, from the left."""
+    cells: Mapping[str, Cell]
+    """Those that are read, by what their columns are."""
+
+
+def _rows(layout: Layout) -> Iterator[Row]:
+    """The rows below the header that hold anything; one with several prices by quantity is as many rows."""
+    columns = [(column.at, role) for role, column in layout.columns.items()]
+    breaks = [(role, quantity or 1, column.at) for role, quantity, column in layout.breaks]
+    for row in layout.table.rows[layout.start :]:
+        filled = [cell for cell in row if cell.value is not None]
+        if not filled:
+            continue
+        width = len(row)
+        cells = {role: row[at] for at, role in columns if at < width and row[at].value is not None}
+        tiers = [
+            Row(filled, cells | {role: row[at], FROM_QUANTITY: Cell(Decimal(quantity), row[at].mark)})
+            for role, quantity, at in breaks
+            if at < width and row[at].value is not None
+        ]
+        yield from tiers or [Row(filled, cells)]
+
+
 class _Reader:
     def __init__(self, layout: Layout, file: str, asked: Asked) -> None:
         self.layout, self.file, self.asked = layout, file, asked
-        self.rows = layout.table.rows[layout.start :]
-        self.columns = {role: column.at for role, column in layout.columns.items()}
+        self.rows = [*_rows(layout)]
+        self.columns = layout.columns
+        self.more = [role for role in MORE if role in layout.columns or (role == FROM_QUANTITY and layout.breaks)]
         self.notes: list[str] = []
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
         self.point = self._point()
+        self.dates = self._dates()
+        self.unit_of_times = self._unit_of_times()
         self.book_currency = self._currency()
         self.share_of = self._discounts()
 
@@ -111,12 +152,10 @@ class _Reader:
         found = Rows([], [], [], self.warnings, self.notes)
         seen: dict[tuple[str, int], tuple[Any, Mark]] = {}
         for row in self.rows:
-            filled = [cell for cell in row if cell.filled]
-            if not filled:
-                continue
-            reason = self._reason(row, filled)
+            filled = row.filled
+            reason = self._reason(row)
             if reason is None:
-                entry, places = self._entry(row)
+                entry, places = self._entry(row.cells)
                 if entry is None:
                     reason = places["reason"]
                 else:
@@ -137,16 +176,10 @@ class _Reader:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
         return found
 
-    def _cell(self, row: Sequence[Cell], role: str | None) -> Cell | None:
-        at = self.columns.get(role, MAX_COLUMNS) if role else MAX_COLUMNS
-        if at >= len(row):
-            return None
-        cell = row[at]
-        return cell if cell[0] is not None and cell[0] != "" else None
-
-    def _reason(self, row: Sequence[Cell], filled: Sequence[Cell]) -> str | None:
+    def _reason(self, row: Row) -> str | None:
         """Why a row gives no price, as far as that is seen without reading its numbers."""
-        part = self._cell(row, PART)
+        filled, cells = row
+        part = cells.get(PART)
         # A part number has a digit, a subtotal or a heading none.
         word = part is not None and isinstance(part.value, str) and not _DIGIT.search(part.value)
         if part is None or (word and normalize(str(part.value)) in words("sums")):
@@ -154,19 +187,18 @@ class _Reader:
             first = normalize(text.partition(":")[0].partition("：")[0])
             if first in words("sums") or any(first.startswith(f"{word} ") for word in words("sums")):
                 return SUM
-            priced = any(self._cell(row, role) for role in PRICES)
+            priced = not cells.keys().isdisjoint(PRICES)
             return NO_PART if priced and part is None else SUM if part is not None else NOTE
         heading = self.layout.columns[PART].heading.text
         if word and heading and normalize(str(part.value)) == normalize(heading):
             return HEADER
-        if not any(self._cell(row, role) for role in (*PRICES, "min", "max")):
+        if cells.keys().isdisjoint(AMOUNTS):
             return NOTE if len(filled) == 1 else NO_PRICE
         return None
 
-    def _entry(self, row: Sequence[Cell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    def _entry(self, cells: Mapping[str, Cell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """The price of a row and the place of each of its values; without a price the reason why."""
-        part = self._cell(row, PART)
-        assert part is not None  # noqa: S101 - a row without one has a reason
+        part = cells[PART]
         entry: dict[str, Any] = {"part": ""}
         places: dict[str, Any] = {}
         try:
@@ -174,48 +206,46 @@ class _Reader:
         except ValueError as error:
             self._wrong(part, str(error))
         places["part"] = part.mark
-        currency, base, net = self.book_currency, self._amount(row, self.base), self._amount(row, self.net)
+        for role in (self.base, self.net, "min", "max"):
+            self._refuse_broken(cells.get(role or ""))
+        currency, base, net = self.book_currency, self._amount(cells, self.base), self._amount(cells, self.net)
         named = next((each[1] for each in (net, base) if each and each[1]), None)
-        if (cell := self._cell(row, "currency")) is not None:
+        if (cell := cells.get("currency")) is not None:
             named = find_currency(str(cell.value))
             if named is None:
                 self._wrong(cell, f"'{cell.value}' is not a currency; write its code, for example USD")
         if named == YEN:
             named = yen_of(self.layout.language)
         entry["currency"] = named or currency
-        price = self._price(row, base, net, entry["currency"])
+        price = self._price(cells, base, net, entry["currency"])
         if price is not None:
             entry["price"], places["price"] = price
-        for role in MORE:
-            self._more(row, role, entry, places)
+        for role in self.more:
+            if (cell := cells.get(role)) is not None:
+                self._more(cells, cell, role, entry)
+                places[role] = cell.mark
         if price is None and not {"min", "max"} <= entry.keys():
             return None, {"reason": NO_PRICE}
         if price is not None and price[0] == 0:
             return None, {"reason": FREE}
         if entry["currency"] is None:
             self._wrong(part, f"no currency for {entry['part']}; name one with --columns currency=USD")
-        if (cell := self._cell(row, "lead_time")) is not None:
-            text = (
-                cell.value
-                if isinstance(cell.value, str)
-                else f"{cell.value:f}"
-                if isinstance(cell.value, Decimal)
-                else ""
-            )
-            days = read_lead_days(text, self._unit_of_times())
+        if (cell := cells.get("lead_time")) is not None:
+            text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
+            days = read_lead_days(text, self.unit_of_times)
             if days is not None and days <= MAX_DAYS:
                 entry["lead_time"], places["lead_time"] = f"{days} days", cell.mark
         return entry, places
 
     def _price(
         self,
-        row: Sequence[Cell],
+        cells: Mapping[str, Cell],
         base: tuple[Decimal, str | None, Mark] | None,
         net: tuple[Decimal, str | None, Mark] | None,
         currency: str | None,
     ) -> tuple[Decimal, Mark] | None:
         """The price that is paid: the net one, else the list price less its discount; both are compared."""
-        share = self.share_of(row)
+        share = self.share_of(cells)
         if base is None:
             return (net[0], net[2]) if net else None
         less = base[0] if share is None else base[0] * (1 - share[0])
@@ -229,35 +259,43 @@ class _Reader:
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 
-    def _amount(self, row: Sequence[Cell], role: str | None) -> tuple[Decimal, str | None, Mark] | None:
-        """The amount of a cell with the currency that it names, and its place."""
-        cell = self._cell(row, role)
-        if cell is None or isinstance(cell.value, bool):
+    def _amount(self, cells: Mapping[str, Cell], role: str | None) -> tuple[Decimal, str | None, Mark] | None:
+        """The amount of a cell with the currency that it names, and its place; None for what is no amount."""
+        cell = cells.get(role or "")
+        if cell is None:
             return None
-        if isinstance(cell.value, Decimal):
-            return (cell.value, None, cell.mark) if cell.value >= 0 else None
-        if isinstance(cell.value, Broken):
-            self._wrong(cell, cell.value.message, "cell")
-            return None
-        if not isinstance(cell.value, str):
-            self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
-            return None
-        written = read_amount(cell.value)
+        value = cell.value
+        if isinstance(value, Decimal):
+            return (value, None, cell.mark) if value >= 0 else None
+        written = read_amount(value) if isinstance(value, str) else None
         return (written.value(self.point), written.currency, cell.mark) if written else None
 
-    def _more(self, row: Sequence[Cell], role: str, entry: dict[str, Any], places: dict[str, Any]) -> None:
-        """A value that is read as in the tables of price books."""
-        cell = self._cell(row, role)
+    def _refuse_broken(self, cell: Cell | None) -> None:
+        """Note that an amount is an error of a spreadsheet, or a date."""
         if cell is None:
             return
-        places[role] = cell.mark
+        if isinstance(cell.value, Broken):
+            self._wrong(cell, cell.value.message, "cell")
+        elif isinstance(cell.value, date | time):
+            self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
+
+    def _more(self, cells: Mapping[str, Cell], cell: Cell, role: str, entry: dict[str, Any]) -> None:
+        """A value that is read as in the tables of price books; quantities and dates as people write them, too."""
+        value: Value = cell.value
         if role in ("min", "max"):
-            amount = self._amount(row, role)
-            if amount:
+            if amount := self._amount(cells, role):
                 entry[role] = amount[0]
             return
+        if role == FROM_QUANTITY and isinstance(value, str):
+            found = find_break(value)
+            value = Decimal(found[0]) if found and not normalize(found[1]) else value
+        elif role in DATES:
+            if isinstance(value, datetime):
+                value = value.date()
+            elif (text := written_date(value)) and self.dates in (days := read_dates(text)):
+                value = days[self.dates]
         try:
-            entry[role] = read_value(cell.value, role)
+            entry[role] = read_value(value, role)
         except ValueError as error:
             self._wrong(cell, str(error))
 
@@ -266,61 +304,70 @@ class _Reader:
 
     def _unit_of_times(self) -> str:
         """The unit in the heading of the lead times: `Lead time (weeks)`."""
-        heading = normalize(
-            self.layout.columns["lead_time"]
-            .heading.text.replace("(", " ")
-            .replace("（", " ")
-            .replace(")", " ")
-            .replace("）", " ")
-        )
+        column = self.columns.get("lead_time")
+        heading = normalize(re.sub("[()（）]", " ", column.heading.text)) if column else ""
         units = ("working_days", "days", "weeks", "months")
         return next((word for word in reversed(heading.split()) if any(word in words(kind) for kind in units)), "")
 
-    def _texts(self, roles: Sequence[str]) -> Iterator[Cell]:
-        for row in self.rows:
-            for role in roles:
-                cell = self._cell(row, role)
-                if cell is not None and isinstance(cell.value, str):
-                    yield cell
+    def _texts(self, role: str) -> Iterator[Cell]:
+        """The cells of a column that hold text."""
+        cells = (row.cells.get(role) for row in self.rows)
+        return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
+
+    def _dates(self) -> str:
+        """The order in which dates are written. Raises PlanErrors where that may be one or another."""
+        if self.asked.dates:
+            return self.asked.dates
+        cells = (cell for row in self.rows for role in DATES if (cell := row.cells.get(role)))
+        dated = [(cell, days) for cell in cells if (days := read_dates(written_date(cell.value) or ""))]
+        orders = [*ORDERS]
+        for cell, days in dated:
+            before, orders = orders, [order for order in orders if order in days]
+            if not orders:
+                message = f"'{cell.value}' is in another order of day and month than the dates above it"
+                raise self._question(cell.mark, message, [f"dates={order}" for order in (*before, *days)])
+        for cell, days in dated:
+            readings = {days[order]: f"dates={order}" for order in reversed(orders)}
+            if len(readings) > 1:
+                days_shown = " or ".join(day.isoformat() for day in reversed(readings))
+                raise self._question(cell.mark, f"'{cell.value}' may be {days_shown}", [*reversed(readings.values())])
+        if any(len(days) < len(ORDERS) for _, days in dated):
+            self.notes.append(f"dates: {ORDERS[orders[0]]}")
+        return orders[0]
 
     def _point(self) -> str:
         """The decimal separator. Raises PlanErrors where the amounts prove both, or none and one may be either."""
         if self.asked.decimal:
             return self.asked.decimal
-        roles = (*PRICES, "amount", "min", "max")
-        proved = decimal_separators(cell.value for cell in self._texts(roles))
-        unclear = [
-            cell for cell in self._texts((*PRICES, "min", "max")) if (w := read_amount(str(cell.value))) and w.unclear
-        ]
-        if unclear and not proved and (usual := decimal_of(self.layout.language)):
-            proved.add(usual)
-        if len(proved) > 1:
-            odd = self._minority()
-            message = (
-                f"'{odd.value}' has another decimal separator than most; choose with: {self._command('decimal=comma')}"
-            )
-            raise PlanErrors([Problem(odd.mark, "error", message, QUESTION)])
-        if unclear and not proved:
-            text = str(unclear[0].value)
-            message = f"'{text}' may have a decimal separator or one of thousands; choose with: "
-            message += f"{self._command('decimal=point')} or decimal=comma"
-            raise PlanErrors([Problem(unclear[0].mark, "error", message, QUESTION)])
-        found = proved.pop() if proved else POINT
-        if proved or unclear or found == COMMA:
+        proved: dict[str, list[Cell]] = {POINT: [], COMMA: []}
+        unclear: list[Cell] = []
+        for role in (*AMOUNTS, "amount"):
+            for cell in self._texts(role):
+                written = read_amount(str(cell.value))
+                if written and written.point:
+                    proved[written.point].append(cell)
+                elif written and written.unclear and role != "amount":
+                    unclear.append(cell)
+        points = [point for point, cells in proved.items() if cells]
+        if unclear and not points and (usual := decimal_of(self.layout.language)):
+            points = [usual]
+        if len(points) > 1:
+            odd = min(sorted(proved.values(), key=len)[0], key=lambda cell: cell.mark)
+            message = f"'{odd.value}' has another decimal separator than most"
+            raise self._question(odd.mark, message, ["decimal=comma"])
+        if unclear and not points:
+            first = min(unclear, key=lambda cell: cell.mark)
+            message = f"'{first.value}' may have a decimal separator or one of thousands"
+            raise self._question(first.mark, message, ["decimal=point", "decimal=comma"])
+        found = points[0] if points else POINT
+        if unclear or found == COMMA:
             self.notes.append(f"decimal separator: {found}")
         return found
 
-    def _minority(self) -> Cell:
-        """The first amount that proves the decimal separator that fewer amounts do."""
-        of_point: dict[str, list[Cell]] = {POINT: [], COMMA: []}
-        for cell in self._texts((*PRICES, "amount", "min", "max")):
-            written = read_amount(str(cell.value))
-            if written and written.point:
-                of_point[written.point].append(cell)
-        return min(of_point.values(), key=len)[0]
-
-    def _command(self, columns: str) -> str:
-        return f"bomgen prices {self.file} --columns {columns}"
+    def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
+        """A question with the answers that `--columns` takes."""
+        choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
+        return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
 
     def _currency(self) -> str | None:
         """The currency of prices that name none. Raises PlanErrors with a question."""
@@ -342,7 +389,8 @@ class _Reader:
             named = {code for text in mentions(above) for code in find_currencies(text)}
             where = "by the text above the header"
         if not named:
-            named = {code for text in mentions(self.rows) for code in self._named_in_note(text)}
+            texts = mentions([row.filled for row in self.rows])
+            named = {code for text in texts for code in self._named_in_note(text)}
             where = "by a note"
         if YEN in named:
             named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
@@ -353,10 +401,9 @@ class _Reader:
         what = f"the list names {' and '.join(sorted(filter(None, named)))}" if named else "no currency is named"
         if named == {YEN}:
             what = "¥ may be yuan or yen"
-        message = f"{what}; choose with: {self._command('currency=USD')}"
         if not self._any_prices():
             return None
-        raise PlanErrors([Problem(self.layout.header, "error", message, QUESTION)])
+        raise self._question(self.layout.header, what, ["currency=USD"])
 
     @staticmethod
     def _named_in_note(text: str) -> frozenset[str]:
@@ -365,10 +412,10 @@ class _Reader:
         return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
 
     def _any_prices(self) -> bool:
-        return any(self._cell(row, PART) and any(self._cell(row, role) for role in PRICES) for row in self.rows)
+        return any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows)
 
     def _named_by_rows(self) -> set[str]:
-        return {code for cell in self._texts(("currency",)) if (code := find_currency(str(cell.value)))}
+        return {code for cell in self._texts("currency") if (code := find_currency(str(cell.value)))}
 
     @staticmethod
     def _alone_in(codes: set[str]) -> str | None:
@@ -379,17 +426,15 @@ class _Reader:
         """Whether every price names its currency, and the currencies that they name."""
         codes, every = set[str](), True
         for row in self.rows:
-            amounts = (
-                [amount for role in PRICES if (amount := self._amount(row, role))] if self._cell(row, PART) else []
-            )
+            found = [self._amount(row.cells, role) for role in PRICES] if PART in row.cells else []
+            amounts = [*filter(None, found)]
             named = {amount[1] for amount in amounts if amount[1]}
             codes |= named
             every = every and (bool(named) or not amounts)
-        self.problems.clear()
         yen = yen_of(self.layout.language)
         return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
 
-    def _discounts(self) -> Callable[[Sequence[Cell]], tuple[Decimal, Decimal] | None]:
+    def _discounts(self) -> Callable[[Mapping[str, Cell]], tuple[Decimal, Decimal] | None]:
         """What gives the share that is taken off in a row, and how far that is from the exact one at most.
 
         Raises PlanErrors where it is not clear whether shares are per cent, or what is taken off or paid.
@@ -397,8 +442,8 @@ class _Reader:
         role = next((role for role in (DISCOUNT, PAID, UNCLEAR) if role in self.columns), None)
         if role is None or self.base is None:
             return lambda _: None
-        cells = [(row, cell) for row in self.rows if (cell := self._cell(row, role)) and self._cell(row, PART)]
-        shares = [(row, cell, share) for row, cell in cells if (share := read_share(cell.value))]
+        discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, PART} <= row.cells.keys()]
+        shares = [(cells, cell, share) for cells, cell in discounted if (share := read_share(cell.value))]
         numbers = [share.value for _, _, share in shares if not share.percent and not share.paid]
         percent = any(number > 1 for number in numbers)
         if not percent and numbers and all(number in (0, 1) for number in numbers) and any(numbers):
@@ -412,50 +457,48 @@ class _Reader:
 
         paid = role == PAID
         if role == UNCLEAR and shares:
-            paid = self._is_paid([(row, *share_of(share), share.paid) for row, _, share in shares], shares[0][1])
+            paid = self._is_paid([(cells, *share_of(share), share.paid) for cells, _, share in shares], shares[0][1])
             self.notes.append(
                 f"'{self.layout.columns[role].heading.text}' is what is {'paid' if paid else 'taken off'}"
             )
 
-        def find(row: Sequence[Cell]) -> tuple[Decimal, Decimal] | None:
-            cell = self._cell(row, role)
+        def find(cells: Mapping[str, Cell]) -> tuple[Decimal, Decimal] | None:
+            cell = cells.get(role)
             share = read_share(cell.value) if cell else None
-            if share is None:
+            if cell is None or share is None:
                 return None
             value, near = share_of(share)
             if value > 1:
-                self._wrong(cell, f"a discount of {(value * PERCENT).normalize():f} %; at most 100 %")  # type: ignore[arg-type]
+                self._wrong(cell, f"a discount of {(value * PERCENT).normalize():f} %; at most 100 %")
                 return None
             return (1 - value if paid or share.paid else value), near
 
         return find
 
-    def _is_paid(self, shares: Sequence[tuple[Sequence[Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
-        """Whether shares are what is paid: by their word, else by net prices or amounts. Raises PlanErrors."""
+    def _is_paid(self, shares: Sequence[tuple[Mapping[str, Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
+        """Whether shares are what is paid: by word, net prices, amounts, or a share of 0 or 1. Raises PlanErrors."""
         if all(tenths for *_, tenths in shares):
             return True
-        if all(value == 0 for _, value, *_ in shares):
-            return False
         off = paid = 0
-        for row, value, near, _ in shares:
-            base, net = self._amount(row, self.base), self._amount(row, self.net) or self._per_piece(row)
+        for cells, value, near, _ in shares:
+            base, net = self._amount(cells, self.base), self._amount(cells, self.net) or self._per_piece(cells)
             if base and net and base[0]:
                 room = base[0] * near + minor_unit("") * 2
                 off += abs(base[0] * (1 - value) - net[0]) <= room
                 paid += abs(base[0] * value - net[0]) <= room
-        self.problems.clear()
         if (off == 0) != (paid == 0):
             return paid > 0
+        values = {value for _, value, *_ in shares}
+        if (0 in values) != (1 in values):
+            return 1 in values  # a price of 0 is none: nothing is taken off, or all is paid
         heading = self.layout.columns[UNCLEAR].heading.text
         letter = self.layout.columns[UNCLEAR].letter
-        message = (
-            f"'{heading}' may be what is taken off or what is paid; choose with: {self._command(f'discount={letter}')}"
-        )
-        raise PlanErrors([Problem(first.mark, "error", f"{message} or paid={letter}", QUESTION)])
+        message = f"'{heading}' may be what is taken off or what is paid"
+        raise self._question(first.mark, message, [f"discount={letter}", f"paid={letter}"])
 
-    def _per_piece(self, row: Sequence[Cell]) -> tuple[Decimal, str | None, Mark] | None:
+    def _per_piece(self, cells: Mapping[str, Cell]) -> tuple[Decimal, str | None, Mark] | None:
         """What a piece costs by the amount of a row."""
-        amount, quantity = self._amount(row, "amount"), self._amount(row, "quantity")
+        amount, quantity = self._amount(cells, "amount"), self._amount(cells, "quantity")
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
 

@@ -31,6 +31,20 @@ _PIECES = re.compile(r"[\s()/:,;\[\]]+")
 _CODE = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 
 
+_COUNT = r"([0-9]{1,3}(?:[.,' ][0-9]{3}){1,2}|[0-9]{1,9})"
+_PIECES_WORD = r"(?: *(?:pcs?|pieces?|units?|ea|stk|stück|台|个|件|只|根|块))?\.?"
+_BREAKS = tuple(
+    re.compile(rf"(?<![0-9.,]){form}{_PIECES_WORD}(?![0-9.,])", re.IGNORECASE)
+    for form in (
+        rf"(?!20[0-9]{{2}} *- *20[0-9]{{2}}){_COUNT} *(?:-|–|—|~|\bto\b|\bbis\b|至|到) *[0-9][0-9.,' ]*",
+        rf"(?:>=|≥|\bfrom\b|\bab\b|\bmin\.?) *{_COUNT} *\+?",
+        rf"{_COUNT} *(?:\+|(?:or|and) (?:more|up)\b|& up\b|und mehr\b|{_PIECES_WORD}(?:以上|及以上|起))",
+    )
+)
+"""Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
+PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
+
+
 class Heading(NamedTuple):
     """What the heading of a column says."""
 
@@ -41,6 +55,8 @@ class Heading(NamedTuple):
     language: str
     text: str
     """The heading as it stands."""
+    from_quantity: int | None = None
+    """The pieces from which its prices hold, where it names them: 10 of `Price 10-99`."""
 
 
 @cache
@@ -86,7 +102,20 @@ def normalize(text: str) -> str:
 
 @cache
 def read_heading(text: str) -> Heading:
-    """What a heading says: as it stands, without what is in brackets, and without a currency."""
+    """What a heading says: as it stands, without what is in brackets, and without a currency.
+
+    `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone.
+    """
+    if found := find_break(text):
+        quantity, around = found
+        without = _read_heading(around)
+        prices = tuple(role for role in without.roles if role in PRICE_ROLES)
+        if prices or "quantity" in without.roles or not normalize(_BRACKETS.sub(" ", around)):
+            return Heading(prices or ("price",), find_currency(text), without.language, text, quantity)
+    return _read_heading(text)
+
+
+def _read_heading(text: str) -> Heading:
     plain = _BRACKETS.sub(" ", text)
     currency = find_currency(text)
     without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles())
@@ -95,6 +124,16 @@ def read_heading(text: str) -> Heading:
         if roles:
             return Heading(roles, currency, language, text)
     return Heading((), currency, "", text)
+
+
+def find_break(text: str) -> tuple[int, str] | None:
+    """The pieces from which a price holds, in a heading or a cell, and what stands around them; None where none is."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).split())
+    for form in _BREAKS:
+        if found := form.search(plain):
+            quantity = max(int(re.sub("[^0-9]", "", found[1])), 1)
+            return quantity, f"{plain[: found.start()]} {plain[found.end() :]}"
+    return None
 
 
 def find_currency(text: str) -> str | None:

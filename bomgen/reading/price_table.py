@@ -20,6 +20,8 @@ from bomgen.core.yaml_source import Path, Source, exact_number
 from bomgen.pricing.books.book import AMOUNTS, FORMAT, FORMAT_KEY
 from bomgen.reading.amounts import read_amount
 from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.dates import read_dates
+from bomgen.reading.list_words import find_break
 
 DESCRIPTION = "description"
 """A column for whoever reads the table."""
@@ -31,7 +33,10 @@ MAX_SHOWN = 40
 """Characters of a cell that a message repeats."""
 TRUTHS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
 
+_FREE_FORMS = ((AMOUNTS, read_amount), (DATES, read_dates), (("from_quantity",), find_break))
+"""Columns whose cells people write in several ways, and what reads them."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_PLAIN = re.compile(rf"{_NUMBER.pattern}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(?:[,'\u2019 \u00a0\u202f][0-9]{3})+(\.[0-9]+)?")
 _COMMA = re.compile(r"-?[0-9]{1,3}(?:[.'\u2019 \u00a0\u202f]?[0-9]{3})*,[0-9]+|-?[0-9]+,[0-9]+")
 _EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
@@ -47,18 +52,22 @@ def has_own_columns(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether a table is a price book of bomgen's own: by its header, and by amounts that are plain numbers.
 
     A header is one when it has the columns that each row needs, and no other but those of a price book, mistyped ones
-    among them. Amounts as people write them ("1.234,50 €") are those of a list.
+    among them. Amounts, dates and quantities as people write them ("1.234,50 €", 31.12.2026, 10-99) are those of a
+    list, and so are prices by quantity in columns.
     """
     header = next((row for row in rows if any(cell.filled for cell in row)), ())
     known = [*columns(), DESCRIPTION]
     names = [_name(cell) for cell in header]
     if not header:
         return True
-    if not {*NEEDED} <= {*names} or any(name and name not in known and not nearest(name, known) for name in names):
+    others = [name for name in names if name and name not in known]
+    if not {*NEEDED} <= {*names} or any(find_break(name) or not nearest(name, known) for name in others):
         return False
-    amounts = [at for at, name in enumerate(names) if name in AMOUNTS]
-    cells = (row[at].value for row in rows for at in amounts if row is not header and at < len(row))
-    return not any(isinstance(value, str) and not _NUMBER.fullmatch(value) and read_amount(value) for value in cells)
+    columns_read = [(at, reads) for names_of, reads in _FREE_FORMS for at, name in enumerate(names) if name in names_of]
+    cells = (
+        (row[at].value, reads) for row in rows for at, reads in columns_read if row is not header and at < len(row)
+    )
+    return not any(isinstance(value, str) and not _PLAIN.fullmatch(value) and reads(value) for value, reads in cells)
 
 
 def _name(cell: Cell) -> str:
@@ -70,7 +79,7 @@ def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Sour
 
     Raises PlanErrors for a table without header, columns that no price has, and cells without a value of their column.
     """
-    filled = (row for row in rows if any(cell.value not in (None, "") for cell in row))
+    filled = (row for row in rows if any(cell.filled for cell in row))
     header = next(filled, None)
     if header is None:
         message = "no prices: the first row must name the columns: part, price, currency ..."
@@ -123,7 +132,7 @@ def _entry(
     places: dict[str, Mark] = {}
     for at, cell in enumerate(row):
         name = names[at] if at < len(names) else None
-        if cell.value is None or cell.value == "" or name == DESCRIPTION:
+        if not cell.filled or name == DESCRIPTION:
             continue
         dotted = ".".join(str(step) for step in (*path, name or ""))
         if name is None:

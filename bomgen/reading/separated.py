@@ -27,9 +27,7 @@ CHINESE, WESTERN = "gb18030", "cp1252"
 JUDGED = 100
 """Lines that the separator is judged by."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"')
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|\r\n])) *"[^"]*(?:""[^"]*)*"')
-_BLANKS = re.compile(" *")
 _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 """The first line by which Excel is told the separator."""
 
@@ -78,35 +76,30 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
     named = _NAMED.match(text)
     at, line, start = (named.end(), 2, named.end()) if named else (0, 1, 0)
     separator = named[1] if named else find_separator(text)
-    plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
+    # A quoted field, what stands in its place or behind it, and what ends it.
+    field = re.compile(
+        rf' *(?:"([^"]*(?:""[^"]*)*)" *)?([^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r\n|\r|\n|\Z)'
+    )
     row: list[Cell] = []
-    while at < len(text):
-        at = _end(_BLANKS, text, at)
-        mark = Mark(file, line, at - start + 1)
-        if text[at : at + 1] == '"':
-            found = _QUOTED.match(text, at)
-            if found is None:
-                raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
-            value = found[1].replace('""', '"')
-            for end in LINE_END.finditer(text, at, found.end()):
-                line, start = line + 1, end.end()
-            at = _end(_BLANKS, text, found.end())
-        else:
-            end_of_field = _end(plain, text, at)
-            value, at = text[at:end_of_field], end_of_field
-        row.append(Cell(_unescape_formula(value.replace("\r\n", "\n").strip()), mark))
-        if text[at : at + 1] == separator:
-            at += 1
-            if at < len(text):
-                continue
-        end_of_line = LINE_END.match(text, at)
-        if end_of_line is None and at < len(text):
-            message = 'text after a closing quote "; write a quote within quotes twice'
-            raise _wrong(Mark(file, line, at - start + 1), message, "csv")
-        yield tuple(row)
-        row = []
-        if end_of_line:
-            at = end_of_line.end()
+    while at < len(text) or row:
+        found = field.match(text, at)
+        assert found is not None  # noqa: S101 - any text is a field
+        quoted, value, end = found.groups()
+        mark = Mark(file, line, found.start(2 if quoted is None else 1) - start + (quoted is None))
+        if quoted is not None:
+            for line_end in LINE_END.finditer(text, *found.span(1)):
+                line, start = line + 1, line_end.end()
+            if value:
+                mark = Mark(file, line, found.start(2) - start + 1)
+                raise _wrong(mark, 'text after a closing quote "; write a quote within quotes twice', "csv")
+            value = quoted.replace('""', '"').replace("\r\n", "\n")
+        elif value.startswith('"'):
+            raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
+        row.append(Cell(_unescape_formula(value.strip()) or None, mark))
+        at = found.end()
+        if end != separator:
+            yield tuple(row)
+            row = []
             line, start = line + 1, at
 
 
@@ -124,12 +117,6 @@ def find_separator(text: str) -> str:
         return alike, fields
 
     return max(SEPARATORS, key=score)
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where what a pattern finds at a place ends."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
 
 
 def _unescape_formula(text: str) -> str:

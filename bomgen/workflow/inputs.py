@@ -17,7 +17,7 @@ from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
 from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, TooMuch, budget, spend
-from bomgen.core.yaml_source import MAX_BYTES, Source, override
+from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, override, read
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.types import Plan
@@ -169,6 +169,18 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
         spend(_steps(content, given), (given, content))
     books = [_book(content, given) for given, content in inputs]
     return books, inputs
+
+
+def price_book_in(file: PlanFile) -> PriceBook | None:
+    """The price book that a file given as a plan is, such as one that `bomgen apply` wrote; None where it is none.
+
+    Raises PlanErrors for a price book that is wrong.
+    """
+    if book.FORMAT_KEY.encode() not in file.content:
+        return None
+    source = read(decoded(file.content, file.name), file.name)
+    keys = source.data.keys() if isinstance(source.data, dict) else ()
+    return book.price_book(source) if book.FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
 def _steps(content: bytes, given: str) -> int:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from workbook_edits import EDITS, WORKBOOK, Quote, plan_without_alternatives, workbook_of
+from workbook_edits import (
+    EDITS,
+    FORMULA_CHANGED,
+    SORTED,
+    WORKBOOK,
+    Edited,
+    Quote,
+    plan_without_alternatives,
+    workbook_of,
+)
 
 from bomgen.workflow.applying.application import apply_quote
 from bomgen.workflow.inputs import open_plan
@@ -24,7 +33,7 @@ def saved(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     for name, folder in quotes.items():
         (place / "in" / f"{name}.xlsx").write_bytes((folder / WORKBOOK).read_bytes())
     content = workbook_of(plan_without_alternatives())
-    for name, edited in EDITS.items():
+    for name, edited in (EDITS | {"formula-changed": FORMULA_CHANGED, "sorted": Edited(SORTED)}).items():
         quote = Quote(content)
         edited.edit(quote)
         (place / "in" / f"edit-{name}.xlsx").write_bytes(quote.saved())
@@ -63,3 +72,15 @@ def test_edits_are_applied_or_refused(name, saved):
         total = Decimal(str(workbook[sheet][place].value)).quantize(Decimal("0.01"))
         assert found.after is not None
         assert found.after.amount == total
+
+
+def test_sorted_and_hidden_rows_change_nothing(saved):
+    """The sum of the lines in sight, which LibreOffice works out anew, is no edit."""
+    found = apply_quote(saved["edit-sorted"].read_bytes(), WORKBOOK, plan_without_alternatives())
+    assert (found.differences, found.files, found.problems) == ((), (), ())
+
+
+def test_a_changed_formula_is_refused(saved):
+    """By what it comes to."""
+    found = apply_quote(saved["edit-formula-changed"].read_bytes(), WORKBOOK, plan_without_alternatives())
+    assert any(FORMULA_CHANGED.refused in problem.message for problem in found.problems)

@@ -22,8 +22,10 @@ from judging import find_judge
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading.cells import Broken
+from bomgen.reading.dates import read_dates
 from bomgen.reading.known_parts import built_in_parts
 from bomgen.reading.list_columns import NOTHING, read_asked
+from bomgen.reading.list_words import read_heading
 from bomgen.reading.price_lists import PriceList, read_book, read_list
 from bomgen.reading.tables import read_tables
 
@@ -115,6 +117,8 @@ def test_a_list_that_can_be_read_in_two_ways_is_asked_about(name: str) -> None:
         ("yen-or-yuan.csv", "currency=JPY", ("MQM9700-NS2F", Decimal(200000), "JPY", None)),
         ("zh-unclear.xlsx", "discount=G", ("MQM9700-NS2F", Decimal(30000), "CNY", None)),
         ("zh-unclear.xlsx", "paid=G", ("MQM9700-NS2F", Decimal(170000), "CNY", None)),
+        ("dates-unclear.csv", "dates=dmy", ("MQM9700-NS2F", Decimal(25000), "USD", None)),
+        ("dates-unclear.csv", "valid_until=none", ("MQM9700-NS2F", Decimal(25000), "USD", None)),
         ("sheets.xlsx", "sheet=Optics", ("MMA4Z00-NS", Decimal(850), "USD", "28 days")),
         ("two-numbers.csv", "part=A", ("A-100", Decimal(25000), "USD", None)),
     ],
@@ -130,6 +134,7 @@ def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any,
         ("part", "asks for nothing"),
         ("prize=C", "did you mean 'price'"),
         ("decimal=both", "write decimal=point"),
+        ("dates=us", "write one of dmy, mdy, ymd"),
         ("header=top", "is no line"),
     ],
 )
@@ -138,6 +143,50 @@ def test_what_columns_cannot_say(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read_asked(text)
     assert 2 == run("prices", "list.csv", "--columns", text).exit_code
+
+
+@pytest.mark.parametrize(
+    ("heading", "roles", "quantity", "currency"),
+    [
+        ("1-9", ("price",), 1, None),
+        ("0 - 9", ("price",), 1, None),
+        ("Unit price (10+)", ("price",), 10, None),
+        ("Preis ab 10 Stück (EUR)", ("price",), 10, "EUR"),
+        ("Listenpreis 1.000-4.999", ("list_price",), 1000, None),
+        ("Net price 100 or more", ("net_price",), 100, None),
+        ("Qty ≥ 100", ("price",), 100, None),
+        ("单价（10台以上）", ("price",), 10, None),
+        ("Lead time 6-8 weeks", (), None, None),
+        ("Price 2026-2027", (), None, None),
+        ("List price", ("list_price",), None, None),
+    ],
+)
+def test_headings_of_prices_by_quantity(
+    heading: str, roles: tuple[str, ...], quantity: int | None, currency: str | None
+) -> None:
+    """A range of pieces in a heading of prices is where its prices begin, in any form; times and years are none."""
+    found = read_heading(heading)
+    assert (roles, quantity, currency) == (found.roles, found.from_quantity, found.currency)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("31.12.2026", {"dmy": "2026-12-31"}),
+        ("12.31.2026", {"mdy": "2026-12-31"}),
+        ("01/02/2027", {"dmy": "2027-02-01", "mdy": "2027-01-02"}),
+        ("05/06/27", {"dmy": "2027-06-05", "mdy": "2027-05-06", "ymd": "2005-06-27"}),
+        ("31-Dez-26", dict.fromkeys(("dmy", "mdy", "ymd"), "2026-12-31")),
+        ("December 31, 2026", dict.fromkeys(("dmy", "mdy", "ymd"), "2026-12-31")),
+        ("2026/2/29", {}),
+        ("2026年2月28日", dict.fromkeys(("dmy", "mdy", "ymd"), "2026-02-28")),
+        ("until further notice", {}),
+        ("Q4 2026", {}),
+    ],
+)
+def test_dates_are_read_in_every_order_that_they_have(text: str, days: dict[str, str]) -> None:
+    """Days that are not in the calendar are none."""
+    assert days == {order: day.isoformat() for order, day in read_dates(text).items()}
 
 
 def run(*arguments: str) -> Result:

@@ -108,6 +108,22 @@ def test_edits_are_applied_or_refused(applied: Applied, name: str) -> None:
     assert changed[0][2] - changed[0][1] <= 1 >= changed[0][4] - changed[0][3]
 
 
+def test_a_charge_whose_row_is_deleted_goes(applied: Applied) -> None:
+    """The charges behind it keep their places; without any charge the plan is to be edited by hand."""
+    found = applied(QUOTE, EDITS["charge-deleted"].edit)
+    assert not any("installation" in line for line in text_after(found))
+    assert found.follows == ()
+
+    def clear(quote: Quote) -> None:
+        for line, row in quote.lines.items():
+            if line.startswith(("service.", "software.")):
+                for cell in quote.bill[row]:
+                    cell.value = None
+
+    [problem] = applied(QUOTE, clear).problems
+    assert "all charges were deleted; remove `quote.charges` from the plan" in problem.message
+
+
 def test_sorted_and_hidden_rows_change_nothing(applied: Applied) -> None:
     """Lines are found by their ids."""
     found = applied(QUOTE, SORTED)
@@ -224,7 +240,7 @@ def test_prices_in_another_currency(tmp_path: Path) -> None:
     assert "  price_book: [list.csv, plan.prices.yaml] # of ours\n" in text
     book = (tmp_path / "plan.prices.yaml").read_text("utf-8")
     assert book.endswith(
-        "currency: EUR\ndate: 2026-11-20\nprices:\n  - {part: dgx-h100, price: 220000, lead_time: 30 days}\n"
+        'currency: EUR\ndate: 2026-11-20\nprices:\n  - {part: dgx-h100, price: 220000, lead_time: "30 days"}\n'
     )
 
 
@@ -256,12 +272,34 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "plans" / f"{QUOTE}.prices.yaml").exists()
     assert plan.stat().st_mode & 0o777 == 0o640
     assert work_out(open_plan(str(plan), None)).quote.totals.amount == Decimal("70000019.70")
+    again = run(EDITS["price"].edit, "--write")
+    assert (again.exit_code, again.output) == (
+        0,
+        "The plan has all edits of this workbook already: nothing to apply.\n",
+    )
     old = run(EDITS["tax"].edit, "--write")
     assert old.exit_code == 1
     assert "was another when this workbook was written" in old.output
     forced = run(EDITS["tax"].edit, "--force")
     assert forced.exit_code == 0
     assert "server, unit price: 180000.5 -> 199000" in forced.output
+
+
+def test_pieces_that_follow_from_servers_are_no_edit_of_an_older_workbook(
+    workbooks: dict[str, bytes], applied: Applied
+) -> None:
+    """Once 264 servers are written, the network of 256 in the workbook is what was there before; 19 spines are not."""
+    found = applied(QUOTE, EDITS["servers"].edit)
+    file = edited(plan_of(QUOTE), found)
+    quote = Quote(workbooks[QUOTE])
+    EDITS["servers"].edit(quote)
+    again = apply_quote(quote.saved(), WORKBOOK, file)
+    assert (again.applied, again.files, again.problems) == (True, (), ())
+    quote.cell("compute.switch.spine", "quantity").value = 19
+    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+        apply_quote(quote.saved(), WORKBOOK, file)
+    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+        apply_quote(workbooks[QUOTE], WORKBOOK, file)
 
 
 def test_a_workbook_of_another_plan_is_refused(workbooks: dict[str, bytes], applied: Applied) -> None:
@@ -402,3 +440,18 @@ def test_the_rebuilt_quote_has_the_total_of_the_workbook(
     after = edited(file, found).content.decode("utf-8").splitlines()
     gone = [line for line in before if line not in after]
     assert all(any(word in line for word in ("discount", "tax", "price_book", "quote")) for line in gone), gone
+
+
+def test_the_price_book_beside_a_plan_is_checked_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bomgen check plans/*.yaml` meets the books that `apply` writes there; no other command takes one for a plan."""
+    monkeypatch.chdir(tmp_path)
+    Path("plan.yaml").write_text("bomgen: 1\nname: p\ncluster: {gpu: h100-sxm, servers: 2}\n", "utf-8")
+    book = Path("plan.prices.yaml")
+    book.write_text("bomgen_prices: 1\ncurrency: EUR\nprices:\n  - {part: dgx-h100, price: 220000}\n", "utf-8")
+    done = CliRunner().invoke(main, ["check", "plan.yaml", "plan.prices.yaml"])
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["plan.prices.yaml: a price book of 1 price"])
+    book.write_text("bomgen_prices: 1\nprices:\n  - {part: dgx-h100, price: 220000}\n", "utf-8")
+    done = CliRunner().invoke(main, ["check", "plan.yaml", "plan.prices.yaml"])
+    assert done.exit_code == 1
+    assert "plan.prices.yaml:3:5: error: no currency for dgx-h100" in done.stderr
+    assert CliRunner().invoke(main, ["build", "plan.prices.yaml"]).exit_code == 1

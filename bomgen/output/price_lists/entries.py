@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.price_table import DESCRIPTION, columns
+
+if TYPE_CHECKING:
+    from bomgen.pricing.quote import QuoteLine
 
 Entry = Mapping[str, Any]
 """A price by the keys of price books."""

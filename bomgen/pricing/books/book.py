@@ -17,11 +17,9 @@ from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
 """Version of the format of price books, the key that says it, and the rule of one that is later."""
-EARLIEST = date.min.isoformat()
 KEPT = 20
 """Price books that are remembered: all that one plan can name."""
 AMOUNTS = ("price", "min", "max")
-_TEXTS = ("part", "source")
 
 
 class Price(NamedTuple):
@@ -162,13 +160,14 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
     """The amounts of an entry, and those that nobody can mean."""
     given: dict[str, Decimal] = {}
     found = []
+    entry = source.data["prices"][at]
     for key in AMOUNTS:
-        value = source.data["prices"][at].get(key)
+        value = entry.get(key)
         if value is None:
             continue
         message = f"a price of {MAX_PRICE} or more looks wrong; give the price of one piece"
         try:
-            amount = decimal(value)
+            amount = value if isinstance(value, Decimal) else decimal(value)
             fine = len(f"{amount:f}") <= MAX_DIGITS
         except ValueError:
             fine = False
@@ -181,22 +180,26 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
     return given, found
 
 
+def _held(source: Source, keys: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """What the book and its prices have at some keys, with its path."""
+    yield from (((key,), source.data[key]) for key in keys if source.data.get(key))
+    for at, entry in enumerate(source.data["prices"]):
+        for key in keys:
+            if text := entry.get(key):
+                yield ("prices", at, key), text
+
+
 def _odd_texts(source: Source) -> Iterator[Problem]:
     """Texts with signs that nobody sees, that no cell of a sheet holds, and parts that are nothing but blanks."""
-    paths: list[Path] = [("name",), ("source",)]
-    paths += [("prices", at, key) for at in range(len(source.data["prices"])) for key in _TEXTS]
-    for path in paths:
-        holder = source.data if len(path) == 1 else source.data["prices"][path[1]]
-        text = holder.get(path[-1]) or ""
+    for path, text in _held(source, ("name", "part", "source")):
         at = find_invisible(text)
         if at is not None:
             yield Problem(source.mark(path), "error", describe_invisible(text[at]), SIGN)
         elif len(text) > MAX_TEXT:
             yield Problem(source.mark(path), "error", f"a text of {len(text)}; at most {MAX_TEXT} characters", "text")
         elif path[-1] == "part" and not text.strip():
-            yield Problem(
-                source.mark(path), "error", "the name of the part is blank; write its id or part number", "text"
-            )
+            message = "the name of the part is blank; write its id or part number"
+            yield Problem(source.mark(path), "error", message, "text")
 
 
 def _missing_currency(source: Source) -> Iterator[Problem]:
@@ -210,19 +213,14 @@ def _missing_currency(source: Source) -> Iterator[Problem]:
             return
 
 
-def _unreal_dates(source: Source) -> list[Problem]:
+def _unreal_dates(source: Source) -> Iterator[Problem]:
     """Dates that are not in the calendar."""
-    paths: list[Path] = [("date",)]
-    paths += [("prices", at, key) for at in range(len(source.data["prices"])) for key in ("date", "valid_until")]
-    found = []
-    for path in paths:
-        given = source.data.get("date") if len(path) == 1 else source.data["prices"][path[1]].get(path[2])
+    for path, given in _held(source, ("date", "valid_until")):
         try:
-            date.fromisoformat(given or EARLIEST)
+            date.fromisoformat(given)
         except ValueError:
             message = f"{given} is not a valid date; write YYYY-MM-DD"
-            found.append(Problem(source.mark(path), "error", message, "date"))
-    return found
+            yield Problem(source.mark(path), "error", message, "date")
 
 
 def find_price(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:

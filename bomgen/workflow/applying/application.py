@@ -7,7 +7,7 @@ changed by hand follows from a number of servers, or it is a conflict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -20,18 +20,20 @@ from bomgen.core.money import Totals, rounded
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
+from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, check
+from bomgen.pricing.books.book import check
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, read_quote
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.customer_quote.contents import quote_document
 from bomgen.report.customer_quote.record import customer_quote
 from bomgen.report.result import Report
-from bomgen.workflow.applying.changes import RULE, conflict, find_changes, simplify
-from bomgen.workflow.applying.nearest import Wanted, name_nearest
+from bomgen.workflow.applying.changes import RULE, Changes, conflict, find_changes, simplify
+from bomgen.workflow.applying.nearest import Wanted, find_servers, name_nearest
 from bomgen.workflow.applying.plan_edits import (
+    CHARGES,
     DISCOUNT,
     PRICE,
     QUANTITY,
@@ -71,6 +73,8 @@ class Application(NamedTuple):
     """None where the edited plan cannot be worked out."""
     problems: tuple[Problem, ...]
     """Conflicts; where there are any, nothing is to be written."""
+    applied: bool = False
+    """Whether the workbook is of an older state, and the plan has its edits already."""
 
 
 def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) -> Application:
@@ -86,9 +90,12 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     source = source_of(file)
     base = _base_of(report, source)
     returned = read_quote(content, name, base.titles)
-    if not force:
-        _check_state(base, returned)
+    if not force and returned.plan != base.returned.plan:
+        message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
+        raise _stale(returned, f"{message}give its own plan, or apply it all the same with --force")
     changes = find_changes(base.returned, returned)
+    if not force and returned.fingerprint != base.returned.fingerprint:
+        return _already_applied(file, base, returned, changes)
     proposal = propose_edits(base, changes, returned.bill)
     computed = compute_workbook(returned, base)
     problems = list(proposal.problems)
@@ -96,7 +103,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     if rebuilt is None:
         return Application(proposal.differences, (), (), report.quote.totals, None, tuple(problems))
     after = rebuilt.report
-    names = _renamed(base, rebuilt)
+    names = _renamed(base, rebuilt, proposal.edits)
     follows = list(_follows(base, rebuilt, returned, names))
     problems += _unmet(base, rebuilt, returned, proposal, names, edited)
     problems = problems or _typed_over(base, returned, computed)
@@ -124,19 +131,36 @@ def _base_of(report: Report, source: Source) -> Base:
     return Base(report, source, document, words, titles, returned)
 
 
-def _check_state(base: Base, returned: ReturnedQuote) -> None:
-    """Raise PlanErrors for the workbook of another plan, or of a state that is not that of today."""
-    if returned.plan != base.returned.plan:
-        message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'"
-        message += "; give its own plan, or apply it all the same with --force"
-    elif returned.fingerprint != base.returned.fingerprint:
+def _already_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes: Changes) -> Application:
+    """That a workbook of an older state has no edit that the plan has not.
+
+    Pieces may be those that the plan works out for the number of servers before. Raises PlanErrors where the workbook
+    says anything else.
+    """
+    counted = [change for change in changes.lines if change.key in (QUANTITY, SPARE)]
+    others = changes._replace(lines=tuple(change for change in changes.lines if change not in counted))
+    proposal = propose_edits(base, others, returned.bill)
+    wanted = [_wanted(base, returned, line) for line in dict.fromkeys(change.line for change in counted)]
+    machines = any(each.line.alone().id in ("server", "gpu") for each in wanted)
+    differs = proposal.edits or proposal.prices or proposal.problems or machines
+    if differs or (wanted and not find_servers(base.report, file, wanted)):
         message = (
             f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
             "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
         )
-    else:
-        return
-    raise PlanErrors([Problem(returned.mark, "error", message, STALE)])
+        raise _stale(returned, message)
+    totals = base.report.quote.totals
+    return Application((), (), (), totals, totals, (), applied=True)
+
+
+def _wanted(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
+    """The pieces of a line of the plan that stand in the workbook."""
+    typed = next(line.cells for line in returned.lines if line.id == line_id)
+    return Wanted(base.lines[line_id].line, int(_decimal(typed[QUANTITY])), int(_decimal(typed[SPARE])))
+
+
+def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
+    return PlanErrors([Problem(returned.mark, "error", message, STALE)])
 
 
 # files --------------------------------------------------------------------------------------------------------------
@@ -251,37 +275,27 @@ def _priced_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Dec
     place = inside(file, name, base.report.plan.quote.mark, ".".join(map(str, BOOKS)))
     before = content_of(place) if place.exists() else b""
     quote = base.report.plan.quote
-    if before:
-        text = decoded(before, name)
-        check(read(text, name))
-    else:
-        head = {FORMAT_KEY: FORMAT, "name": f"edited quote {base.report.plan.name}", "currency": quote.currency}
-        head |= {"date": quote.date} if quote.date else {}
-        text = "".join(f"{key}: {value}\n" for key, value in head.items()) + "prices: []\n"
     lead = {line.line.names[0]: line.price for line in base.report.quote.lines if line.line.names}
+    entries: list[dict[str, Any]] = []
     for part, price in prices.items():
-        data = read(text, name).data
-        entries = [at for at, entry in enumerate(data["prices"]) if str(entry["part"]).strip().lower() == part]
-        if entries:
-            for at in entries:
-                text = set_value(text, ("prices", at, "price"), price)
-            continue
-        entry: dict[str, Any] = {"part": part, "price": price}
-        if data.get("currency") != quote.currency:
-            entry["currency"] = quote.currency
-        if (known := lead.get(part)) and known.lead_days:
-            entry["lead_time"] = f"{known.lead_days} days"
-        text = _append_price(text, entry)
+        entry: dict[str, Any] = {"part": part, "price": price, "currency": quote.currency}
+        entry |= {"date": quote.date} if quote.date else {}
+        known = lead.get(part)
+        entries.append(entry | ({"lead_time": f"{known.lead_days} days"} if known and known.lead_days else {}))
+    if not before:
+        return before, write(entries, f"edited quote {base.report.plan.name}")
+    text = decoded(before, name)
+    book = read(text, name)
+    check(book)
+    parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
+    for entry in entries:
+        places = [at for at, part in enumerate(parts) if part == entry["part"]]
+        for at in places:
+            text = set_value(text, ("prices", at, "price"), entry["price"])
+        if not places:
+            own = {key: value for key, value in entry.items() if book.data.get(key) != value}
+            text = append_item(text, ("prices",), own)
     return before, text.encode()
-
-
-def _append_price(text: str, entry: Mapping[str, Any]) -> str:
-    """The text of a price book with a price on a line of its own."""
-    if text.endswith("prices: []\n"):
-        written = append_item(text, ("prices",), entry)
-        start = written.index("prices: [") + len("prices: [")
-        return f"{written[: start - 1].rstrip()}\n  - {written[start:].rstrip().removesuffix(']')}\n"
-    return append_item(text, ("prices",), entry)
 
 
 def _work_out_edited(file: PlanFile, problems: list[Problem]) -> Report | None:
@@ -299,9 +313,16 @@ def _work_out_edited(file: PlanFile, problems: list[Problem]) -> Report | None:
 # what the edited plan gives -----------------------------------------------------------------------------------------
 
 
-def _renamed(base: Base, rebuilt: Base) -> dict[str, str]:
+def _removed_charges(edits: Sequence[Edit]) -> set[str | int]:
+    """The positions of the charges whose rows were deleted."""
+    return {edit.path[-1] for edit in edits if edit.action == "remove" and edit.path[:-1] == CHARGES}
+
+
+def _renamed(base: Base, rebuilt: Base, edits: Sequence[Edit]) -> dict[str, str]:
     """The ids that lines have in the edited plan, where those of charges follow their names."""
-    old, new = base.report.plan.quote.charges, rebuilt.report.plan.quote.charges
+    removed = _removed_charges(edits)
+    old = [each for at, each in enumerate(base.report.plan.quote.charges) if at not in removed]
+    new = rebuilt.report.plan.quote.charges
     return {was.id: now.id for was, now in zip(old, new, strict=False) if was.id != now.id}
 
 
@@ -314,7 +335,7 @@ def _follows(base: Base, rebuilt: Base, returned: ReturnedQuote, names: Mapping[
         own = names.get(line_id, line_id)
         before = _pieces(line)
         after = _pieces(new[own]) if own in new else (ZERO, ZERO)
-        typed = _pieces(came[line_id]) if line_id in came else before
+        typed = _pieces(came[line_id]) if line_id in came else (ZERO, ZERO)
         if after != before and after != typed:
             yield f"{line_id}: {_show_pieces(before)} -> {_show_pieces(after) if own in new else 'gone'}"
     added = [line.cells["description"].value for line in returned.added]
@@ -347,7 +368,6 @@ def _unmet(
 ) -> list[Problem]:
     """Changes of the bill that the edited plan does not give."""
     new = {line.id: line for line in rebuilt.returned.lines}
-    came = {line.id: line.cells for line in returned.lines}
     found, searched = list[Problem](), 0
     for (line_id, key), change in proposal.counted.items():
         line = new.get(names.get(line_id, line_id))
@@ -357,13 +377,11 @@ def _unmet(
         title = base.titles[key].lower()
         message = f"{title} {show(change.after.value)} of '{line_id}'; the plan gives {show(value)}"
         origin = base.lines[line_id].line
-        typed = came[line_id]
         if line is None:
             message += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
-            wanted = Wanted(origin, int(_decimal(typed[QUANTITY])), int(_decimal(typed[SPARE])))
-            message += f": {name_nearest(rebuilt.report, edited, wanted)}"
+            message += f": {name_nearest(rebuilt.report, edited, _wanted(base, returned, line_id))}"
         found.append(conflict(change.after, returned.bill, message, origin.path or line_id))
     return found
 
@@ -498,6 +516,7 @@ def _loose_problems(
 ) -> Iterator[Problem]:
     """Cells that differ and that no key of the plan has, unless they show what the changed inputs come to."""
     checks = set(_check_cells(base))
+    removed = _removed_charges(proposal.edits)
     cells = [cell for rows in rebuilt.returned.sheets.values() for row in rows for cell in row]
     cells += [cell for row in rebuilt.returned.below for cell in row]
     given = {(cell.mark.column, simplify(cell.value)) for cell in cells}
@@ -508,7 +527,7 @@ def _loose_problems(
             continue
         if before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals):
             continue
-        if before.filled and isinstance(cell.value, Decimal) and follows:
+        if before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)):
             continue
         message = f"{show(cell.value)}: this cell is computed; change what it comes from, or put it back"
         yield conflict(cell, sheet, message)

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
 
@@ -55,6 +56,10 @@ class Changes(NamedTuple):
     """The label of a rate below the bill, its value before and after."""
     texts: tuple[TextChange, ...]
     added: tuple[ReturnedLine, ...]
+    deleted: tuple[ReturnedLine, ...]
+    """Lines of today whose rows are gone."""
+    mark: Mark
+    """Where what has no cell of its own is noted."""
     problems: tuple[Problem, ...]
 
 
@@ -65,7 +70,10 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     rates = list(_rate_changes(base, returned, problems))
     texts = list(_text_changes(base, returned, problems))
     problems += _notes_beside(base, returned)
-    return Changes(tuple(lines), tuple(rates), tuple(texts), returned.added, tuple(problems))
+    there = {line.id for line in returned.lines}
+    deleted = tuple(line for line in base.lines if line.id not in there)
+    changed = tuple(lines), tuple(rates), tuple(texts)
+    return Changes(*changed, returned.added, deleted, returned.mark, tuple(problems))
 
 
 def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
@@ -116,14 +124,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             )
             problems.append(conflict(cell, returned.bill, message))
     for line in base.lines:
-        if line.id not in found:
-            what = line.cells["description"].value
-            message = (
-                f"the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
-                "put the row back, or take out of the plan what asks for it"
-            )
-            problems.append(Problem(returned.mark, "error", f"{returned.bill}: {message}", RULE, line.id))
-        elif len(found[line.id]) == 1:
+        if len(found.get(line.id, ())) == 1:
             [row] = found[line.id]
             for key, before in line.cells.items():
                 if key not in DERIVED and not is_same(before, row.cells[key]):

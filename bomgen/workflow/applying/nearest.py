@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import TooMuch, budget
+from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill import Bill, Line
 from bomgen.report.result import Report
-from bomgen.workflow.applying.plan_edits import unit_of
+from bomgen.workflow.applying.plan_edits import set_servers, unit_of, value_at
 from bomgen.workflow.inputs import catalog_of, source_of
 from bomgen.workflow.pipeline import BrokenResult
 from bomgen.workflow.plan_files import PlanFile
@@ -40,13 +41,26 @@ class Wanted(NamedTuple):
 
 
 def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
-    """What gives the pieces wanted, in words: spares, other numbers of servers, other ratios, or where to look."""
-    found = [*_by_spares(report, file, wanted), *_by_servers(report, file, wanted), *_by_ratio(report, file, wanted)]
+    """What gives the pieces wanted, as options of `bomgen build`: spares, another number of servers, another ratio."""
+    servers = _by_servers(report, file, wanted)
+    found = [*_by_spares(report, file, wanted), *([servers] if servers else ()), *_by_ratio(report, file, wanted)]
     explained = f"`bomgen explain {file.name} {wanted.line.path or wanted.line.id}` says how"
     if not found:
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
         return f"it is worked out, and {tried}; {explained}"
-    return f"it is worked out; {', or '.join(found)}; {explained}"
+    options = ", or ".join(f"`bomgen build {file.name} --set {setting}`" for setting in found)
+    return f"it is worked out, {explained}; what gives it: {options}"
+
+
+def find_servers(report: Report, file: PlanFile, wanted: Sequence[Wanted]) -> str | None:
+    """The setting of another number of servers that gives all of some lines their pieces; None where none is found."""
+    setting = next(filter(None, (_by_servers(report, file, each) for each in wanted if each.quantity)), None)
+    bill = _try(file, [setting]) if setting else None
+    if bill is None:
+        return None
+    given = {line.id: (int(line.quantity.value), int(line.spare.value) if line.spare else 0) for line in bill.lines}
+    same = all(given.get(each.line.id, (0, 0)) == (each.quantity, each.spare) for each in wanted)
+    return setting if same else None
 
 
 def _try(file: PlanFile, settings: Sequence[str]) -> Bill | None:
@@ -85,22 +99,23 @@ def _by_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
     needed = _bought(report.bill)
     needed[line.category, line.part] += more
     if bill and _bought(bill) == needed:
-        yield f"`spares.{line.category}: {spare}` buys {more} more of the part as spares"
+        yield f"spares.{line.category}={spare}"
 
 
-def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
-    """The number of servers nearest to that of the plan."""
+def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
+    """The number of servers nearest to that of the plan that gives a line its pieces."""
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
     if at is None or line is None or not line.quantity.value:
-        return
+        return None
     design = reports[at].design
     server = reports[at].plan.cluster.server
     if design.sizing.servers is None or server is None:
-        return
+        return None
+    base: Path = (CLUSTERS, at) if wanted.line.cluster else ("cluster",)
+    data = value_at(source_of(file).data, base) or {}
     unit = unit_of(server)
-    key = f"{CLUSTERS}.{at}." if wanted.line.cluster else "cluster."
     now = int(design.sizing.servers.value) // unit
     have = int(line.quantity.value)
     low, high = sorted((now, max(ceil(Fraction(now * wanted.quantity) / have), 1)))
@@ -109,23 +124,23 @@ def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]
     else:
         low = max(2 * low - high, 0)
     # Pieces grow with servers: the number nearest to that of the plan is searched by halving.
-    found: int | None = None
+    found: str | None = None
     for _ in range(TRIALS):
         if high - low < 2:
             break
         middle = (low + high) // 2
-        settings = [f"{key}gpus=null", f"{key}racks=null", f"{key}servers={middle * unit}"]
-        pieces = _quantity(_try(file, settings), line.id)
+        edit = set_servers(base, data, server, middle * unit)
+        setting = f"{'.'.join(map(str, edit.path))}={edit.value}"
+        pieces = _quantity(_try(file, [setting]), line.id)
         if pieces is None:
-            return
+            return None
         if pieces == wanted.quantity:
-            found = middle
+            found = setting
         if pieces < wanted.quantity or (pieces == wanted.quantity and wanted.quantity < have):
             low = middle
         else:
             high = middle
-    if found is not None:
-        yield f"{found * unit} servers instead of {now * unit} give it"
+    return found
 
 
 def _by_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
@@ -139,5 +154,5 @@ def _by_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
     key = f"{place}.{line.fabric}.oversubscription"
     for ratio in RATIOS:
         if _quantity(_try(file, [f"{key}={ratio}"]), line.id) == wanted.quantity:
-            yield f"`{key}: {ratio}` gives it"
+            yield f"{key}={ratio}"
             return

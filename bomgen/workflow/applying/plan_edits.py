@@ -15,6 +15,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Document
 from bomgen.core.language import Language
 from bomgen.core.money import MAX_PRICE
+from bomgen.core.provenance import Mark
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import MAX_DIGITS, Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
@@ -24,7 +25,7 @@ from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
 from bomgen.report.result import Report
-from bomgen.workflow.applying.changes import Changes, LineChange, TextChange, changed_cells, conflict
+from bomgen.workflow.applying.changes import RULE, Changes, LineChange, TextChange, changed_cells, conflict
 
 QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
 NAMES = ("sku", "description", "place", "category")
@@ -35,6 +36,8 @@ CONTACT = ("contact", "email", "phone", "tax_id", "reference")
 TERMS: Path = ("quote", "terms")
 CHARGES: Path = ("quote", "charges")
 REVISION = "quote.revision"
+TEXT = "is text and not a number, so that no sum of the workbook counts it"
+SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
 LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
@@ -116,6 +119,7 @@ def propose_edits(base: Base, changes: Changes, bill: str) -> Proposal:
     editor.set_terms()
     for line in changes.added:
         editor.add_line(line)
+    editor.remove_charges(changes.deleted, changes.mark)
     return Proposal(
         tuple(editor.edits),
         editor.spares,
@@ -184,15 +188,16 @@ class _Editor:
                 message = f"the price of '{change.line}' was deleted, and price books cannot say that a part has none"
                 self.refuse(change.after, f"{message}; remove it from its price book")
             else:
-                self.refuse(change.after, f"{show(change.after.value)} is not a number; type the {title.lower()} alone")
+                message = f"{show(change.after.value)} {TEXT}; type the {title.lower()} alone"
+                self.refuse(change.after, message)
             return
         number = value or Decimal(0)
         if len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE:
             self.refuse(change.after, f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece")
             return
         if number < 0 or (change.key == DISCOUNT and number > 1):
-            what = "a discount is a share of 0 % to 100 %" if change.key == DISCOUNT else "no number is below 0"
-            self.refuse(change.after, f"{title} {show(number)}; {what}")
+            what = f"; {SHARES.format(number)}" if change.key == DISCOUNT else "; no number is below 0"
+            self.refuse(change.after, f"{title} {show(number)}{what}")
             return
         if change.key in (QUANTITY, SPARE):
             self._count(change, line.line, number)
@@ -306,11 +311,7 @@ class _Editor:
         design, data = cluster.design, value_at(self.base.source.data, base) or {}
         server = cluster.plan.cluster.server
         if alone.id == "server" and server and design.sizing.servers:
-            unit = unit_of(server)
-            servers = int(design.sizing.servers.value) + more * unit
-            counts = {"racks": servers // unit, "gpus": servers * int(server.gpus.value), "servers": servers}
-            key = next((key for key in counts if data.get(key) is not None), "servers")
-            return Edit((*base, key), "set", counts[key])
+            return set_servers(base, data, server, int(design.sizing.servers.value) + more * unit_of(server))
         if alone.id == "gpu" and server is None and data.get("servers") is None:
             return Edit((*base, "gpus"), "set", int(design.sizing.gpus.value) + more)
         if alone.role == "host" and alone.fabric:
@@ -343,13 +344,16 @@ class _Editor:
 
     def change_rate(self, label: Cell, before: Cell, after: Cell) -> None:
         """Take another tax rate, or another share of the hardware."""
+        if label.value == self._words("xlsx-shown"):
+            return  # the sum of the lines that a filter or hidden rows leave in sight
         path = self._rate_path(str(label.value))
         if path is None:
             self.loose.append((self.bill, before, after))
             return
         share = _number(after) if after.filled else Decimal(0)
         if share is None or not 0 <= share <= 1:
-            self.refuse(after, f"{label.value} {show(after.value)}; a rate is a share of 0 % to 100 %")
+            what = f" {TEXT}" if share is None else f"; {SHARES.format(share)}"
+            self.refuse(after, f"{label.value} {show(after.value)}{what}")
             return
         self.tell_share(after, str(label.value), before, Fraction(share))
         self.set(path, write_share(Fraction(share)))
@@ -535,7 +539,29 @@ class _Editor:
         else:
             self.edits += [Edit(TERMS, "append", text) for text in added]
 
-    # added rows -----------------------------------------------------------------------------------------------------
+    # added and deleted rows -----------------------------------------------------------------------------------------
+
+    def remove_charges(self, deleted: Sequence[ReturnedLine], mark: Mark) -> None:
+        """Take out the charges whose rows were deleted; the plan decides which other lines there are."""
+        removed = list[int]()
+        for line in deleted:
+            at = self._charge_of(self._lines[line.id].line)
+            what = line.cells["description"].value
+            if at is not None:
+                self.differences.append(f"{self.bill}  {line.id}: {show(what)} -> {show(None)}")
+                removed.append(at)
+                continue
+            message = (
+                f"{self.bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+                "put the row back, or take out of the plan what asks for it"
+            )
+            self.problems.append(Problem(mark, "error", message, RULE, line.id))
+        if removed and len(removed) == len(self.base.report.plan.quote.charges):
+            message = f"{self.bill}: all charges were deleted; remove `quote.charges` from the plan"
+            self.problems.append(Problem(mark, "error", message, RULE, "quote.charges"))
+            return
+        # The edits of other charges name them by their positions, which are those of today until here.
+        self.edits += [Edit((*CHARGES, at), "remove") for at in sorted(removed, reverse=True)]
 
     def add_line(self, line: ReturnedLine) -> None:
         """Take a row that was added, where it is a charge for the order; parts come from the plan."""
@@ -556,10 +582,20 @@ class _Editor:
         elif any(_number(cells[key]) or isinstance(cells[key].value, str) for key in ("sku", "place", SPARE, DISCOUNT)):
             message = "an added charge has no part number, place, spares and discount; clear them"
             self.refuse(at, message)
+        elif not cells["amount"].filled:
+            message = "the added row has no amount, so that no sum counts it; copy the formula of the line above it"
+            self.refuse(at, f"{message}, or use the empty lines below the others")
         else:
             self.tell(at, "quote.charges", None, f"{name} {price:f}")
             charge = {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
             self.edits.append(Edit(CHARGES, "append", charge))
+
+
+def set_servers(base: Path, data: Mapping[str, Any], server: Server, servers: int) -> Edit:
+    """The edit of the cluster at a path that gives it so many servers, by what its data count: racks, GPUs, servers."""
+    counts = {"racks": servers // unit_of(server), "gpus": servers * int(server.gpus.value), "servers": servers}
+    key = next((key for key in counts if data.get(key) is not None), "servers")
+    return Edit((*base, key), "set", counts[key])
 
 
 def unit_of(server: Server | None) -> int:
