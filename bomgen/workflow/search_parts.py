@@ -79,8 +79,8 @@ def _evaluator(search: Search) -> Evaluator:
             return tables
     if search.space.size > MAX_ALONE:
         text = (
-            f"{search.space.size} designs; at most {MAX_ALONE} are worked out one by one, as they must be where storage "
-            "servers are sized for the workload, or a section varies as a whole; give fewer values"
+            f"{search.space.size} designs; at most {MAX_ALONE} are worked out one by one, as they must be where "
+            "storage servers are sized for the workload, or a section varies as a whole; give fewer values"
         )
         raise PlanErrors([Problem(mark, "error", text, "search", KEY)])
     return DesignByDesign(search)
