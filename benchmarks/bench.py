@@ -56,7 +56,7 @@ def _result(asked: argparse.Namespace) -> Result:
     on, of = machine(), source()
     with tempfile.TemporaryDirectory(prefix="bomgen-bench-") as folder:
         entries = []
-        for work in works(Path(folder)):
+        for work in works(Path(folder), long=bool(asked.peers or asked.only)):
             if not asked.only or work.id.startswith(asked.only):
                 entries.append(measured(work))
                 print(f"{work.what}: {entries[-1]['ratio'][0]:.2f}", file=sys.stderr)

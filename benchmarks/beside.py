@@ -85,6 +85,8 @@ ASKED = {
     "efficiency": 0.5,
     "zero": 1,
 }
+SIZES = 2000
+"""Clusters whose days are worked out one by one."""
 SWITCH = "7060dx5-64s"
 HARNESSES = (32, 128, 512)
 """GPUs of the plans whose cables are documented: 64, 256 and 1024 cables."""
@@ -323,6 +325,20 @@ def _trainings(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noq
         *("llm-analysis", "the same run with shape and attention", "2048 GPUs", ASKED, ((shaped, RUN),)),
         partial(_training, folder / "run" / "bom.json"),
     )
+    command_line = (BOMGEN, "search", "-", "--over", f"cluster.servers=1..{SIZES}", "--minimise", "days")
+    searched = RUN.replace("gpus: 2048", "servers: 1")
+    yield Pair(
+        *("llm-analysis", "days of runs on 1, 2, ... servers", f"{SIZES} designs", ASKED | {"servers": SIZES}),
+        (((*command_line, "-o", str(folder / "front.json")), searched),),
+        partial(_search, folder / "front.json"),
+        imports="bomgen.workflow.search",
+    )
+
+
+def _search(path: Path) -> dict[str, Any]:
+    """What a search for the fewest days says, under the peer's names."""
+    found = json.loads(path.read_text("utf-8"))
+    return {"designs": found["tried"], "days": found["front"][0]["measures"]["days"]}
 
 
 def _training(path: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What is timed inside a process that is warm.
 
-Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS`, `predictions COUNT` or `bills FOLDER`. A
-process of its own for each, so that the one that measures stays small. Prints JSON.
+Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS`, `predictions COUNT`, `search CHUNKS`,
+`cluster CHUNKS` or `bills FOLDER`. A process of its own for each, so that the one that measures stays small. Prints
+JSON.
 """
 
 from __future__ import annotations
@@ -13,14 +14,27 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bomgen.core.provenance import require
 from bomgen.core.units import TERA
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
-from plans import LINES, MILLION, QUOTED, RANDOM, WIRED, draw_plans
+from plans import (
+    LINES,
+    MILLION,
+    QUOTED,
+    RANDOM,
+    SEARCHED,
+    SEARCHED_MINIMISE,
+    SEARCHED_OVER,
+    WIRED,
+    draw_plans,
+)
+
+if TYPE_CHECKING:
+    from bomgen.workflow.search_parts import Search
 
 CHECKOUT = Path(__file__).parents[1]
 REPEATS = 3
@@ -111,6 +125,50 @@ def predictions(count: str) -> dict[str, float]:
     return {"seconds": seconds, "predictions": chunks * CHUNK}
 
 
+def search(chunks: str) -> dict[str, float]:
+    """The time in which so many chunks of a space of 10^8 designs are looked at, cold and warm, on a core."""
+    from bomgen.workflow.search_parts import LookForFront
+
+    work = LookForFront(_searched())
+    chunk = work.search.evaluator().chunk
+    part = range(int(chunks) * chunk)
+    start = time.perf_counter()
+    work(part)
+    cold = time.perf_counter() - start
+    return {"seconds": _shortest(lambda: work(part)), "designs": len(part), "cold": cold}
+
+
+def cluster(chunks: str) -> dict[str, float]:
+    """The time in which two workers of a Dask cluster on this machine look at so many chunks, and two processes.
+
+    The workers have opened their tables before; the processes have those of this one.
+    """
+    from distributed import LocalCluster
+
+    from bomgen.workflow.search_cluster import digest_of, take_on_cluster
+    from bomgen.workflow.search_parts import LookForFront, take_in_processes
+
+    found = _searched()
+    work = LookForFront(found._replace(digest=digest_of(found)))
+    chunk = found.evaluator().chunk
+    parts = [range(at * chunk, (at + 1) * chunk) for at in range(int(chunks))]
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
+        take = take_on_cluster(work.search, started.scheduler_address)
+        seconds = _shortest(lambda: list(take(work, parts)))
+    processes = _shortest(lambda: list(take_in_processes(2)(work, parts)))
+    return {"seconds": seconds, "designs": chunk * int(chunks), "processes": processes}
+
+
+def _searched() -> Search:
+    """The search over 10^8 designs that the others are parts of."""
+    from bomgen.workflow.inputs import open_plan
+    from bomgen.workflow.search import open_search
+    from bomgen.workflow.search_parts import Search
+
+    file = open_plan(str(CHECKOUT / SEARCHED), None)
+    return Search(file, (), open_search(file, (), SEARCHED_OVER, SEARCHED_MINIMISE))
+
+
 def bills(folder: str) -> dict[str, list[str]]:
     """Write two bom.json of many lines, of which every fourth changes: a real one, its lines over and over."""
     from bomgen.report.result import result
@@ -144,11 +202,7 @@ def _line(line: dict[str, Any], more: int) -> dict[str, Any]:
     return line | {"quantity": pieces, "amount": amount}
 
 
+WORKS = (resolve, plans, cables, bills, predictions, search, cluster)
+
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            {"resolve": resolve, "plans": plans, "cables": cables, "bills": bills, "predictions": predictions}[
-                sys.argv[1]
-            ](sys.argv[2])
-        )
-    )
+    print(json.dumps({work.__name__: work for work in WORKS}[sys.argv[1]](sys.argv[2])))

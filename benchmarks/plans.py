@@ -34,6 +34,14 @@ fabrics: {compute: {switch: qm9700, tiers: 3}}
 site: {rack: {power: 45 kW}, layout: auto, pue: 1.3, electricity: 0.08}
 quote: {price_book: prices/example-2026q4.yaml}
 """
+SEARCHED = "plans/search-30b.yaml"
+SEARCHED_OVER = (
+    "cluster.servers=2..1001",
+    "fabrics.compute.oversubscription=1,2,3,4",
+    "workload.training.tokens=600000000000..600000003124",
+)
+"""With the GPUs and topologies of the plan, 10^8 designs, some in three tiers."""
+SEARCHED_MINIMISE = ("cost",)
 LINES = 10_000
 """Lines of the bills that are compared."""
 LISTED = 20_000

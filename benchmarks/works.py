@@ -11,13 +11,26 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from measuring import BOMGEN, CHECKOUT, race, run
 from openpyxl import Workbook
 
-from plans import DRAWN, LINES, LISTED, LISTED_AS, QUOTED, RANDOM, WIRED, listed_rows
+from plans import (
+    DRAWN,
+    LINES,
+    LISTED,
+    LISTED_AS,
+    QUOTED,
+    RANDOM,
+    SEARCHED,
+    SEARCHED_MINIMISE,
+    SEARCHED_OVER,
+    WIRED,
+    listed_rows,
+)
 
 PLAN = "plans/llama65b.yaml"
 MANY, FEW, FEWEST = 21, 5, 3
@@ -38,6 +51,10 @@ LEAST_CHECKED = 500_000
 """Cables that are to be enumerated and checked in a second."""
 PREDICTIONS, LEAST_PREDICTED = 1_024_000, 1_000_000
 """Splits whose steps are predicted, and how many are to be in a second."""
+CHUNKS, LEAST_SEARCHED, LEAST_SEARCHED_COLD = 12, 1_000_000, 200_000
+"""Chunks of a search that are looked at, and how many designs are to be in a second, warm and cold."""
+MOST_ANSWERING, MOST_SEARCHING = 5, 1
+"""Seconds that the question of plans/search-30b.yaml may take, and GiB that a search over 10^8 designs may take."""
 MOST_QUOTING, MOST_WRITING = 3, 15
 """Seconds that a command may take for all formats of a quote, and for the wiring of a million GPUs."""
 MOST_COMPARING = 0.5
@@ -78,8 +95,8 @@ def measured(work: Work) -> dict[str, Any]:
     }
 
 
-def works(folder: Path) -> Iterator[Work]:
-    """All of them, in the order of the table; files go to a folder."""
+def works(folder: Path, long: bool = False) -> Iterator[Work]:
+    """All of them, in the order of the table, with `long` those of minutes too; files go to a folder."""
     yield _command("build", ("build", PLAN), BUILD, 3, ("-o", str(folder)))
     yield _command("check", ("check", PLAN), CHECK, 2)
     yield _command("help", ("--help",), HELP, 2)
@@ -106,6 +123,7 @@ def works(folder: Path) -> Iterator[Work]:
 
     what = f"{_spaced(PREDICTIONS)} splits of Llama 3.1 405B: steps predicted as arrays, warm"
     yield Work("predictions", what, take, also=predicted_a_second)
+    yield from _searching(folder, long)
     yield _quoting(folder)
     for form in ("csv", "parquet"):
         yield _writing(form, folder)
@@ -132,6 +150,45 @@ def _inside(work: str, of: str) -> tuple[Callable[[], float], dict[str, float]]:
         return last["seconds"]
 
     return take, last
+
+
+def _searching(folder: Path, long: bool) -> Iterator[Work]:
+    take, found = _inside("search", str(CHUNKS))
+
+    def designs_a_second() -> dict[str, tuple[float, float | None]]:
+        return {
+            "designs/s": (found["designs"] / found["seconds"], LEAST_SEARCHED),
+            "designs/s cold": (found["designs"] / found["cold"], LEAST_SEARCHED_COLD),
+        }
+
+    yield Work("search", f"part of a search over {SEARCHED}, on a core, warm", take, also=designs_a_second)
+    command = [BOMGEN, "search", SEARCHED, "-f", "json", "-o", str(folder / "front.json")]
+    what = f"bomgen search {SEARCHED}"
+    yield Work("search-question", what, lambda: run(command).seconds, bar_seconds=MOST_ANSWERING)
+    if find_spec("distributed"):
+        on_cluster, on = _inside("cluster", str(CHUNKS))
+        yield Work(
+            "search-cluster",
+            "the same part, by two workers of a Dask cluster on this machine, warm",
+            on_cluster,
+            runs=FEWEST,
+            also=lambda: {"s beyond two processes": (on["seconds"] - on["processes"], None)},
+        )
+    if long:
+        yield _searching_all(command)
+
+
+def _searching_all(command: list[str]) -> Work:
+    over = [word for each in SEARCHED_OVER for word in ("--over", each)]
+    memory: list[float] = []
+
+    def take() -> float:
+        done = run([*command, *over, "--minimise", ",".join(SEARCHED_MINIMISE)])
+        memory.append(done.gib)
+        return done.seconds
+
+    what = "bomgen search over 100 000 000 designs, one process"
+    return Work("search-100000000", what, take, runs=1, also=lambda: {"GiB": (max(memory), MOST_SEARCHING)})
 
 
 def _quoting(folder: Path) -> Work:

@@ -41,6 +41,7 @@ def test_what_is_timed_inside_does_its_work(tmp_path: Path) -> None:
     assert inside.resolve("fat-tree")["seconds"] > 0
     assert inside.cables("1024")["cables"] > 1024
     assert inside.predictions("8192")["predictions"] == 8192
+    assert inside.search("1")["designs"] > 0
     assert [Path(path).stat().st_size > 0 for path in inside.bills(str(tmp_path))["paths"]] == [True, True]
 
 
