@@ -126,7 +126,7 @@ def predictions(count: str) -> dict[str, float]:
 
 
 def search(chunks: str) -> dict[str, float]:
-    """The time in which so many chunks of a space of 10^8 designs are looked at, cold and warm, on a core."""
+    """The time in which so many chunks of a search are looked at, cold and warm, on a core."""
     from bomgen.workflow.search_parts import LookForFront
 
     work = LookForFront(_searched())
@@ -160,7 +160,7 @@ def cluster(chunks: str) -> dict[str, float]:
 
 
 def _searched() -> Search:
-    """The search over 10^8 designs that the others are parts of."""
+    """The search over millions of designs."""
     from bomgen.workflow.inputs import open_plan
     from bomgen.workflow.search import open_search
     from bomgen.workflow.search_parts import Search

@@ -36,11 +36,17 @@ quote: {price_book: prices/example-2026q4.yaml}
 """
 SEARCHED = "plans/search-30b.yaml"
 SEARCHED_OVER = (
-    "cluster.servers=2..1001",
-    "fabrics.compute.oversubscription=1,2,3,4",
-    "workload.training.tokens=600000000000..600000003124",
+    "cluster.servers=2..501",
+    "fabrics.compute.topology=fat-tree,rail-optimized,rail-only",
+    "fabrics.compute.switch=qm8700,qm9700,q3400-ra",
+    "fabrics.compute.oversubscription=1,2",
+    "workload.training.recompute=auto,full,selective,none",
+    "workload.training.precision=bf16,fp8",
+    f"workload.training.mfu={','.join(f'{share}%' for share in range(25, 50))}",
 )
-"""With the GPUs and topologies of the plan, 10^8 designs, some in three tiers."""
+"""With the GPUs of the plan 7.2 million designs of 36 000 networks, in one to three tiers."""
+SEARCHED_LONG = f"workload.training.tokens={','.join(f'{hundreds}00B' for hundreds in range(1, 15))}"
+"""With these 100.8 million."""
 SEARCHED_MINIMISE = ("cost",)
 LINES = 10_000
 """Lines of the bills that are compared."""

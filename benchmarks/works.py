@@ -26,6 +26,7 @@ from plans import (
     QUOTED,
     RANDOM,
     SEARCHED,
+    SEARCHED_LONG,
     SEARCHED_MINIMISE,
     SEARCHED_OVER,
     WIRED,
@@ -51,8 +52,8 @@ LEAST_CHECKED = 500_000
 """Cables that are to be enumerated and checked in a second."""
 PREDICTIONS, LEAST_PREDICTED = 1_024_000, 1_000_000
 """Splits whose steps are predicted, and how many are to be in a second."""
-CHUNKS, LEAST_SEARCHED, LEAST_SEARCHED_COLD = 12, 1_000_000, 200_000
-"""Chunks of a search that are looked at, and how many designs are to be in a second, warm and cold."""
+CHUNKS, LEAST_SEARCHED, LEAST_SEARCHED_COLD = 256, 1_000_000, 200_000
+"""Chunks of a search that are looked at, all of them, and how many designs are to be in a second, warm and cold."""
 MOST_ANSWERING, MOST_SEARCHING = 5, 1
 """Seconds that the question of plans/search-30b.yaml may take, and GiB that a search over 10^8 designs may take."""
 MOST_QUOTING, MOST_WRITING = 3, 15
@@ -161,7 +162,7 @@ def _searching(folder: Path, long: bool) -> Iterator[Work]:
             "designs/s cold": (found["designs"] / found["cold"], LEAST_SEARCHED_COLD),
         }
 
-    yield Work("search", f"part of a search over {SEARCHED}, on a core, warm", take, also=designs_a_second)
+    yield Work("search", f"a search over {SEARCHED}, on a core, warm", take, also=designs_a_second)
     command = [BOMGEN, "search", SEARCHED, "-f", "json", "-o", str(folder / "front.json")]
     what = f"bomgen search {SEARCHED}"
     yield Work("search-question", what, lambda: run(command).seconds, bar_seconds=MOST_ANSWERING)
@@ -179,7 +180,7 @@ def _searching(folder: Path, long: bool) -> Iterator[Work]:
 
 
 def _searching_all(command: list[str]) -> Work:
-    over = [word for each in SEARCHED_OVER for word in ("--over", each)]
+    over = [word for each in (*SEARCHED_OVER, SEARCHED_LONG) for word in ("--over", each)]
     memory: list[float] = []
 
     def take() -> float:
@@ -187,7 +188,7 @@ def _searching_all(command: list[str]) -> Work:
         memory.append(done.gib)
         return done.seconds
 
-    what = "bomgen search over 100 000 000 designs, one process"
+    what = "bomgen search over 100 800 000 designs, one process"
     return Work("search-100000000", what, take, runs=1, also=lambda: {"GiB": (max(memory), MOST_SEARCHING)})
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from math import lcm
 from typing import NamedTuple
@@ -41,13 +40,13 @@ from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
 from bomgen.fabric.types import Demand
-from bomgen.optics.compatibility import SERVER, Cage, Unbuildable
+from bomgen.optics.compatibility import SERVER, Cage, cable_reason, joins_two_cages
 from bomgen.optics.counting.cages import cage_of
 from bomgen.optics.counting.columns import PieceCounter, TierLinks
+from bomgen.optics.counting.connect import CAGES
 from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
-from bomgen.optics.plugs import FIXED_FORMS, plug_at, without_fixed_modules
-from bomgen.optics.selection import choose
-from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, PartsLookup, Span
+from bomgen.optics.plugs import FIXED_FORMS, plug_at
+from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, Medium, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
@@ -61,8 +60,8 @@ from bomgen.sizing.servers import gpus_of_servers
 
 Integers = NDArray[np.int64]
 Rows = NDArray[np.int64]
-MEDIA = (*COPPER, AOC, COPPER_PAIRS, FIBRE)
-"""Of cables."""
+MEDIA = (*COPPER, AOC, COPPER_PAIRS)
+"""Of cables with fixed ends."""
 
 
 class DesignRange(NamedTuple):
@@ -285,12 +284,12 @@ def _range_at_rates(
     fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
 ) -> tuple[list[FabricRange], Rows]:
     """A fabric at given rates for some rows, and the rows that are not covered; rows in neither cannot be built."""
-    found, unknown = list[FabricRange](), list[Rows]()
+    found, unknown, counters = list[FabricRange](), list[Rows](), Counters()
     for planes in _count_planes(fabric, attached, servers, rows):
         if planes is None:
             return [], rows
-        for each in _same_parts(planes, fabric, attached, parts):
-            ranged = _connect(each, fabric, plan, servers, parts, attached)
+        for each in _same_parts(planes, plan, fabric, attached, parts):
+            ranged = _connect(each, fabric, plan, servers, parts, attached, counters)
             if ranged is None:
                 unknown.append(each.rows)
             else:
@@ -356,20 +355,52 @@ def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: In
     return _Planes(rows, counts, demand, planes)
 
 
-def _same_parts(planes: _Planes, fabric: FabricPlan, attached: Attachment, parts: PartsLookup) -> Iterator[_Planes]:
+def _same_parts(
+    planes: _Planes, plan: Plan, fabric: FabricPlan, attached: Attachment, parts: PartsLookup
+) -> Iterator[_Planes]:
     """The planes divided into those whose links are built of the same parts: by tiers and by links side by side."""
-    counts, several = planes.counts, _links_of_cables(parts)
-    together = _links_together(planes, attached, fabric)
-    keys = np.stack([counts.tiers, *(np.gcd(each, several) for each in together.values())])
+    counts, together = planes.counts, _links_together(planes, attached, fabric)
+    divided = [
+        np.gcd(together[each.kind], _links_of_cables(each, parts)) for each in _list_ends(planes, plan, attached)
+    ]
+    keys = np.stack([counts.tiers, *divided])
     for key in np.unique(keys, axis=1).T:
         chosen = (keys == key[:, None]).all(axis=0)
         if key[0]:
             yield planes.take(chosen)
 
 
-def _links_of_cables(parts: PartsLookup) -> int:
-    """What the links of every cable divide: more than that of links side by side makes no difference."""
-    return lcm(*(int(cable.links.value) for medium in MEDIA for cable in parts.cables(medium)))
+class _Ends(NamedTuple):
+    """The cages that a kind of link joins, and its rate."""
+
+    kind: str
+    lower: Cage
+    upper: Cage
+    rate: Figure
+
+
+def _list_ends(planes: _Planes, plan: Plan, attached: Attachment) -> Iterator[_Ends]:
+    """The ends of the kinds of link of a fabric, as far as its switches have ports for them."""
+    demand = planes.demand
+    switches = {"leaf": demand.leaf.switch, "spine": demand.spine.switch, "core": demand.core.switch}
+    for kind in LINK_KINDS[: int(planes.counts.tiers.max())]:
+        rate = demand.rates[kind.name]
+        lower, upper = (
+            server_cage(plan, attached) if end == SERVER else cage_of(switches[end], end, rate) for end in kind.ends
+        )
+        yield _Ends(kind.name, lower, upper, rate)
+
+
+def _links_of_cables(ends: _Ends, parts: PartsLookup) -> int:
+    """What the links of every cable between two cages divide: more links side by side than that make no difference."""
+    rules, rate = parts.rules(), int(ends.rate.value)
+    links = (
+        int(cable.links.value)
+        for medium in MEDIA
+        for cable in parts.cables(medium)
+        if joins_two_cages(cable) and cable_reason(cable, ends.lower, ends.upper, rate, rules) is None
+    )
+    return lcm(*links)
 
 
 def _links_together(planes: _Planes, attached: Attachment, fabric: FabricPlan) -> dict[str, Integers]:
@@ -398,90 +429,68 @@ def _parallel(kinds: Kinds, above: Integers) -> Integers:
 class _Link(NamedTuple):
     """How a kind of link is built."""
 
-    kind: str
-    lower: Cage
-    upper: Cage
-    rate: Figure
+    ends: _Ends
     medium: Medium | None
     """None: no part is known."""
 
 
 def _connect(
-    planes: _Planes, fabric: FabricPlan, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+    planes: _Planes,
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Integers,
+    parts: PartsLookup,
+    attached: Attachment,
+    known: Counters,
 ) -> tuple[FabricRange, Rows] | None:
     """A fabric with its parts for rows whose links are built alike, and the rows whose cages do not suffice.
 
-    None where it is not covered.
+    None where it is not covered: where it cannot be built, or only with parts that share cages.
     """
-    links = _choose_parts(planes, fabric, plan, parts, attached)
-    if links is None:
-        return None
-    counters = _piece_counters(planes, links)
-    counts = planes.counts
-    suffice = np.logical_and.reduce(
-        [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]
-    )
-    unknown, planes = planes.rows[~suffice], planes.take(suffice)
-    if not len(planes.rows):
-        return None
     first = Figure(int(servers[planes.rows[0]]), "servers", require(plan.cluster.servers, "given").origin)
     try:
         built = build_at_rates(fabric, plan, first, parts, attached, (), None)
         raise_errors(built.interconnect)
     except (Infeasible, PlanErrors):
         return None
+    connected = built.interconnect
+    if any(option.reason == CAGES for choice in connected.choices for option in choice.others):
+        return None
+    media = {group.kind: group.medium for group in connected.link_groups}
+    links = [_Link(each, media[each.kind]) for each in _list_ends(planes, plan, attached)]
+    counters, counts = _piece_counters(planes, links, known), planes.counts
+    suffice = np.logical_and.reduce(
+        [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]
+    )
+    unknown, planes = planes.rows[~suffice], planes.take(suffice)
     modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
-    uses, adapters = built.interconnect.modules, built.interconnect.adapters
     found = FabricRange(
         planes.rows,
         built,
         servers[planes.rows] * int(attached.nics_per_server.value),
         tuple(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
-        tuple(modules[use.kind, use.device] for use in uses),
-        tuple(modules[use.kind, use.device] for use in adapters),
-        tuple(cables[use.kind] for use in built.interconnect.cables),
+        tuple(modules[use.kind, use.device] for use in connected.modules),
+        tuple(modules[use.kind, use.device] for use in connected.adapters),
+        tuple(cables[use.kind] for use in connected.cables),
     )
     found.check(0)
     return found, unknown
 
 
-def _choose_parts(
-    planes: _Planes, fabric: FabricPlan, plan: Plan, parts: PartsLookup, attached: Attachment
-) -> list[_Link] | None:
-    """How each kind of link of some rows is built, which is the same for all of them; None where nothing can be."""
-    together = {kind: int(each[0]) for kind, each in _links_together(planes, attached, fabric).items()}
-    switches = {
-        "leaf": planes.demand.leaf.switch,
-        "spine": planes.demand.spine.switch,
-        "core": planes.demand.core.switch,
-    }
-    found = []
-    for kind in LINK_KINDS[: int(planes.counts.tiers[0])]:
-        rate, spec = planes.demand.rates[kind.name], fabric.links[kind.name]
-        lower, upper = (
-            server_cage(plan, attached) if end == SERVER else cage_of(switches[end], end, rate) for end in kind.ends
-        )
-        span = Span(lower, upper, rate, Fraction(spec.length_m.value), together[kind.name])
-        try:
-            medium = choose(spec, span, parts).medium
-        except (Unbuildable, LookupError, PlanErrors):
-            return None
-        medium = medium and without_fixed_modules(medium, lower, upper)
-        found.append(_Link(kind.name, lower, upper, rate, medium))
-    return found
+Counters = dict[tuple[str, TierLinks], PieceCounter]
+"""What counts pieces in the switches of a fabric at given rates, by tier and by what its links have in the cages."""
 
 
-def _piece_counters(planes: _Planes, links: Sequence[_Link]) -> dict[str, PieceCounter]:
-    """What counts the pieces in the switches of each tier."""
+def _piece_counters(planes: _Planes, links: Sequence[_Link], known: Counters) -> dict[str, PieceCounter]:
+    """What counts the pieces in the switches of each tier; `known` are those of other rows, and takes these."""
     demand, found = planes.demand, {}
     for tier, choice in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
-        below = [each for each in links if each.upper.device == tier]
-        above = [each for each in links if each.lower.device == tier]
-        ends = [*((each, plug_at(each.medium, each.upper, True)) for each in below)]
-        ends += [(each, plug_at(each.medium, each.lower, False)) for each in above]
+        ends = [(each, plug_at(medium, each.upper, True)) for each, medium in links if each.upper.device == tier]
+        ends += [(each, plug_at(medium, each.lower, False)) for each, medium in links if each.lower.device == tier]
         if ends:
-            kinds, rates = (tuple(getattr(each, name) for each, _ in ends) for name in ("kind", "rate"))
-            found[tier] = PieceCounter(choice.switch, TierLinks(kinds, rates, tuple(plug for _, plug in ends)))
+            kinds, rates, plugs = zip(*((each.kind, each.rate, plug) for each, plug in ends), strict=True)
+            of_tier = TierLinks(kinds, rates, plugs)
+            found[tier] = known.setdefault((tier, of_tier), PieceCounter(choice.switch, of_tier))
     return found
 
 
@@ -502,7 +511,7 @@ def _count_parts(
         return counted * planes.planes
 
     modules, cables = dict[tuple[str, str], Integers](), dict[str, Integers]()
-    for kind, lower, upper, _, medium in links:
+    for (kind, lower, upper, _), medium in links:
         of_servers = lower.device == SERVER
         if medium and medium.lower and lower.form not in FIXED_FORMS:
             each = medium.lower.ports
