@@ -11,11 +11,13 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.reading.bill_laws import Laws, Requirements
+from bomgen.reading.bill_laws import Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
+from bomgen.reading.part_numbers import words_of
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
 from bomgen.workflow.xray.candidates import ROLES, Scope
 from bomgen.workflow.xray.fitting import Part
@@ -80,7 +82,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
-    findings += laws
+    findings += [*laws, *required.findings()]
     findings += _general(bill, fabrics)
     explained = {mark for _, mark in claimed}
     left = tuple(
@@ -304,12 +306,15 @@ def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     mark = Mark(bill.file, 1, 1)
     text = " ".join(f"{line.part} {line.description} {line.notes}".lower() for line in bill.lines)
     kinds = {line.kind for line in bill.lines}
+    kinds |= {kind for kind in ("rack", "pdu") if any(word.search(text) for word in words_of("kinds")[kind])}
     if "switch" in kinds and "cable" not in kinds:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
     if "switch" in kinds and "transceiver" not in kinds:
         yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
-    if "rack" not in kinds and "rack" not in text and "机柜" not in text:
+    if "rack" not in kinds:
         yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
+    elif "pdu" not in kinds:
+        yield Finding("unknown", message("xray-without-pdus"), mark, weight=GENERAL)
     if bill.has_spares and not any(line.spare for line in bill.lines):
         yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
     for fabric in fabrics:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
-from bomgen.reading.bill_laws import Requirements
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.candidates import (
     STAGES,
     Candidate,
