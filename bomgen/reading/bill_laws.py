@@ -17,6 +17,7 @@ from bomgen.optics.compatibility_rules import rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
 
+SERVER = "server"
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 SPARED = ("transceiver", "cable", "switch", "nic")
 """Kinds of parts that spares are bought of."""
@@ -44,6 +45,7 @@ class Laws:
             for group in _by_links(lines):
                 found += self._check_fibres(group)
             yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
+        yield from self._check_far_ends()
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
@@ -120,6 +122,20 @@ class Laws:
                 )
         if modules and not cables and any(line.kind == "cable" for line in self.bill.lines):
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
+
+    def _check_far_ends(self) -> Iterator[Finding]:
+        """Without cables, too, links that have modules at servers need some at switches."""
+        kinds = {line.kind for line in self.bill.lines}
+        modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
+        switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
+        built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
+        # Modules that nobody knows may be those of the other end.
+        elsewhere = any(line.place.tier not in ("", SERVER) for line in self.bill.lines if not line.kind)
+        if "cable" in kinds or not modules or not switches or built_in or elsewhere:
+            return
+        if all(line.place.tier == SERVER for line in modules):
+            links = self._engines(modules)
+            yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
     def _engines(self, modules: Sequence[SentLine]) -> int:
         return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)

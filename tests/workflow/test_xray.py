@@ -87,6 +87,10 @@ def test_ocp_mesh() -> None:
     assert [(each.mark.line, each.code) for each in found.findings if each.line and each.severity == "doubt"] == [
         (20, "few")
     ]
+    # In-band management connects all 17 machines to one switch of 48 ports: 17 modules at either end.
+    in_band = next(fabric for fabric in found.fabrics if fabric.name == "in_band")
+    assert in_band.explains == WHOLE
+    assert [line.quantity for line in in_band.lines] == [1, 17, 17]
 
 
 @pytest.mark.skipif(not DEEP, reason="the second mesh takes `make deep`")
@@ -97,8 +101,18 @@ def test_ocp_two_meshes() -> None:
     storage = [fabric for fabric in found.fabrics if fabric.name == "storage"]
     assert [fabric.explains for fabric in (*compute, *storage)] == [SWITCHES, SWITCHES, WHOLE, WHOLE]
     assert all([line.quantity for line in fabric.lines] == [2, 64] for fabric in compute)
-    shapes = {(design.topology, design.servers, design.tiers) for fabric in found.fabrics for design in fabric.designs}
+    shapes = {
+        (design.topology, design.servers, design.tiers) for fabric in (*compute, *storage) for design in fabric.designs
+    }
     assert shapes == {("mesh", 8, (("leaf", 2),))}
+    in_band = [fabric for fabric in found.fabrics if fabric.name == "in_band"]
+    assert [(fabric.cluster, fabric.explains) for fabric in in_band] == [("a", WHOLE), ("b", WHOLE)]
+    assert all(design.tiers == (("leaf", 1),) for fabric in in_band for design in fabric.designs)
+    # The bill has no modules at switches at all.
+    errors = [(each.mark.line, each.code, each.pieces) for each in found.findings if each.severity == "error"]
+    assert errors == [(22, "one-end", -128)]
+    # The rate of the storage ports is not on the bill.
+    assert [str(figure.value) for figure, _ in found.assumptions] == ["200"]
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.yaml")) if DEEP else SMALL)
@@ -140,6 +154,54 @@ def test_one_error_is_found() -> None:
             (missed if rank is None else late).append((mode, broken[1:], said))
     assert missed == []
     assert len(late) <= 0.02 * ERRORS, late
+
+
+def test_rival_design() -> None:
+    """A wrong number of leaves that another topology would have is found by the cords of the switches."""
+    plan = {
+        "bomgen": 1,
+        "name": "rival",
+        "cluster": {"server": "dgx-h100", "servers": 12},
+        "fabrics": {"compute": {"topology": "rail-optimized", "switch": "qm9700"}},
+    }
+    rows = rows_of(plan)
+    assert (rows[1]["role"], rows[1]["quantity"]) == ("leaf", "4")
+    rows[1]["quantity"] = "3"
+    certain = [each for each in look(rows).found.findings if each.severity != "unknown"]
+    assert {(each.mark.line, each.code) for each in certain} == {(3, "few"), (len(rows) + 1, "required-many")}
+
+
+def test_splitters_may_be_miscounted() -> None:
+    """Links that only their splitter cables tell are judged by the ports of the servers."""
+    plan = {
+        "bomgen": 1,
+        "name": "split",
+        "cluster": {"server": "dgx-a100-640", "servers": 256},
+        "fabrics": {"storage": "default"},
+    }
+    rows = rows_of(plan)
+    at = next(at for at, row in enumerate(rows) if row["part"] == "mfa7u10-h030")
+    rows[at]["quantity"] = "526"
+    first = look(rows).found.findings[0]
+    assert (first.mark.line, first.code, first.pieces) == (at + 2, "many", 270)
+
+
+@pytest.mark.parametrize(
+    "spares", [{"transceiver": "3%", "cable": "2%", "switch": 1}, {"transceiver": 2, "cable": "0.5%"}]
+)
+def test_plan_has_the_spares_of_the_bill(spares: dict[str, str | int]) -> None:
+    """The plan that is written comes to the same spares on every line."""
+    plan = {
+        "bomgen": 1,
+        "name": "spared",
+        "cluster": {"server": "dgx-h100", "servers": 31},
+        "fabrics": {"compute": {"topology": "rail-optimized", "switch": "qm9700"}},
+        "spares": spares,
+    }
+    rows = rows_of(plan)
+    rebuilt = rows_of(plan_text(look(rows), "rebuilt", CATALOG))
+    keys = ("part", "quantity", "spare")
+    assert [[row[key] for key in keys] for row in rebuilt] == [[row[key] for key in keys] for row in rows]
 
 
 def test_plan_rebuilds_the_bill() -> None:

@@ -35,6 +35,8 @@ USUAL_PORTS = (1, 2, 4)
 """Ports of a server on a network that is not its compute network."""
 MOST_HOSTS = 4
 """Lines of machines without GPUs whose ports are tried in every combination."""
+EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
+"""Networks that connect all machines, those without GPUs among them."""
 OTHERS = "other machines"
 """What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
@@ -320,12 +322,22 @@ STAGES = (usual_structures, rarer_structures, fixed_structures)
 
 def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
     """Links between switches at the rate of those below, or as fast as the switch has ports."""
-    speed = int(catalog.find_original("switch", switch["switch"]).value("port_gbps") or 0)
+    speed = port_gbps(switch["switch"], catalog)
     if speed <= MOST_NIC_GBPS:
         return [{}]
     # Between the links to servers and the fastest there is one rate, of networks whose servers have slower ports.
     rates = (speed,) if scope.role == COMPUTE else (speed // 2, speed)
     return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
+
+
+def port_gbps(switch: str, catalog: Catalog) -> int:
+    """The rate [Gb/s] of most ports of a switch; 0 where the catalogue does not say it."""
+    record = catalog.find_original("switch", switch)
+    groups = [
+        (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
+        for at in range(len(record.value("port_groups") or ()))
+    ]
+    return max(groups)[1] if groups else int(record.value("port_gbps") or 0)
 
 
 def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
@@ -397,6 +409,8 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
     inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
         found = [{"ports_per_server": ports} for ports in (2, 1)]
+    if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
+        found += _every_machine(scope, servers)
     for links in _links_below(scope, catalog):
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
@@ -407,6 +421,9 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
                 listed |= bool(hosts)
             elif more == 0 and own:
                 found.append(own)
+    if scope.role != COMPUTE and not any(each and "hosts" not in each for each in found):
+        # No count of links is that of the servers alone: it may be the count that is wrong.
+        found[1:1] = [{"ports_per_server": ports} for ports in USUAL_PORTS]
     if listed:  # the machines that the bill lists are what is there besides its servers
         found = [each for each in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
     links = _cables(scope, SERVER_LEAF, catalog)
@@ -421,6 +438,15 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
         elif not links:
             found.append({"reserved_ports": USUAL_RESERVED})
     return found
+
+
+def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
+    """All machines of the bill on one network, each with as many ports."""
+    others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
+    others.remove(servers.number)
+    for ports in USUAL_PORTS:
+        hosts = [{"name": f"machines {at}", "count": count, "ports": ports} for at, count in enumerate(others, 1)]
+        yield {"ports_per_server": ports, "hosts": hosts}
 
 
 def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
-from bomgen.core.provenance import Mark
+from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.reading.bill_laws import Laws
@@ -17,12 +17,12 @@ from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
-from bomgen.reading.part_numbers import words_of
+from bomgen.reading.part_numbers import kinds
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
 from bomgen.workflow.xray.candidates import ROLES, Scope
 from bomgen.workflow.xray.fitting import Part
 from bomgen.workflow.xray.forward import COMPARED
-from bomgen.workflow.xray.search import Explanation, is_of_switches, search
+from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Explanation, is_of_switches, search
 
 MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
@@ -79,6 +79,8 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             wrong = {id(each.line) for each in laws if each.code in OF_PARTS}
             own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
+            if found.rival and _is_trusted(found.rival, scope):
+                findings += [each._replace(weight=LIKELY) for each in _mismatches(found.rival, scope, bill)]
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
@@ -91,7 +93,16 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
     )
     shown = tuple(_found(fabric) for fabric in fabrics)
-    return Inspection(Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left), tuple(fabrics))
+    whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
+    return Inspection(whole, tuple(fabrics))
+
+
+def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
+    """What the plans that explain fabrics take for granted."""
+    if not any(fabric.explains != NOTHING and fabric.best[0].assumes_ports for fabric in fabrics):
+        return ()
+    figure = catalog.assumption(UNKNOWN_PORT_RATE)
+    return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
 
 
 def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
@@ -137,7 +148,8 @@ def _design(found: Explanation) -> DesignFound:
 
 def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
     """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
-    lines = [line for line in bill.lines if line.quantity is not None]
+    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
+    lines = [each for line in bill.lines if line.quantity is not None for each in _split_over_clusters(line, clusters)]
     machines = [line for line in lines if _is_server(line)]
     others = [line for line in lines if line not in machines]
     named = dict.fromkeys(
@@ -145,7 +157,6 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         for line in others
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
-    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in lines) if cluster]
     if not named:
         switches = {line.id for line in others if line.kind == "switch"}
         apart = len(switches) > 1
@@ -166,6 +177,14 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
         hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
         yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts), cluster
+
+
+def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
+    """A line of a network that every cluster has: the share of each; any other line as it is."""
+    is_shared = line.place.fabric and not line.cluster and line.kind in COMPARED
+    if is_shared and clusters and (shared := _share(line, len(clusters))):
+        return [shared._replace(cluster=cluster) for cluster in clusters]
+    return [line]
 
 
 def _share(line: SentLine, clusters: int) -> SentLine | None:
@@ -301,19 +320,26 @@ def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
+def _kinds_of(line: SentLine) -> Iterator[str]:
+    """The kind of the part that a line names; where it names none, what its words say."""
+    if line.kind:
+        yield line.kind
+        return
+    text = f"{line.part} {line.description} {line.notes}".lower().replace("_", " ")
+    yield from (kind for kind, words in kinds().items() if any(word.search(text) for word in words))
+
+
 def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
-    text = " ".join(f"{line.part} {line.description} {line.notes}".lower() for line in bill.lines)
-    kinds = {line.kind for line in bill.lines}
-    kinds |= {kind for kind in ("rack", "pdu") if any(word.search(text) for word in words_of("kinds")[kind])}
-    if "switch" in kinds and "cable" not in kinds:
+    named = {kind for line in bill.lines for kind in _kinds_of(line)}
+    if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
-    if "switch" in kinds and "transceiver" not in kinds:
+    if "switch" in named and "transceiver" not in named:
         yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
-    if "rack" not in kinds:
+    if "rack" not in named:
         yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
-    elif "pdu" not in kinds:
+    elif "pdu" not in named:
         yield Finding("unknown", message("xray-without-pdus"), mark, weight=GENERAL)
     if bill.has_spares and not any(line.spare for line in bill.lines):
         yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
