@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
+import jsonschema
 import pytest
 from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank_of_error, rows_of
 from hypothesis import settings
 
 import bomgen
 from bomgen.catalog.files import Catalog
+from bomgen.report.xray.data import to_data
 from bomgen.report.xray.types import SWITCHES, WHOLE
 from bomgen.workflow.xray.bill_files import open_bill
 from bomgen.workflow.xray.inspection import Inspection, inspect
@@ -18,6 +21,7 @@ from bomgen.workflow.xray.plan_text import plan_text
 
 BILLS = Path(__file__).parents[1] / "reading" / "bills"
 PLANS = Path(__file__).parents[2] / "plans"
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "xray.schema.json").read_text("utf-8"))
 DEEP = settings().max_examples > 1000
 ERRORS = 1000 if DEEP else 2
 OCP = {
@@ -154,6 +158,21 @@ def test_one_error_is_found() -> None:
             (missed if rank is None else late).append((mode, broken[1:], said))
     assert missed == []
     assert len(late) <= 0.02 * ERRORS, late
+
+
+@pytest.mark.parametrize(
+    "name", ["ocp-xoc-128-2x-opg-64-mesh-conv-ro", "ibcalc-ndr-64xH800", "mixed-oem", "rival"] if DEEP else ["rival"]
+)
+def test_json_keeps_to_its_schema(name: str) -> None:
+    """The JSON is what the schema says: with findings and amounts, with clusters, without a fabric."""
+    text = "P/N,Description,Qty,Unit price,Total\nMMA4Z00-NS,OSFP 1310nm,8,900 USD,7100\nX1,switch,1,,\n"
+    bill = open_bill(text.encode(), "rival.csv", CATALOG)
+    found = inspect(bill, CATALOG).found if name == "rival" else open_published(name).found
+    data = json.loads(json.dumps(to_data(found), allow_nan=False))
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)] == []
+    assert data.keys() == SCHEMA["properties"].keys()
+    for kind, rows in (("line", data["lines"]), ("finding", data["findings"])):
+        assert all(row.keys() == SCHEMA["$defs"][kind]["properties"].keys() for row in rows)
 
 
 def test_rival_design() -> None:
