@@ -80,7 +80,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
             if found.rival and _is_trusted(found.rival, scope):
-                findings += [each._replace(weight=LIKELY) for each in _mismatches(found.rival, scope, bill)]
+                findings += _mismatches(found.rival, scope, bill)
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
