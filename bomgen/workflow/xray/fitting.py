@@ -57,6 +57,17 @@ class Fit(NamedTuple):
         return ()
 
     @property
+    def substituted(self) -> tuple[tuple[Part, Part], ...]:
+        """Lines that have no place in the design, each with the part of its category that the bill has no line of."""
+        absent = [part for part in self.wrong if not part.lines]
+        found = list[tuple[Part, Part]]()
+        for part in (part for part in self.wrong if not part.slots):
+            if needed := next((each for each in absent if each.slots[0].category == part.lines[0].kind), None):
+                absent.remove(needed)
+                found.append((part, needed))
+        return tuple(found)
+
+    @property
     def matched(self) -> int:
         """Parts whose pieces agree."""
         return sum(1 for part in self.parts if not part.off)

@@ -202,7 +202,7 @@ def _is_server(line: SentLine) -> bool:
 
 def _is_trusted(found: Explanation, scope: Scope) -> bool:
     """Whether a design fits so well that what does not is likely wrong."""
-    wrong, matched = len(found.fit.wrong), found.fit.matched
+    wrong, matched = len(found.fit.wrong) - len(found.fit.substituted), found.fit.matched
     if any(not slot.id for part in found.fit.wrong for slot in part.slots):
         return False
     if not scope.own:
@@ -224,18 +224,11 @@ def _mixes_media(scope: Scope) -> bool:
 
 def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """What is not as a design that fits needs it."""
-    wrong = list(found.fit.wrong)
-    absent = [part for part in wrong if not part.lines]
-    extra = [part for part in wrong if not part.slots]
-    for part in list(extra):
+    for part, needed in found.fit.substituted:
         line = part.lines[0]
-        instead = next((each for each in absent if each.slots[0].category == line.kind), None)
-        if instead:
-            absent.remove(instead)
-            extra.remove(part)
-            yield at_line(
-                "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=instead.slots[0].name
-            )
+        yield at_line(
+            "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
+        )
     swapped = found.fit.swapped
     for part in swapped:
         line = part.lines[0]
@@ -249,16 +242,16 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             given=part.given,
             expected=part.expected,
         )
-    wrong = [part for part in wrong if part not in swapped]
-    for part in wrong:
-        if part in absent:
+    settled = [*swapped, *(part for pair in found.fit.substituted for part in pair)]
+    for part in (part for part in found.fit.wrong if part not in settled):
+        if not part.lines:
             yield _missing(part, scope, bill)
-        elif part in extra:
+        elif not part.slots:
             line = part.lines[0]
             yield at_line(
                 "doubt", line, "no-place", line.quantity or 0, PINPOINTED, part=line.shown, pieces=line.quantity or 0
             )
-        elif part.lines and part.slots:
+        else:
             line = _culprit(part)
             code = "few" if part.off < 0 else "many"
             yield at_line(
