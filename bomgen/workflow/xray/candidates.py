@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -260,18 +261,18 @@ def _length(length: Fraction | None) -> Plan:
 
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """What a plan usually says of the topology, and how many counts of the bill that only repeats: none."""
-    for shape, extra, rate in product(
+    for shape, (extra, given), rate in product(
         _shapes_of(scope, servers, switch), _extras(scope, servers, catalog), _rates(scope, switch, catalog)
     ):
-        yield merge(shape, extra, rate), 0
+        yield merge(shape, extra, rate), given
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Topologies with a ratio or with planes."""
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = _extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    for ratio, shape, extra, rate in product(_ratios(scope, catalog), shapes, extras, rates):
-        yield merge(shape, {"oversubscription": ratio}, extra, rate), 0
+    for ratio, shape, (extra, given), rate in product(_ratios(scope, catalog), shapes, extras, rates):
+        yield merge(shape, {"oversubscription": ratio}, extra, rate), given
     for pods in _rail_pods(scope, servers, switch, catalog):
         yield pods, 0
     if scope.role == COMPUTE:
@@ -305,15 +306,17 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     up = _cables(scope, leaf_spine(), catalog)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
     shapes = _shapes_of(scope, servers, switch)
-    for shape, extra, rate in product(shapes, _extras(scope, servers, catalog), _rates(scope, switch, catalog)):
+    for shape, (extra, given), rate in product(
+        shapes, _extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    ):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
         others = sum(int(each["count"]) for each in extra.get("hosts", ()))
         down = -(-(servers.number * ports + others) // leaves)
         for fixed in ({"downlinks": down, **below}, below) if down else (below,):
             tiers: Plan = {"tiers": 2, "spine": {"count": spines}} if spines else {}
-            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1
+            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1 + given
             if spines:
-                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1
+                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1 + given
 
 
 STAGES = (usual_structures, rarer_structures, fixed_structures)
@@ -402,30 +405,35 @@ def _links_of(line: SentLine, catalog: Catalog) -> int:
     return (line.quantity or 0) * int(cable.links.value)
 
 
-def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
-    """Machines and ports besides those of the servers: as many as the links to leaves leave over."""
-    found: list[Plan] = [{}]
+def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
+    """Machines and ports besides those of the servers: as many as the links to leaves leave over.
+
+    Each with how many counts of the bill it only repeats: one where a single count tells of machines without a line.
+    """
+    found: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
     inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
-        found = [{"ports_per_server": ports} for ports in (2, 1)]
+        found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
     if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
-        found += _every_machine(scope, servers)
-    for links in _links_below(scope, catalog):
+        found += [(each, 0) for each in _every_machine(scope, servers)]
+    for links, told in _links_below(scope, catalog).items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
-            if more > 0:
-                hosts = _listed_hosts(scope, more)
-                found.append({"hosts": hosts or [{"name": OTHERS, "count": more, "ports": 1}], **own})
-                listed |= bool(hosts)
+            if more > 0 and (hosts := _listed_hosts(scope, more)):
+                found.append(({"hosts": hosts, **own}, 0))
+                listed = True
+            elif more > 0:
+                others = [{"name": OTHERS, "count": more, "ports": 1}]
+                found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
-                found.append(own)
-    if scope.role != COMPUTE and not any(each and "hosts" not in each for each in found):
+                found.append((own, 0))
+    if scope.role != COMPUTE and not any(each and "hosts" not in each for each, _ in found):
         # No count of links is that of the servers alone: it may be the count that is wrong.
-        found[1:1] = [{"ports_per_server": ports} for ports in USUAL_PORTS]
+        found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
     if listed:  # the machines that the bill lists are what is there besides its servers
-        found = [each for each in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
+        found = [(each, given) for each, given in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
     links = _cables(scope, SERVER_LEAF, catalog)
     ends = sum(
         (line.quantity or 0) * 2
@@ -434,9 +442,9 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
     )
     if scope.role == COMPUTE:
         if links and 0 < ends - links <= MOST_RESERVED:
-            found.append({"reserved_ports": ends - links})
+            found.append(({"reserved_ports": ends - links}, 0))
         elif not links:
-            found.append({"reserved_ports": USUAL_RESERVED})
+            found.append(({"reserved_ports": USUAL_RESERVED}, 0))
     return found
 
 
@@ -461,12 +469,12 @@ def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
     return []
 
 
-def _links_below(scope: Scope, catalog: Catalog) -> list[int]:
-    """Links to leaves, as cables and the modules at either end tell them: one of the three may be wrong."""
+def _links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
+    """Links to leaves, as cables and the modules at either end tell them, each with how many of the three do."""
     cables = _cables(scope, SERVER_LEAF, catalog)
     at_server = _engines(scope, SERVER_LEAF, "server", catalog)
     at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
-    return list(dict.fromkeys(each for each in (cables, at_server, at_leaf) if each))
+    return Counter(each for each in (cables, at_server, at_leaf) if each)
 
 
 def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:

@@ -129,10 +129,19 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
 
 
 def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | None:
-    """Of plans by their cost the first that may be meant instead: a wrong count can be that of another design."""
-    corrections = len(usual.corrected) + usual.broken
-    fewer = (each for each in found if not each.candidate.given and each.broken < usual.broken)
-    return next((each for each in fewer if len(each.corrected) + each.broken <= corrections), None)
+    """Of plans by their cost the first that may be meant instead: a wrong count can be that of another design.
+
+    It needs no more corrections and leaves fewer required parts wrong; or it says less, and two lines stand in each
+    other's place.
+    """
+
+    def may_be_meant(each: Explanation) -> bool:
+        corrections = len(each.corrected) + each.broken
+        if each.broken < usual.broken:
+            return corrections <= len(usual.corrected) + usual.broken
+        return bool(each.fit.swapped) and corrections == 1 and each.cost[1] < usual.cost[1]
+
+    return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
 
 
 def is_of_switches(part: Part) -> bool:
