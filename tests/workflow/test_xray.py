@@ -218,6 +218,19 @@ def test_counts_of_another_design(name: str) -> None:
     assert {(each.mark.line, each.code) for each in certain} == said
 
 
+def test_switches_without_cables() -> None:
+    """A network whose cables are all missing, on a bill that lists those of another."""
+    plan = {
+        "bomgen": 1,
+        "name": "bare",
+        "cluster": {"server": "dgx-a100-640", "servers": 16},
+        "fabrics": {"compute": RAILS | {"switch": "qm8700"}, "storage": "default"},
+    }
+    rows = [row for row in rows_of(plan) if row["part"] != "mfa7u10-h030"]
+    first = look(rows).found.findings[0]
+    assert (first.code, first.part, first.pieces) == ("missing", "mfa7u10-hxxx", -16)
+
+
 @pytest.mark.parametrize(
     "spares", [{"transceiver": "3%", "cable": "2%", "switch": 1}, {"transceiver": 2, "cable": "0.5%"}]
 )

@@ -88,6 +88,8 @@ class Scope(NamedTuple):
     """Switches of other fabrics: it may use the same where its own are missing."""
     hosts: tuple[SentLine, ...] = ()
     """Machines without GPUs that the bill lists, such as management servers."""
+    listed: frozenset[str] = frozenset()
+    """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -417,7 +419,8 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
         found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
     if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
         found += [(each, 0) for each in _every_machine(scope, servers)]
-    for links, told in _links_below(scope, catalog).items():
+    below = _links_below(scope, catalog)
+    for links, told in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
@@ -429,7 +432,7 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
                 found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
                 found.append((own, 0))
-    if scope.role != COMPUTE and not any(each and "hosts" not in each for each, _ in found):
+    if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
         # No count of links is that of the servers alone: it may be the count that is wrong.
         found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
     if listed:  # the machines that the bill lists are what is there besides its servers

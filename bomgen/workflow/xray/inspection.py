@@ -163,6 +163,7 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         own = [line for line in others if line.kind in COMPARED]
         yield Scope("", COMPUTE, () if apart else tuple(own), tuple(own) if apart else (), tuple(machines)), ""
         return
+    listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
     order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
     for cluster, fabric in order:
         role = fabric if fabric in ROLES else COMPUTE
@@ -176,7 +177,7 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
         hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
-        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts), cluster
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:

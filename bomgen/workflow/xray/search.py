@@ -223,7 +223,7 @@ def _try(
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    found = fit(slots, own, scope.free, spares_apart)
+    found = fit(slots, own, scope.free, spares_apart, scope.listed)
     surplus = [(*_named(part), part.off) for part in found.wrong]
     return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
 
