@@ -47,13 +47,22 @@ def open_published(name: str) -> Inspection:
 
 
 def test_superpod_compute_fabric() -> None:
-    """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of its compute fabric, to the piece."""
+    """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of compute and storage, to the piece."""
     found = open_published("nvidia-ra-superpod-h100-4su").found
     compute = found.fabrics[0]
     assert (compute.name, compute.explains) == ("compute", WHOLE)
     assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
     shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
     assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
+    # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s; the document does
+    # not say how many of the switches are leaves. One module more than these links need is for fabric managers.
+    storage = next(fabric for fabric in found.fabrics if fabric.name == "storage")
+    assert storage.explains == WHOLE
+    assert sorted(line.quantity or 0 for line in storage.lines) == [4, 16, 48, 127, 254, 369, 494]
+    assert {design.tiers for design in storage.designs} == {
+        (("leaf", 10), ("spine", 6)),
+        (("leaf", 12), ("spine", 4)),
+    }
     assert not [each for each in found.findings if each.severity == "error"]
 
 

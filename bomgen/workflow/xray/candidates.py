@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 from bomgen.fabric import declaration
@@ -321,7 +322,31 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
                 yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1 + given
 
 
-STAGES = (usual_structures, rarer_structures, fixed_structures)
+def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+    """Leaves and spines of a bill that has all switches of a fabric on one line, and all its fibres on another.
+
+    For networks beside the compute fabric, whose leaves and spines are in no rule's proportion.
+    """
+    total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
+    fibres = sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
+    if scope.role == COMPUTE or _tier_counts(scope) or not fibres:
+        return
+    for extra, given in _extras(scope, servers, catalog):
+        ports = int(extra.get("ports_per_server", 0))
+        hosts = extra.get("hosts", ())
+        others = sum(each["count"] * each["ports"] for each in hosts if "nic" not in each)
+        on_splitters = sum(each["count"] * each["ports"] for each in hosts if "nic" in each)
+        below = servers.number * ports + others
+        for leaves in range(2, total) if ports else ():
+            up, rest = divmod(fibres - below, leaves)
+            if up > 0 and not rest and up % (total - leaves) == 0:
+                down = -(-(below + on_splitters) // leaves)
+                tiers = {"leaf": {"downlinks": down, "uplinks": up}, "spine": {"count": total - leaves}}
+                for homing in ({"homing": "single"}, {}):
+                    yield merge({"tiers": 2}, homing, tiers, extra), 1 + given
+
+
+STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structures)
 """Structures in the order that they are tried in: where one explains everything, those of the next are not tried."""
 
 
@@ -432,6 +457,8 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
                 found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
                 found.append((own, 0))
+    if on_splitters := _hosts_on_splitters(scope, catalog):
+        found += [({"hosts": on_splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS]
     if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
         # No count of links is that of the servers alone: it may be the count that is wrong.
         found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
@@ -458,6 +485,32 @@ def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
     for ports in USUAL_PORTS:
         hosts = [{"name": f"machines {at}", "count": count, "ports": ports} for at, count in enumerate(others, 1)]
         yield {"ports_per_server": ports, "hosts": hosts}
+
+
+def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
+    """Machines with slower ports than the switches, at the far ends of cables that split a port."""
+    if scope.role == COMPUTE or not any(_far_ends(line, catalog) for line in scope.own):
+        return []
+    found = list[Plan]()
+    for line in scope.lines:
+        if line.quantity and (ends := _far_ends(line, catalog)):
+            gbps = catalog.find_original("cable", line.id).value("link_gbps")
+            nic = {"ports": ends.ends, "port_gbps": int(gbps), "cage": ends.cage}
+            found.append({"name": f"machines {line.mark.line}", "count": line.quantity, "ports": ends.ends, "nic": nic})
+    return found
+
+
+def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
+    """The far ends of a cable that splits a port; None for any other part."""
+    if line.kind != "cable":
+        return None
+    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
+    return cable.b if cable.medium != "fibre" and cable.b and cable.b.ends > 1 else None
+
+
+def is_fibre(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line of cables is one of fibres between modules."""
+    return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
 
 
 def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:

@@ -7,8 +7,11 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.optics.compatibility import accepts
+from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.reading.bill_laws import Laws
@@ -58,7 +61,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """The clusters and places of the lines that are explained."""
-    for scope, cluster in _scopes(bill):
+    for scope, cluster in _scopes(bill, catalog):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
         scope = scope._replace(free=free)
         if scope.role == OUT_OF_BAND:
@@ -146,10 +149,12 @@ def _design(found: Explanation) -> DesignFound:
     )
 
 
-def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
+def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
     """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
     clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
     lines = [each for line in bill.lines if line.quantity is not None for each in _split_over_clusters(line, clusters)]
+    if "fabric" not in bill.columns:
+        lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]
     others = [line for line in lines if line not in machines]
     named = dict.fromkeys(
@@ -178,6 +183,30 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
         hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
         yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
+
+
+def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
+    """The lines, but cables that fit no switch of the fabric that their words say, and do fit others, say none."""
+    known = rules(catalog)
+    cages: dict[str, set[str]] = {}
+    for line in lines:
+        if line.kind == "switch":
+            record = catalog.find_original("switch", line.id)
+            groups = range(len(record.value("port_groups") or ()))
+            forms = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)}
+            cages.setdefault(line.place.fabric, set()).update(str(form or ANY) for form in forms)
+
+    def fits(line: SentLine, fabric: str) -> bool:
+        record = catalog.find_original("cable", line.id)
+        plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
+        return any(accepts(cage, plug, known) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+
+    return [
+        line._replace(place=line.place._replace(fabric=""))
+        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, other) for other in cages)
+        else line
+        for line in lines
+    ]
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:

@@ -115,7 +115,7 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
                     scope, Candidate(servers.cluster, fabric, servers, given), catalog, required, spares_apart
                 ):
                     found.append(tried)
-            if any(not each.fit.wrong for each in found):
+            if any(not each.fit.wrong and not each.candidate.given for each in found):
                 break
     if not found:
         return Search((), None)
