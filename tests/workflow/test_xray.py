@@ -54,7 +54,7 @@ def test_superpod_compute_fabric() -> None:
     assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
     shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
     assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
-    # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s; the document does
+    # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s. It does
     # not say how many of the switches are leaves. One module more than these links need is for fabric managers.
     storage = next(fabric for fabric in found.fabrics if fabric.name == "storage")
     assert storage.explains == WHOLE
