@@ -220,7 +220,8 @@ def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLi
 def _share(line: SentLine, clusters: int) -> SentLine | None:
     """The pieces of a line that names no cluster for one of several equal ones; None where they do not divide."""
     pieces, rest = divmod(line.quantity or 0, clusters)
-    return None if rest else line._replace(quantity=pieces)
+    spare = None if line.spare is None else line.spare // clusters
+    return None if rest else line._replace(quantity=pieces, spare=spare)
 
 
 def _is_server(line: SentLine) -> bool:

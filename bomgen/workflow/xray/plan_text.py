@@ -89,6 +89,8 @@ def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
     """
     if len({spare for _, spare in parts}) == 1:
         return parts[0][1]
+    if any(quantity <= 0 for quantity, _ in parts):
+        return None
     least = max(Fraction(spare - 1, quantity) for quantity, spare in parts)
     most = min(Fraction(spare, quantity) for quantity, spare in parts)
     for steps in SHARE_STEPS:
