@@ -274,7 +274,8 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     """Topologies with a ratio or with planes."""
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = _extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    for ratio, shape, (extra, given), rate in product(_ratios(scope, catalog), shapes, extras, rates):
+    # Every ratio comes before what is besides the servers: only so many designs are built.
+    for (extra, given), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
         yield merge(shape, {"oversubscription": ratio}, extra, rate), given
     for pods in _rail_pods(scope, servers, switch, catalog):
         yield pods, 0
