@@ -7,7 +7,7 @@ no id fits. The user's own part folders win over the built-in data.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -88,10 +88,14 @@ T = TypeVar("T")
 
 
 class UnknownPart(LookupError):
-    """No part fits a name, or several do; `hint` says what would."""
+    """No part fits a name, or several do; `find_hint` gives what would, and is called only where somebody reads it."""
 
-    def __init__(self, kind: str, name: str, hint: str) -> None:
-        super().__init__(f"no {kind} {quote(name, MAX_QUOTED)}; {hint}")
+    def __init__(self, kind: str, name: str, find_hint: Callable[[], str]) -> None:
+        super().__init__(kind, name)
+        self.kind, self.name, self.find_hint = kind, name, find_hint
+
+    def __str__(self) -> str:
+        return f"no {self.kind} {quote(self.name, MAX_QUOTED)}; {self.find_hint()}"
 
 
 class Record(NamedTuple):
@@ -400,16 +404,10 @@ class Catalog:
         names = self._aliases[kind]
         fits = names.get(wanted, set())
         if len(fits) > 1:
-            raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
+            raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
             return self.find_original(kind, fits.pop())
-        spend(OF_NAME * len(names))
-        close = nearest(wanted, names)
-        if close:
-            hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
-        else:
-            hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
-        raise UnknownPart(kind, name, hint)
+        raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
         """The ids of a kind by all their names."""
@@ -419,6 +417,14 @@ class Catalog:
                 for name in self.find_original(kind, id).names:
                     names.setdefault(name, set()).add(id)
         return names
+
+
+def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
+    """What to write in place of a name that no part of a kind has."""
+    spend(OF_NAME * len(names))
+    if close := nearest(wanted, names):
+        return f"did you mean '{sorted(names[close[0]])[0]}'?"
+    return f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
 
 
 def built_in(kind: str, id: str) -> Record:

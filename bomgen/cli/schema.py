@@ -11,7 +11,7 @@ from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import print_problems
 from bomgen.cli.options import proposed
 
-SCHEMAS = ("plan", "bom", "part", "prices", "diff", "base")
+SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
 
 OF_PLANS = ("plan", "base")
 
@@ -28,7 +28,7 @@ OF_PLANS = ("plan", "base")
     help="Plans: offer the ids of a part folder too; repeatable.",
 )
 def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
-    """Print a JSON Schema: of plans, bom.json, price books, differences, or part files (of one KIND, or of all).
+    """Print a JSON Schema: of plans, bom.json, price books, differences, x-rays, or part files (of a KIND, or of all).
 
     `base` is that of files which plans extend: a plan whose keys may all be missing.
     """

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from bomgen.core.money import decimal
 from bomgen.core.text_table import TextTable
 from bomgen.output.terminal import align
-from bomgen.reading.known_parts import KnownParts
 from bomgen.reading.list_columns import Column
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, LeftOut
+from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList
 
 FIRST = 5
@@ -44,7 +44,7 @@ class Use(NamedTuple):
     """Those of them that the list has no price for."""
 
 
-def describe(found: PriceList, parts: KnownParts, use: Use | None = None) -> Iterator[str]:
+def describe(found: PriceList, parts: PartIndex, use: Use | None = None) -> Iterator[str]:
     """Lines: what each column was taken for, the first prices, what was left out, and what no part is known for."""
     file = found.source.file
     for layout in found.layouts:
@@ -85,8 +85,8 @@ def _quoted(column: Column) -> str:
     return f"'{column.heading.text}'" if column.heading.text else ""
 
 
-def _price(entry: dict[str, Any], parts: KnownParts) -> tuple[str, ...]:
-    ids = parts.find(entry["part"])
+def _price(entry: dict[str, Any], parts: PartIndex) -> tuple[str, ...]:
+    ids = parts.ids(entry["part"])
     amount = f"{decimal(entry['price']):f}" if "price" in entry else f"{entry.get('min')} to {entry.get('max')}"
     known = f"= {ids[0]}" if len(ids) == 1 and ids[0] != entry["part"].lower() else ""
     pieces = f"from {entry['from_quantity']}" if "from_quantity" in entry else ""
@@ -108,15 +108,15 @@ def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
             yield f"  ... and {len(of_reason) - NAMED} more with {reason}"
 
 
-def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: KnownParts) -> Iterator[str]:
+def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: PartIndex) -> Iterator[str]:
     """The prices of parts that nobody knows, or that are several."""
-    unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.find(entry["part"])) != 1]
+    unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
     if not unknown:
         return
     yield ""
     yield f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:"
     for at, part in unknown[:NAMED]:
-        several = parts.find(part)
+        several = parts.ids(part)
         near = several or parts.nearest(part)
         words = (
             f"fits several: {', '.join(several)}" if several else f"near: {', '.join(near)}" if near else "none is near"
@@ -127,10 +127,10 @@ def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: Known
 
 
 def use_of(
-    found: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: KnownParts
+    found: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
 ) -> Use:
     """What a plan takes of a list: `names` are those of each of its parts, `shown` what each is called."""
-    listed = [{entry["part"].lower(), *parts.find(entry["part"])[:1]} for entry in found.source.data["prices"]]
+    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in found.source.data["prices"]]
     of_plan = {name for each in names for name in each}
     of_list = {name for each in listed for name in each}
     unpriced = [name for name, each in zip(shown, names, strict=True) if not set(each) & of_list]

@@ -5,65 +5,24 @@ Lines that say which fabric and which links they belong to are judged by these; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.identity import identity
-from bomgen.catalog.parts import ANY, GENERIC, PIECE, Cable, Module, Switch
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.optics.compatibility_rules import rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
 
+SERVER = "server"
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 SPARED = ("transceiver", "cable", "switch", "nic")
 """Kinds of parts that spares are bought of."""
 SPARE_SHARE = Fraction(1, 10)
 """Without a column of spares so many of the pieces may be spares."""
-
-
-class Requirements:
-    """What an order of the parts of a bill needs besides, as far as the bill has lines of it, such as cords."""
-
-    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self.each: dict[tuple[str, str], dict[str, Fraction]] = {}
-        """Pieces by the id of what is required, for a piece of the part of a kind and id that requires it."""
-        have = dict[str, int]()
-        needed = dict[str, Fraction]()
-        for line in bill.lines:
-            if line.id and line.quantity:
-                have[line.id] = have.get(line.id, 0) + line.quantity
-                for id, pieces in self.of_part(line.kind, line.id).items():
-                    needed[id] = needed.get(id, Fraction(0)) + pieces * line.quantity
-        self.lacking = {id: pieces - have[id] for id, pieces in needed.items() if id in have}
-        """Pieces that are missing (more than 0) or too many."""
-
-    def of_part(self, kind: str, id: str) -> Mapping[str, Fraction]:
-        """The pieces of other parts that each piece of a part requires, by their ids."""
-        if (kind, id) not in self.each:
-            try:
-                needs = identity(self.catalog.find_original(kind, id)).requires
-            except UnknownPart:  # a line card, which the record of its switch describes
-                needs = ()
-            self.each[kind, id] = {
-                need.parts[0]: Fraction(need.quantity.value)
-                for need in needs
-                if len(need.parts) == 1 and need.per == PIECE and need.quantity is not None
-            }
-        return self.each[kind, id]
-
-    def count_broken(self, surplus: Iterable[tuple[str, str, int]]) -> int:
-        """Required parts whose pieces are wrong once the surplus of others, by kind and id, is taken off the bill."""
-        lacking = dict(self.lacking)
-        for kind, id, pieces in surplus:
-            for needed, each in self.of_part(kind, id).items():
-                if needed in lacking:
-                    lacking[needed] -= each * pieces
-        return sum(1 for pieces in lacking.values() if pieces)
 
 
 class Laws:
@@ -86,7 +45,7 @@ class Laws:
             for group in _by_links(lines):
                 found += self._check_fibres(group)
             yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
-        yield from self._check_required()
+        yield from self._check_far_ends()
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
@@ -163,6 +122,20 @@ class Laws:
                 )
         if modules and not cables and any(line.kind == "cable" for line in self.bill.lines):
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
+
+    def _check_far_ends(self) -> Iterator[Finding]:
+        """Without cables, too, links that have modules at servers need some at switches."""
+        kinds = {line.kind for line in self.bill.lines}
+        modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
+        switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
+        built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
+        # Modules that nobody knows may be those of the other end.
+        elsewhere = any(line.place.tier not in ("", SERVER) for line in self.bill.lines if not line.kind)
+        if "cable" in kinds or not modules or not switches or built_in or elsewhere:
+            return
+        if all(line.place.tier == SERVER for line in modules):
+            links = self._engines(modules)
+            yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
     def _engines(self, modules: Sequence[SentLine]) -> int:
         return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
@@ -280,51 +253,6 @@ class Laws:
                     length=f"{float(length):g}",
                 )
 
-    def _check_required(self) -> Iterator[Finding]:
-        """What an order of the parts needs besides."""
-        have: dict[str, int] = {}
-        for line in self.bill.lines:
-            have[line.id] = have.get(line.id, 0) + (line.quantity or 0)
-        needed: dict[str, dict[str, int]] = {}
-        """Pieces by the part that is required and the part that requires it."""
-        by: dict[str, SentLine] = {}
-        open_items: dict[tuple[str, ...], SentLine] = {}
-        for line in self.bill.lines:
-            if not line.id or not line.quantity:
-                continue
-            for need in identity(self.catalog.find_original(line.kind, line.id)).requires:
-                if len(need.parts) == 1 and need.per == PIECE and need.quantity is not None:
-                    id = need.parts[0]
-                    each = needed.setdefault(id, {})
-                    each[line.id] = each.get(line.id, 0) + ceil((line.quantity or 0) * need.quantity.value)
-                    by.setdefault(line.id, line)
-                elif not any(have.get(part) for part in need.parts):
-                    open_items.setdefault(need.parts, line)
-        for id, wanted in needed.items():
-            own = [each for each in self.bill.lines if each.id == id]
-            pieces, given = sum(wanted.values()), have.get(id, 0)
-            odd, lacking = _odd(own, wanted)
-            if odd is None:
-                line = by[next(iter(wanted))]
-                found = at_line("doubt", line, "required", -pieces, GENERAL, part=id, pieces=pieces, by=line.shown)
-                yield found._replace(part=id, money=None)
-            elif given != pieces:
-                code = "required-few" if given < pieces else "required-many"
-                named = by[lacking].shown if lacking else ""
-                yield at_line(
-                    "doubt",
-                    odd,
-                    code,
-                    given - pieces,
-                    LIKELY,
-                    part=id,
-                    pieces=pieces,
-                    given=given,
-                    by=named or odd.shown,
-                )
-        for parts, line in open_items.items():
-            yield at_line("unknown", line, "choose", weight=GENERAL, parts=", ".join(parts), by=line.shown)
-
     def _check_spares(self) -> Iterator[Finding]:
         """Spares of some parts of a kind and not of others."""
         if not self.bill.has_spares:
@@ -338,19 +266,6 @@ class Laws:
             for part, own in by_part.items():
                 if spared and part not in spared:
                     yield at_line("doubt", own[0], "no-spares", weight=LIKELY, part=own[0].shown)
-
-
-def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:
-    """The line whose pieces are what no part requires, and the part whose pieces no line has; the first for none."""
-    left = dict(wanted)
-    odd = list[SentLine]()
-    for line in lines:
-        match = next((id for id, pieces in left.items() if pieces == line.quantity), None)
-        if match is None:
-            odd.append(line)
-        else:
-            del left[match]
-    return next(iter((*odd, *lines)), None), next(iter(left), "")
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:

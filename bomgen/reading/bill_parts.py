@@ -47,7 +47,7 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
 
 def _unavailable(line: SentLine, called: Identity, kind: str) -> Finding:
     """That a part is not sold any more; or not yet, of which nobody knows when the bill is to be ordered."""
-    text = unavailable_message(called, kind)
+    text = unavailable_message(called, kind, line.shown)
     if called.availability in NOT_YET_SOLD:
         return at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)
     return at_line("doubt", line, "end-of-sale", weight=GENERAL, text=text)

@@ -25,8 +25,10 @@ _PERCENT = 100
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
 NET = "net"
 """Columns of prices that have their discount in them."""
+MAYBE_PART = "maybe_part"
+"""Columns of price lists that are those of part numbers where no other is."""
 SHARED = {
-    **{"part": "part", "maybe_part": "part", "description": "description", "quantity": "quantity", "price": "price"},
+    **{"part": "part", "description": "description", "quantity": "quantity", "price": "price"},
     **{
         "list_price": "price",
         "net_price": "price",
@@ -154,7 +156,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex) -> SentBi
         message = f"more than {MAX_LINES} lines; give the bill alone"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table-limit")])
     top = best[1].rows[best[2]]
-    names = {column: str(top[places[0]].value) for column, places in best[3].items()}
+    names = {column: str(top[places[0]].value) for column, places in best[3].items() if column != NET}
     used = {table.name for _, table, _, _ in taken}
     left = tuple(table.name for table in tables if table.name not in used)
     return SentBill(file, tuple(lines), tuple(sums), _currency_of(taken), names, left)
@@ -177,16 +179,21 @@ def _header(table: RawTable) -> tuple[int, Columns] | None:
 def _columns(row: Sequence[Cell]) -> Columns:
     """The columns that the cells of a row name: those of bills by their own words, others as price lists call them."""
     found: Columns = {}
+    maybe = list[int]()
     for at, cell in enumerate(row):
         text = " ".join(cell.value.split()) if isinstance(cell.value, str) else ""
         bare = re.sub(r"\s*[(\[（].*$", "", text.lower()).rstrip(": ")
         own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
         roles = (own,) if own else read_heading(text).roles
         name = next((SHARED[role] for role in roles if role in SHARED), own)
-        if bare and name:
+        if bare and not own and roles[:1] == (MAYBE_PART,):
+            maybe.append(at)
+        elif bare and name:
             found.setdefault(name, []).append(at)
             if "net_price" in roles:
                 found.setdefault(NET, []).append(at)
+    if maybe:
+        found.setdefault("part", maybe)
     return found
 
 

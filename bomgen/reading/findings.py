@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from bomgen.core.messages import Message, message
+from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
 from bomgen.reading.bills import SentLine
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
 
 
 def at_line(
-    severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: str | int
+    severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: Parameter
 ) -> Finding:
     """A finding at a line; what pieces it is `off` by cost is priced as the line prices them."""
     said = message(f"xray-{code}", **parameters)

@@ -16,8 +16,8 @@ from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.dates import ORDERS
-from bomgen.reading.known_parts import KnownParts
 from bomgen.reading.list_words import Heading, find_break, is_multiple, normalize, read_heading
+from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
 PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
@@ -130,7 +130,7 @@ ROLES = (
 """What a column may be asked to be."""
 
 
-def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], KnownParts]) -> Layout | None:
+def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIndex]) -> Layout | None:
     """How a table is to be read as a price list; None where it does not look like one.
 
     `known` gives the parts of the catalogue, for columns that headings do not tell. Raises PlanErrors with a question.
@@ -211,7 +211,7 @@ class _Choice:
         headings: Sequence[Heading],
         rows: Sequence[Sequence[Cell]],
         asked: Asked,
-        known: Callable[[], KnownParts],
+        known: Callable[[], PartIndex],
         header: Sequence[Cell],
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked

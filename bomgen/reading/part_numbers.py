@@ -68,40 +68,53 @@ class Recognition(NamedTuple):
     """Numbers that come close to one that nobody knows."""
 
 
+_Names = dict[str, dict[tuple[str, str], Fraction | None]]
+
+
 class _Family(NamedTuple):
     record: Record
     pattern: re.Pattern[str]
 
 
 class PartIndex:
-    """The parts of a catalogue by every number and name."""
+    """The parts of a catalogue by every number and name.
+
+    A name that is the id or a number of a part is that part's, whatever part has it as an alias.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.names: dict[str, dict[tuple[str, str], Fraction | None]] = {}
-        """The kinds and ids of parts by a name in lower case, each with the length that the name says."""
-        self.variants: set[str] = set()
-        """Numbers of variants that the catalogue has no part for."""
         self.families: list[_Family] = []
         self.titles: dict[str, set[tuple[str, str]]] = {}
         """The kinds and ids of parts by what the catalogue calls them."""
-        for kind in KINDS:
-            if kind not in NOT_PARTS:
-                for record in catalog.all(kind):
-                    self._add(record)
+        exact, others = _Names(), _Names()
+        for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
+            aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
+            lengths = {
+                str(number).lower(): _length(key) for key, number in (record.value("ordering_numbers") or {}).items()
+            }
+            for name in record.names:
+                for each in _listed(name):
+                    named = others if name in aliases else exact
+                    named.setdefault(each, {})[record.kind, record.id] = lengths.get(name)
+            self.titles.setdefault(str(record.data.get("name", "")).lower(), set()).add((record.kind, record.id))
+            if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
+                before, after = map(re.escape, record.id.split(ANY_LENGTH))
+                self.families.append(_Family(record, re.compile(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")))
+        self.names: _Names = others | exact
+        """The kinds and ids of parts by a name in lower case, each with the length that the name says."""
 
-    def _add(self, record: Record) -> None:
-        lengths = {
-            str(number).lower(): _length(key) for key, number in (record.value("ordering_numbers") or {}).items()
-        }
-        for name in record.names:
-            for each in _listed(name):
-                self.names.setdefault(each, {})[record.kind, record.id] = lengths.get(name)
-        self.titles.setdefault(str(record.data.get("name", "")).lower(), set()).add((record.kind, record.id))
-        self.variants.update(str(number).lower() for number in (record.value("flat_variants") or {}).values())
-        if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
-            before, after = map(re.escape, record.id.split(ANY_LENGTH))
-            self.families.append(_Family(record, re.compile(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")))
+    def ids(self, name: str) -> tuple[str, ...]:
+        """The ids of the parts that a name is of, cables at the length that it says; several: it is not exact."""
+        wanted = name.strip().lower()
+        if fits := self.names.get(wanted):
+            return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
+        found = self._of_family(name, wanted, "")
+        return (found.part,) if found else ()
+
+    def count(self, names: Iterable[str]) -> int:
+        """How many of some names are those of parts."""
+        return sum(bool(self.ids(name)) for name in names)
 
     def find(self, text: str, line: str = "") -> Named | None:
         """The part of a number or a name, which is the whole text; `line` is all that stands beside it."""
@@ -165,7 +178,13 @@ class PartIndex:
 
     def nearest(self, text: str) -> tuple[str, ...]:
         """The known numbers that come closest to one."""
-        return tuple(each.upper() for each in nearest(text.lower(), self.names, SHOWN_NEAREST))
+        return tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
+
+
+@cache
+def built_in_parts() -> PartIndex:
+    """The parts of the catalogue that comes with bomgen, which does not change while it runs."""
+    return PartIndex(Catalog())
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:

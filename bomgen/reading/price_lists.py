@@ -16,9 +16,9 @@ from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
 from bomgen.reading.cells import RawTable
-from bomgen.reading.known_parts import KnownParts, built_in_parts
 from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layout
 from bomgen.reading.list_rows import LeftOut, read_rows
+from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
 from bomgen.reading.separated import decode_text
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, read_tables
@@ -64,9 +64,9 @@ def read_book(content: bytes, file: str) -> PriceBook:
     return book._replace(prices=prices, hidden=found.hidden, warnings=found.warnings)
 
 
-def _named(part: str, parts: KnownParts) -> str:
+def _named(part: str, parts: PartIndex) -> str:
     """The id of the one part that has a name; a name that none or several have stays."""
-    ids = parts.find(part)
+    ids = parts.ids(part)
     return ids[0] if len(ids) == 1 else part
 
 
@@ -88,7 +88,7 @@ def own_book(content: bytes, file: str) -> Source | None:
 
 
 def read_list(
-    content: bytes, file: str, asked: Asked = NOTHING, known: Callable[[], KnownParts] = built_in_parts
+    content: bytes, file: str, asked: Asked = NOTHING, known: Callable[[], PartIndex] = built_in_parts
 ) -> PriceList:
     """A vendor's list as it is understood, all its sheets together.
 

@@ -93,7 +93,7 @@ def parts_named(catalog: Catalog, number: str) -> Iterator[str]:
     family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
     found = [record for kind in KINDS for record in catalog.all(kind) if {wanted, family} & set(record.names)]
     if not found:
-        raise UnknownPart("part", number, "`bomgen catalog KIND` lists the parts of a kind")
+        raise UnknownPart("part", number, lambda: "`bomgen catalog KIND` lists the parts of a kind")
     for record in found:
         yield from part(catalog, record.kind, wanted if family in record.names else record.id)
 

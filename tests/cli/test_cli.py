@@ -421,8 +421,15 @@ def test_catalog_of_what_is_not_there(arguments: list[str], near: str, run: Run)
 
 @pytest.mark.parametrize(
     ("arguments", "file"),
-    [([], "plan"), (["plan"], "plan"), (["bom"], "bom"), (["diff"], "diff"), (["part", "switch"], "part/switch")],
-    ids=["default", "plan", "bom", "diff", "part-switch"],
+    [
+        ([], "plan"),
+        (["plan"], "plan"),
+        (["bom"], "bom"),
+        (["diff"], "diff"),
+        (["xray"], "xray"),
+        (["part", "switch"], "part/switch"),
+    ],
+    ids=["default", "plan", "bom", "diff", "xray", "part-switch"],
 )
 def test_schema_is_the_file(arguments: list[str], file: str, run: Run) -> None:
     """The schema printed is the one that plans and parts are checked by."""

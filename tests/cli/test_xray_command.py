@@ -63,6 +63,43 @@ def test_five_errors_within_two_commands(rival: Path) -> None:
     assert "mma4z00-ns-flt" in lines
 
 
+OFFER = [
+    ["ACME Cluster GmbH - proposal 2026-118, AI cluster of 256 GPUs"],
+    [],
+    ["Item No.", "Mfr Part #", "Component", "Where used", "Qty (pcs)", "Unit net EUR", "Ext. net EUR"],
+    [10, "DGXH100", "NVIDIA DGX H100 8x H100 80GB", "Compute", 32, 298000, 9536000],
+    [20, "MQM9700-NS2F", "Quantum-2 64-port NDR switch", "Compute fabric - leaf", 8, 24800, 198400],
+    [30, "MQM9700-NS2F", "Quantum-2 64-port NDR switch", "Compute fabric - spine", 4, 24800, 99200],
+    [40, "MMA4Z00-NS-FLT", "Twin-port OSFP 2x400G SR4", "Compute fabric - DGX side", 128, 890, 113920],
+    [50, "MMA4Z00-NS", "Twin-port OSFP 2x400G SR4", "Compute fabric - leaf to servers", 64, 890, 56960],
+    [60, "MMA4Z00-NS", "Twin-port OSFP 2x400G SR4", "Compute fabric - leaf to spine, both ends", 256, 890, 227840],
+    [70, "MFP7E10-N030", "MMF fibre MPO12 APC 30 m", "Compute fabric - server to leaf", 128, 155, 19840],
+    [80, "MFP7E30-N030", "SMF fibre MPO12 APC 30 m", "Compute fabric - leaf to spine", 256, 165, 42240],
+    [90, "MSN4600-CS2FC", "Spectrum-3 SN4600C 64x100G", "In-band network", 2, 19900, 39800],
+    [100, "MFA1A00-C030", "100G AOC QSFP28 30 m", "In-band network - server to switch", 64, 420, 26880],
+    [None, None, None, None, None, "Total net", 10352080],
+]
+"""An offer with other columns and other errors: half the modules of the leaves and half the fibres to servers missing,
+fibre of the wrong kind, a part that is no longer sold, and a total that is 9000 too low."""
+
+
+def test_several_errors_in_one_fabric(tmp_path: Path) -> None:
+    """All five are found at their lines, though three are in one fabric; item numbers are no part numbers."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in OFFER:
+        sheet.append(row)
+    book.save(tmp_path / "offer.xlsx")
+    found = json.loads(call("xray", str(tmp_path / "offer.xlsx"), "-f", "json").stdout)
+    assert found["columns"]["part"] == "Mfr Part #"
+    said = {(each["line"], each["code"], each["pieces"]) for each in found["findings"]}
+    assert said >= {(14, "sum", None), (11, "wrong-fibre", 256), (13, "end-of-sale", None)}
+    assert {each for each in said if each[1] in ("few", "many", "missing", "instead", "no-place")} == {
+        *((8, "few", -64), (10, "few", -128))
+    }
+
+
 def test_formats_and_languages(tmp_path: Path) -> None:
     """Text, Markdown and a page, in both languages; of one line, so that no fabric is searched for."""
     bill = tmp_path / "line.csv"

@@ -13,6 +13,7 @@ from bomgen.core.messages import places
 from bomgen.reading.bill_laws import Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.bill_files import open_bill
 
 PACKAGE = Path(__file__).parents[2] / "bomgen"
@@ -108,3 +109,20 @@ HEAD = "Part,Description,Qty,Fabric,Role\nMQM9700-NS2F,,2,compute,leaf\n"
 def test_laws(lines: str, wrong: list[tuple[str, int]]) -> None:
     """What holds for any fabric, by hand."""
     assert codes(HEAD + lines) == wrong
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        # a DGX H100 has eight GPUs, each of which needs a licence, and six power supplies with C20 inlets
+        ("DGXH100,2\nNVAIE-3Y,16\nCORD-C20,12", set()),
+        ("DGXH100,2\nNVAIE-3Y,12\nCORD-C20,12", {("required-few", 3, -4)}),
+        ("DGXH100,2\nCORD-C20,12", {("choose-pieces", 2, 0)}),
+        ("DGXH100,2\nNVAIE-3Y,16", {("required", 2, -12)}),
+        ("DGXH100,2\nNVAIE-3Y,16\nCORD-C20,14", {("required-many", 4, 2)}),
+    ],
+)
+def test_required_parts(lines: str, wrong: set[tuple[str, int, int]]) -> None:
+    """Licences are counted by the GPUs of the servers, cords by their power supplies."""
+    bill = open_bill(f"Part,Qty\n{lines}".encode(), "bill.csv", CATALOG)
+    assert {(each.code, each.mark.line, each.pieces) for each in Requirements(bill, CATALOG).findings()} == wrong

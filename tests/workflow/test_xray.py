@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
+import jsonschema
 import pytest
 from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank_of_error, rows_of
 from hypothesis import settings
 
 import bomgen
 from bomgen.catalog.files import Catalog
+from bomgen.report.xray.data import to_data
 from bomgen.report.xray.types import SWITCHES, WHOLE
 from bomgen.workflow.xray.bill_files import open_bill
 from bomgen.workflow.xray.inspection import Inspection, inspect
@@ -18,6 +21,7 @@ from bomgen.workflow.xray.plan_text import plan_text
 
 BILLS = Path(__file__).parents[1] / "reading" / "bills"
 PLANS = Path(__file__).parents[2] / "plans"
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "xray.schema.json").read_text("utf-8"))
 DEEP = settings().max_examples > 1000
 ERRORS = 1000 if DEEP else 2
 OCP = {
@@ -32,6 +36,7 @@ OCP = {
     "ocp-xoc-512-4x-opg-128-clos-ro": (64, (8, 4), (2, 1)),
     "ocp-xoc-512-4x-opg-128-clos-sh": (64, (8, 4), (2, 1)),
 }
+RAILS = {"topology": "rail-optimized"}
 SMALL = ("a100-32-zh", "1000P-dense", "ascend-910c", "gaudi3-64", "rtx-pro-6000-2")
 """Plans whose bills are looked at every day; all of them when looking deep."""
 
@@ -42,13 +47,22 @@ def open_published(name: str) -> Inspection:
 
 
 def test_superpod_compute_fabric() -> None:
-    """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of its compute fabric, to the piece."""
+    """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of compute and storage, to the piece."""
     found = open_published("nvidia-ra-superpod-h100-4su").found
     compute = found.fabrics[0]
     assert (compute.name, compute.explains) == ("compute", WHOLE)
     assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
     shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
     assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
+    # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s. It does
+    # not say how many of the switches are leaves. One module more than these links need is for fabric managers.
+    storage = next(fabric for fabric in found.fabrics if fabric.name == "storage")
+    assert storage.explains == WHOLE
+    assert sorted(line.quantity or 0 for line in storage.lines) == [4, 16, 48, 127, 254, 369, 494]
+    assert {design.tiers for design in storage.designs} == {
+        (("leaf", 10), ("spine", 6)),
+        (("leaf", 12), ("spine", 4)),
+    }
     assert not [each for each in found.findings if each.severity == "error"]
 
 
@@ -87,6 +101,10 @@ def test_ocp_mesh() -> None:
     assert [(each.mark.line, each.code) for each in found.findings if each.line and each.severity == "doubt"] == [
         (20, "few")
     ]
+    # In-band management connects all 17 machines to one switch of 48 ports: 17 modules at either end.
+    in_band = next(fabric for fabric in found.fabrics if fabric.name == "in_band")
+    assert in_band.explains == WHOLE
+    assert [line.quantity for line in in_band.lines] == [1, 17, 17]
 
 
 @pytest.mark.skipif(not DEEP, reason="the second mesh takes `make deep`")
@@ -97,8 +115,21 @@ def test_ocp_two_meshes() -> None:
     storage = [fabric for fabric in found.fabrics if fabric.name == "storage"]
     assert [fabric.explains for fabric in (*compute, *storage)] == [SWITCHES, SWITCHES, WHOLE, WHOLE]
     assert all([line.quantity for line in fabric.lines] == [2, 64] for fabric in compute)
-    shapes = {(design.topology, design.servers, design.tiers) for fabric in found.fabrics for design in fabric.designs}
-    assert shapes == {("mesh", 8, (("leaf", 2),))}
+    # Without the modules of links between switches, two planes of one switch each fit storage as well.
+    shapes = {
+        (fabric.name, each.topology, each.servers, each.tiers) for fabric in found.fabrics for each in fabric.designs
+    }
+    pair = (("leaf", 2),)
+    assert {("compute", "mesh", 8, pair), ("storage", "mesh", 8, pair)} <= shapes
+    assert {fabric.designs[0].topology for fabric in (*compute, *storage)} == {"mesh"}
+    in_band = [fabric for fabric in found.fabrics if fabric.name == "in_band"]
+    assert [(fabric.cluster, fabric.explains) for fabric in in_band] == [("a", WHOLE), ("b", WHOLE)]
+    assert all(design.tiers == (("leaf", 1),) for fabric in in_band for design in fabric.designs)
+    # The bill has no modules at switches at all.
+    errors = [(each.mark.line, each.code, each.pieces) for each in found.findings if each.severity == "error"]
+    assert errors == [(22, "one-end", -128)]
+    # The rate of the storage ports is not on the bill.
+    assert [str(figure.value) for figure, _ in found.assumptions] == ["200"]
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.yaml")) if DEEP else SMALL)
@@ -140,6 +171,91 @@ def test_one_error_is_found() -> None:
             (missed if rank is None else late).append((mode, broken[1:], said))
     assert missed == []
     assert len(late) <= 0.02 * ERRORS, late
+
+
+@pytest.mark.parametrize(
+    "name", ["ocp-xoc-128-2x-opg-64-mesh-conv-ro", "ibcalc-ndr-64xH800", "mixed-oem", "rival"] if DEEP else ["rival"]
+)
+def test_json_keeps_to_its_schema(name: str) -> None:
+    """The JSON is what the schema says: with findings and amounts, with clusters, without a fabric."""
+    text = "P/N,Description,Qty,Unit price,Total\nMMA4Z00-NS,OSFP 1310nm,8,900 USD,7100\nX1,switch,1,,\n"
+    bill = open_bill(text.encode(), "rival.csv", CATALOG)
+    found = inspect(bill, CATALOG).found if name == "rival" else open_published(name).found
+    data = json.loads(json.dumps(to_data(found), allow_nan=False))
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)] == []
+    assert data.keys() == SCHEMA["properties"].keys()
+    for kind, rows in (("line", data["lines"]), ("finding", data["findings"])):
+        assert all(row.keys() == SCHEMA["$defs"][kind]["properties"].keys() for row in rows)
+
+
+COINCIDENCES = {
+    # wrong counts that another design than that of the plan would have: (plan, they by their lines, what is said)
+    "leaves of a fat tree": (
+        {"cluster": {"server": "dgx-h100", "servers": 12}, "fabrics": {"compute": RAILS | {"switch": "qm9700"}}},
+        {3: "3"},
+        {(3, "few"), (12, "required-many")},
+    ),
+    "units of two servers": (
+        {"cluster": {"server": "dgx-a100-640", "servers": 160}, "fabrics": {"compute": RAILS | {"switch": "qm8700"}}},
+        {3: "80", 4: "64"},
+        {(3, "swapped"), (4, "swapped")},
+    ),
+    "other machines": (
+        {
+            "cluster": {"server": "dgx-a100-640", "servers": 32},
+            "fabrics": {"compute": RAILS | {"switch": "qm8700", "build_out": "full"}},
+        },
+        {5: "300"},
+        {(5, "many")},
+    ),
+    "machines on splitters": (
+        {"cluster": {"server": "dgx-a100-640", "servers": 256}, "fabrics": {"storage": "default"}},
+        {7: "526"},
+        {(7, "many")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COINCIDENCES)
+def test_counts_of_another_design(name: str) -> None:
+    """A wrong count is found although another design would have it."""
+    plan, counts, said = COINCIDENCES[name]
+    rows = rows_of({"bomgen": 1, "name": "plan", **plan})
+    for line, count in counts.items():
+        rows[line - 2]["quantity"] = count
+    certain = [each for each in look(rows).found.findings if each.severity != "unknown"]
+    assert {(each.mark.line, each.code) for each in certain} == said
+
+
+def test_switches_without_cables() -> None:
+    """A network whose cables are all missing, on a bill that lists those of another."""
+    plan = {
+        "bomgen": 1,
+        "name": "bare",
+        "cluster": {"server": "dgx-a100-640", "servers": 16},
+        "fabrics": {"compute": RAILS | {"switch": "qm8700"}, "storage": "default"},
+    }
+    rows = [row for row in rows_of(plan) if row["part"] != "mfa7u10-h030"]
+    first = look(rows).found.findings[0]
+    assert (first.code, first.part) == ("missing", "mfa7u10-hxxx")
+
+
+@pytest.mark.parametrize(
+    "spares", [{"transceiver": "3%", "cable": "2%", "switch": 1}, {"transceiver": 2, "cable": "0.5%"}]
+)
+def test_plan_has_the_spares_of_the_bill(spares: dict[str, str | int]) -> None:
+    """The plan that is written comes to the same spares on every line."""
+    plan = {
+        "bomgen": 1,
+        "name": "spared",
+        "cluster": {"server": "dgx-h100", "servers": 31},
+        "fabrics": {"compute": {"topology": "rail-optimized", "switch": "qm9700"}},
+        "spares": spares,
+    }
+    rows = rows_of(plan)
+    rebuilt = rows_of(plan_text(look(rows), "rebuilt", CATALOG))
+    keys = ("part", "quantity", "spare")
+    assert [[row[key] for key in keys] for row in rebuilt] == [[row[key] for key in keys] for row in rows]
 
 
 def test_plan_rebuilds_the_bill() -> None:

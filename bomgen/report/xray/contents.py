@@ -9,8 +9,10 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
+from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
 from bomgen.reading.findings import SEVERITIES
+from bomgen.report.result import sources_text
 from bomgen.report.xray.types import FabricFound, Xray
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
@@ -42,8 +44,21 @@ def _sections(found: Xray, language: Language) -> Iterator[Section]:
         (table,) if table.rows else (),
     )
     fabrics = _fabrics(found, language)
-    yield Section("fabrics", word("xray-fabrics"), (), (fabrics,) if fabrics.rows else ())
+    assumed = tuple(_assumption(figure, origin, language) for figure, origin in found.assumptions)
+    yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
     yield Section("lines", word("xray-lines"), (), (_lines(found, language),))
+
+
+def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
+    """What the designs take for granted, why, and where that is from."""
+    return language.word(
+        "xray-assumed",
+        name=language.message(origin.name),
+        value=str(figure.value),
+        unit=figure.unit,
+        why=language.message(origin.why),
+        sources=sources_text(origin),
+    )
 
 
 def _columns(found: Xray) -> str:
@@ -105,8 +120,11 @@ _TIERS = ("leaf", "spine", "core")
 
 
 def _title(fabric: FabricFound, language: Language) -> str:
-    name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
-    return f"{name}{language.word('ui-colon')} {language.word(f'xray-explains-{fabric.explains}')}"
+    return f"{_name(fabric)}{language.word('ui-colon')} {language.word(f'xray-explains-{fabric.explains}')}"
+
+
+def _name(fabric: FabricFound) -> str:
+    return f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
 
 
 def _lines(found: Xray, language: Language) -> Table:
@@ -119,9 +137,10 @@ def _lines(found: Xray, language: Language) -> Table:
         Column("reason", word("xray-reason"), "text", WIDE),
         Column("fabric", word("column-fabric"), "text", NARROW),
     )
-    claimed = {
-        id(line): fabric.name for fabric in found.fabrics if fabric.explains != "nothing" for line in fabric.lines
-    }
+    claimed: dict[Mark, dict[str, None]] = {}
+    for fabric in found.fabrics:
+        for line in fabric.lines:
+            claimed.setdefault(line.mark, {})[_name(fabric)] = None
     rows = (
         Row(
             (
@@ -130,7 +149,7 @@ def _lines(found: Xray, language: Language) -> Table:
                 Cell(line.pieces) if line.quantity is not None else Cell(None),
                 Cell(_part(line, language)),
                 Cell(language.message(line.recognition.named.reason) if line.recognition.named else ""),
-                Cell(claimed.get(id(line), "")),
+                Cell(word("list-comma").join(claimed.get(line.mark, ()))),
             )
         )
         for line in found.bill.lines

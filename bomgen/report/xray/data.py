@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bomgen.core.provenance import Assumed, Figure
 from bomgen.reading.bills import SentLine
+from bomgen.report.result import plain, sources_text
 from bomgen.report.xray.types import Xray
 
 FORMAT = 1
@@ -13,7 +15,7 @@ FORMAT = 1
 
 def to_data(found: Xray) -> dict[str, Any]:
     """What was found: numbers as numbers, amounts as text."""
-    left = {id(line) for line in found.left}
+    left = {line.mark for line in found.left}
     return {
         "bomgen_xray": FORMAT,
         "file": found.bill.file,
@@ -51,8 +53,14 @@ def to_data(found: Xray) -> dict[str, Any]:
             }
             for fabric in found.fabrics
         ],
-        "lines": [{**_line(line), "explained": id(line) not in left} for line in found.bill.lines],
+        "assumptions": [_assumption(figure, origin) for figure, origin in found.assumptions],
+        "lines": [{**_line(line), "explained": line.mark not in left} for line in found.bill.lines],
     }
+
+
+def _assumption(figure: Figure, origin: Assumed) -> dict[str, Any]:
+    value, source = plain(figure.value), sources_text(origin)
+    return {"name": str(origin.name), "value": value, "unit": figure.unit, "source": source}
 
 
 def _line(line: SentLine) -> dict[str, Any]:

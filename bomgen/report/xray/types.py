@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bomgen.core.provenance import Assumed, Figure
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import Finding
 
@@ -47,3 +48,5 @@ class Xray(NamedTuple):
     findings: tuple[Finding, ...]
     left: tuple[SentLine, ...]
     """Lines of parts of networks that no fabric claims."""
+    assumptions: tuple[tuple[Figure, Assumed], ...] = ()
+    """What the designs rest on and the bill does not say."""

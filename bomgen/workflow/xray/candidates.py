@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 from bomgen.fabric import declaration
@@ -35,6 +37,8 @@ USUAL_PORTS = (1, 2, 4)
 """Ports of a server on a network that is not its compute network."""
 MOST_HOSTS = 4
 """Lines of machines without GPUs whose ports are tried in every combination."""
+EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
+"""Networks that connect all machines, those without GPUs among them."""
 OTHERS = "other machines"
 """What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
@@ -85,6 +89,8 @@ class Scope(NamedTuple):
     """Switches of other fabrics: it may use the same where its own are missing."""
     hosts: tuple[SentLine, ...] = ()
     """Machines without GPUs that the bill lists, such as management servers."""
+    listed: frozenset[str] = frozenset()
+    """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -258,18 +264,19 @@ def _length(length: Fraction | None) -> Plan:
 
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """What a plan usually says of the topology, and how many counts of the bill that only repeats: none."""
-    for shape, extra, rate in product(
+    for shape, (extra, given), rate in product(
         _shapes_of(scope, servers, switch), _extras(scope, servers, catalog), _rates(scope, switch, catalog)
     ):
-        yield merge(shape, extra, rate), 0
+        yield merge(shape, extra, rate), given
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Topologies with a ratio or with planes."""
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = _extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    for ratio, shape, extra, rate in product(_ratios(scope, catalog), shapes, extras, rates):
-        yield merge(shape, {"oversubscription": ratio}, extra, rate), 0
+    # Every ratio comes before what is besides the servers: only so many designs are built.
+    for (extra, given), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
+        yield merge(shape, {"oversubscription": ratio}, extra, rate), given
     for pods in _rail_pods(scope, servers, switch, catalog):
         yield pods, 0
     if scope.role == COMPUTE:
@@ -303,29 +310,65 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     up = _cables(scope, leaf_spine(), catalog)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
     shapes = _shapes_of(scope, servers, switch)
-    for shape, extra, rate in product(shapes, _extras(scope, servers, catalog), _rates(scope, switch, catalog)):
+    for shape, (extra, given), rate in product(
+        shapes, _extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    ):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
         others = sum(int(each["count"]) for each in extra.get("hosts", ()))
         down = -(-(servers.number * ports + others) // leaves)
         for fixed in ({"downlinks": down, **below}, below) if down else (below,):
             tiers: Plan = {"tiers": 2, "spine": {"count": spines}} if spines else {}
-            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1
+            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1 + given
             if spines:
-                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1
+                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1 + given
 
 
-STAGES = (usual_structures, rarer_structures, fixed_structures)
+def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+    """Leaves and spines of a bill that has all switches of a fabric on one line, and all its fibres on another.
+
+    For networks beside the compute fabric, whose leaves and spines are in no rule's proportion.
+    """
+    total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
+    fibres = sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
+    if scope.role == COMPUTE or _tier_counts(scope) or not fibres:
+        return
+    for extra, given in _extras(scope, servers, catalog):
+        ports = int(extra.get("ports_per_server", 0))
+        hosts = extra.get("hosts", ())
+        others = sum(each["count"] * each["ports"] for each in hosts if "nic" not in each)
+        on_splitters = sum(each["count"] * each["ports"] for each in hosts if "nic" in each)
+        below = servers.number * ports + others
+        for leaves in range(2, total) if ports else ():
+            up, rest = divmod(fibres - below, leaves)
+            if up > 0 and not rest and up % (total - leaves) == 0:
+                down = -(-(below + on_splitters) // leaves)
+                tiers = {"leaf": {"downlinks": down, "uplinks": up}, "spine": {"count": total - leaves}}
+                for homing in ({"homing": "single"}, {}):
+                    yield merge({"tiers": 2}, homing, tiers, extra), 1 + given
+
+
+STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structures)
 """Structures in the order that they are tried in: where one explains everything, those of the next are not tried."""
 
 
 def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
     """Links between switches at the rate of those below, or as fast as the switch has ports."""
-    speed = int(catalog.find_original("switch", switch["switch"]).value("port_gbps") or 0)
+    speed = port_gbps(switch["switch"], catalog)
     if speed <= MOST_NIC_GBPS:
         return [{}]
     # Between the links to servers and the fastest there is one rate, of networks whose servers have slower ports.
     rates = (speed,) if scope.role == COMPUTE else (speed // 2, speed)
     return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
+
+
+def port_gbps(switch: str, catalog: Catalog) -> int:
+    """The rate [Gb/s] of most ports of a switch; 0 where the catalogue does not say it."""
+    record = catalog.find_original("switch", switch)
+    groups = [
+        (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
+        for at in range(len(record.value("port_groups") or ()))
+    ]
+    return max(groups)[1] if groups else int(record.value("port_gbps") or 0)
 
 
 def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
@@ -390,25 +433,38 @@ def _links_of(line: SentLine, catalog: Catalog) -> int:
     return (line.quantity or 0) * int(cable.links.value)
 
 
-def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
-    """Machines and ports besides those of the servers: as many as the links to leaves leave over."""
-    found: list[Plan] = [{}]
+def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
+    """Machines and ports besides those of the servers: as many as the links to leaves leave over.
+
+    Each with how many counts of the bill it only repeats: one where a single count tells of machines without a line.
+    """
+    found: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
     inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
-        found = [{"ports_per_server": ports} for ports in (2, 1)]
-    for links in _links_below(scope, catalog):
+        found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
+    if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
+        found += [(each, 0) for each in _every_machine(scope, servers)]
+    below = _links_below(scope, catalog)
+    for links, told in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
-            if more > 0:
-                hosts = _listed_hosts(scope, more)
-                found.append({"hosts": hosts or [{"name": OTHERS, "count": more, "ports": 1}], **own})
-                listed |= bool(hosts)
+            if more > 0 and (hosts := _listed_hosts(scope, more)):
+                found.append(({"hosts": hosts, **own}, 0))
+                listed = True
+            elif more > 0:
+                others = [{"name": OTHERS, "count": more, "ports": 1}]
+                found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
-                found.append(own)
+                found.append((own, 0))
+    if on_splitters := _hosts_on_splitters(scope, catalog):
+        found += [({"hosts": on_splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS]
+    if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
+        # No count of links is that of the servers alone: it may be the count that is wrong.
+        found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
     if listed:  # the machines that the bill lists are what is there besides its servers
-        found = [each for each in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
+        found = [(each, given) for each, given in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
     links = _cables(scope, SERVER_LEAF, catalog)
     ends = sum(
         (line.quantity or 0) * 2
@@ -417,10 +473,45 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
     )
     if scope.role == COMPUTE:
         if links and 0 < ends - links <= MOST_RESERVED:
-            found.append({"reserved_ports": ends - links})
+            found.append(({"reserved_ports": ends - links}, 0))
         elif not links:
-            found.append({"reserved_ports": USUAL_RESERVED})
+            found.append(({"reserved_ports": USUAL_RESERVED}, 0))
     return found
+
+
+def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
+    """All machines of the bill on one network, each with as many ports."""
+    others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
+    others.remove(servers.number)
+    for ports in USUAL_PORTS:
+        hosts = [{"name": f"machines {at}", "count": count, "ports": ports} for at, count in enumerate(others, 1)]
+        yield {"ports_per_server": ports, "hosts": hosts}
+
+
+def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
+    """Machines with slower ports than the switches, at the far ends of cables that split a port."""
+    if scope.role == COMPUTE or not any(_far_ends(line, catalog) for line in scope.own):
+        return []
+    found = list[Plan]()
+    for line in scope.lines:
+        if line.quantity and (ends := _far_ends(line, catalog)):
+            gbps = catalog.find_original("cable", line.id).value("link_gbps")
+            nic = {"ports": ends.ends, "port_gbps": int(gbps), "cage": ends.cage}
+            found.append({"name": f"machines {line.mark.line}", "count": line.quantity, "ports": ends.ends, "nic": nic})
+    return found
+
+
+def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
+    """The far ends of a cable that splits a port; None for any other part."""
+    if line.kind != "cable":
+        return None
+    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
+    return cable.b if cable.medium != "fibre" and cable.b and cable.b.ends > 1 else None
+
+
+def is_fibre(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line of cables is one of fibres between modules."""
+    return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
 
 
 def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
@@ -435,12 +526,12 @@ def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
     return []
 
 
-def _links_below(scope: Scope, catalog: Catalog) -> list[int]:
-    """Links to leaves, as cables and the modules at either end tell them: one of the three may be wrong."""
+def _links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
+    """Links to leaves, as cables and the modules at either end tell them, each with how many of the three do."""
     cables = _cables(scope, SERVER_LEAF, catalog)
     at_server = _engines(scope, SERVER_LEAF, "server", catalog)
     at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
-    return list(dict.fromkeys(each for each in (cables, at_server, at_leaf) if each))
+    return Counter(each for each in (cables, at_server, at_leaf) if each)
 
 
 def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:

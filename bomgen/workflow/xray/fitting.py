@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from math import ceil
 from typing import NamedTuple
@@ -57,6 +57,17 @@ class Fit(NamedTuple):
         return ()
 
     @property
+    def substituted(self) -> tuple[tuple[Part, Part], ...]:
+        """Lines that have no place in the design, each with the part of its category that the bill has no line of."""
+        absent = [part for part in self.wrong if not part.lines]
+        found = list[tuple[Part, Part]]()
+        for part in (part for part in self.wrong if not part.slots):
+            if needed := next((each for each in absent if each.slots[0].category == part.lines[0].kind), None):
+                absent.remove(needed)
+                found.append((part, needed))
+        return tuple(found)
+
+    @property
     def matched(self) -> int:
         """Parts whose pieces agree."""
         return sum(1 for part in self.parts if not part.off)
@@ -77,12 +88,19 @@ class Fit(NamedTuple):
         return tuple(line for part in self.parts for line in part.lines)
 
 
-def fit(slots: Sequence[Slot], own: Sequence[SentLine], free: Sequence[SentLine], spares_apart: bool) -> Fit:
+def fit(
+    slots: Sequence[Slot],
+    own: Sequence[SentLine],
+    free: Sequence[SentLine],
+    spares_apart: bool,
+    listed: Collection[str] = (),
+) -> Fit:
     """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
 
+    Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
     `spares_apart`: whether the bill has a column of spares; without one a small surplus may be spares.
     """
-    categories = {line.kind for line in (*own, *free)}
+    categories = {line.kind for line in (*own, *free)} | {*listed}
     wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
     parts = list[Part]()
     claimed = set[int]()

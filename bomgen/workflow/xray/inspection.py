@@ -7,20 +7,25 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY
 from bomgen.core.messages import message
-from bomgen.core.provenance import Mark
+from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.optics.compatibility import accepts
+from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.reading.bill_laws import Laws, Requirements
+from bomgen.reading.bill_laws import Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
+from bomgen.reading.part_numbers import kinds
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
 from bomgen.workflow.xray.candidates import ROLES, Scope
 from bomgen.workflow.xray.fitting import Part
 from bomgen.workflow.xray.forward import COMPARED
-from bomgen.workflow.xray.search import Explanation, is_of_switches, search
+from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Explanation, is_of_switches, search
 
 MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
@@ -56,7 +61,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """The clusters and places of the lines that are explained."""
-    for scope, cluster in _scopes(bill):
+    for scope, cluster in _scopes(bill, catalog):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
         scope = scope._replace(free=free)
         if scope.role == OUT_OF_BAND:
@@ -77,10 +82,12 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             wrong = {id(each.line) for each in laws if each.code in OF_PARTS}
             own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
+            if found.rival and _is_trusted(found.rival, scope):
+                findings += _mismatches(found.rival, scope, bill)
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
-    findings += laws
+    findings += [*laws, *required.findings()]
     findings += _general(bill, fabrics)
     explained = {mark for _, mark in claimed}
     left = tuple(
@@ -89,7 +96,16 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
     )
     shown = tuple(_found(fabric) for fabric in fabrics)
-    return Inspection(Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left), tuple(fabrics))
+    whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
+    return Inspection(whole, tuple(fabrics))
+
+
+def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
+    """What the plans that explain fabrics take for granted."""
+    if not any(fabric.explains != NOTHING and fabric.best[0].assumes_ports for fabric in fabrics):
+        return ()
+    figure = catalog.assumption(UNKNOWN_PORT_RATE)
+    return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
 
 
 def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
@@ -133,9 +149,12 @@ def _design(found: Explanation) -> DesignFound:
     )
 
 
-def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
+def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
     """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
-    lines = [line for line in bill.lines if line.quantity is not None]
+    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
+    lines = [each for line in bill.lines if line.quantity is not None for each in _split_over_clusters(line, clusters)]
+    if "fabric" not in bill.columns:
+        lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]
     others = [line for line in lines if line not in machines]
     named = dict.fromkeys(
@@ -143,13 +162,13 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         for line in others
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
-    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in lines) if cluster]
     if not named:
         switches = {line.id for line in others if line.kind == "switch"}
         apart = len(switches) > 1
         own = [line for line in others if line.kind in COMPARED]
         yield Scope("", COMPUTE, () if apart else tuple(own), tuple(own) if apart else (), tuple(machines)), ""
         return
+    listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
     order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
     for cluster, fabric in order:
         role = fabric if fabric in ROLES else COMPUTE
@@ -163,13 +182,46 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
         hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
-        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts), cluster
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
+
+
+def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
+    """The lines, but cables that fit no switch of the fabric that their words say, and do fit others, say none."""
+    known = rules(catalog)
+    cages: dict[str, set[str]] = {}
+    for line in lines:
+        if line.kind == "switch":
+            record = catalog.find_original("switch", line.id)
+            groups = range(len(record.value("port_groups") or ()))
+            forms = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)}
+            cages.setdefault(line.place.fabric, set()).update(str(form or ANY) for form in forms)
+
+    def fits(line: SentLine, fabric: str) -> bool:
+        record = catalog.find_original("cable", line.id)
+        plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
+        return any(accepts(cage, plug, known) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+
+    return [
+        line._replace(place=line.place._replace(fabric=""))
+        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, other) for other in cages)
+        else line
+        for line in lines
+    ]
+
+
+def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
+    """A line of a network that every cluster has: the share of each; any other line as it is."""
+    is_shared = line.place.fabric and not line.cluster and line.kind in COMPARED
+    if is_shared and clusters and (shared := _share(line, len(clusters))):
+        return [shared._replace(cluster=cluster) for cluster in clusters]
+    return [line]
 
 
 def _share(line: SentLine, clusters: int) -> SentLine | None:
     """The pieces of a line that names no cluster for one of several equal ones; None where they do not divide."""
     pieces, rest = divmod(line.quantity or 0, clusters)
-    return None if rest else line._replace(quantity=pieces)
+    spare = None if line.spare is None else line.spare // clusters
+    return None if rest else line._replace(quantity=pieces, spare=spare)
 
 
 def _is_server(line: SentLine) -> bool:
@@ -181,7 +233,7 @@ def _is_server(line: SentLine) -> bool:
 
 def _is_trusted(found: Explanation, scope: Scope) -> bool:
     """Whether a design fits so well that what does not is likely wrong."""
-    wrong, matched = len(found.fit.wrong), found.fit.matched
+    wrong, matched = len(found.fit.wrong) - len(found.fit.substituted), found.fit.matched
     if any(not slot.id for part in found.fit.wrong for slot in part.slots):
         return False
     if not scope.own:
@@ -203,18 +255,11 @@ def _mixes_media(scope: Scope) -> bool:
 
 def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """What is not as a design that fits needs it."""
-    wrong = list(found.fit.wrong)
-    absent = [part for part in wrong if not part.lines]
-    extra = [part for part in wrong if not part.slots]
-    for part in list(extra):
+    for part, needed in found.fit.substituted:
         line = part.lines[0]
-        instead = next((each for each in absent if each.slots[0].category == line.kind), None)
-        if instead:
-            absent.remove(instead)
-            extra.remove(part)
-            yield at_line(
-                "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=instead.slots[0].name
-            )
+        yield at_line(
+            "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
+        )
     swapped = found.fit.swapped
     for part in swapped:
         line = part.lines[0]
@@ -228,16 +273,16 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             given=part.given,
             expected=part.expected,
         )
-    wrong = [part for part in wrong if part not in swapped]
-    for part in wrong:
-        if part in absent:
+    settled = [*swapped, *(part for pair in found.fit.substituted for part in pair)]
+    for part in (part for part in found.fit.wrong if part not in settled):
+        if not part.lines:
             yield _missing(part, scope, bill)
-        elif part in extra:
+        elif not part.slots:
             line = part.lines[0]
             yield at_line(
                 "doubt", line, "no-place", line.quantity or 0, PINPOINTED, part=line.shown, pieces=line.quantity or 0
             )
-        elif part.lines and part.slots:
+        else:
             line = _culprit(part)
             code = "few" if part.off < 0 else "many"
             yield at_line(
@@ -299,17 +344,27 @@ def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
+def _kinds_of(line: SentLine) -> Iterator[str]:
+    """The kind of the part that a line names; where it names none, what its words say."""
+    if line.kind:
+        yield line.kind
+        return
+    text = f"{line.part} {line.description} {line.notes}".lower().replace("_", " ")
+    yield from (kind for kind, words in kinds().items() if any(word.search(text) for word in words))
+
+
 def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
-    text = " ".join(f"{line.part} {line.description} {line.notes}".lower() for line in bill.lines)
-    kinds = {line.kind for line in bill.lines}
-    if "switch" in kinds and "cable" not in kinds:
+    named = {kind for line in bill.lines for kind in _kinds_of(line)}
+    if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
-    if "switch" in kinds and "transceiver" not in kinds:
+    if "switch" in named and "transceiver" not in named:
         yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
-    if "rack" not in kinds and "rack" not in text and "机柜" not in text:
+    if "rack" not in named:
         yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
+    elif "pdu" not in named:
+        yield Finding("unknown", message("xray-without-pdus"), mark, weight=GENERAL)
     if bill.has_spares and not any(line.spare for line in bill.lines):
         yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
     for fabric in fabrics:

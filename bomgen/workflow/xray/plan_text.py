@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.reading.bill_laws import SPARED
 from bomgen.reading.bills import SentLine
 from bomgen.report.xray.types import NOTHING
 from bomgen.workflow.xray.forward import build, slots_of
 from bomgen.workflow.xray.inspection import Explained, Inspection
 
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9 ._/+-]*")
+PERCENT = 100
+SHARE_STEPS = (PERCENT, 10 * PERCENT, PERCENT * PERCENT)
+"""Shares of spares that are tried: whole per cent, then tenths and hundredths of one."""
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
@@ -36,10 +41,11 @@ def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
         }
     else:
         data = _cluster(fabrics, next(iter(clusters)), inline=False)
-    whole = {"bomgen": 1, "name": name, **data}
+    spares, other_spares = _spares(fabrics)
+    whole = {"bomgen": 1, "name": name, **data, **({"spares": spares} if spares else {})}
     for cluster in clusters:
         _compare(fabrics, cluster, bill.file, catalog)
-    comments = [f"# Made from {bill.file}: what explains its fabrics.", *_comments(inspection)]
+    comments = [f"# Made from {bill.file}: what explains its fabrics.", *_comments(inspection), *other_spares]
     return "\n".join([*comments, *_lines(whole, 0)]) + "\n"
 
 
@@ -49,6 +55,49 @@ def _cluster(fabrics: list[Explained], cluster: str, inline: bool) -> dict[str, 
     servers = dict(own[0].best[0].candidate.cluster)
     networks = {fabric.role: _fabric(fabric) for fabric in own}
     return {**servers, "fabrics": networks} if inline else {"cluster": servers, "fabrics": networks}
+
+
+def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
+    """The spares of the bill as a plan gives them, by category; and comments on those that no such rule gives."""
+    pieces: dict[str, dict[str, tuple[int, int]]] = {}
+    """Pieces and spares by the part, by category."""
+    for part in (part for fabric in fabrics for part in fabric.best[0].fit.parts):
+        among = part.spares  # those that the bill has among the pieces, not in a column
+        for line in part.lines:
+            if line.kind not in SPARED or line.recognition.named is None:
+                continue
+            of_kind, name = pieces.setdefault(line.kind, {}), line.recognition.named.part
+            quantity, spare = of_kind.get(name, (0, 0))
+            of_kind[name] = quantity + (line.quantity or 0) - among, spare + (line.spare or 0) + among
+            among = 0
+    found, comments = dict[str, int | str](), list[str]()
+    for kind, parts in pieces.items():
+        if any(spare for _, spare in parts.values()):
+            rule = _spare_rule(list(parts.values()))
+            if rule is None:
+                spared = ", ".join(f"{spare} x {name}" for name, (_, spare) in parts.items() if spare)
+                comments.append(f"# spares of kind {kind} follow no rule: {spared}")
+            else:
+                found[kind] = rule
+    return found, comments
+
+
+def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
+    """The pieces, or the share, that give each of some parts its spares; None where neither does.
+
+    `parts` are pieces and spares of each. Of shares the roundest is given; they are rounded up to whole pieces.
+    """
+    if len({spare for _, spare in parts}) == 1:
+        return parts[0][1]
+    if any(quantity <= 0 for quantity, _ in parts):
+        return None
+    least = max(Fraction(spare - 1, quantity) for quantity, spare in parts)
+    most = min(Fraction(spare, quantity) for quantity, spare in parts)
+    for steps in SHARE_STEPS:
+        share = Fraction(int(most * steps), steps)
+        if share > least and share > 0:
+            return f"{float(share * PERCENT):g}%"
+    return None
 
 
 def _fabric(explained: Explained) -> dict[str, Any]:
@@ -82,15 +131,19 @@ def _comments(inspection: Inspection) -> Iterator[str]:
     """What the plan does not explain: other designs, findings and lines."""
     found = inspection.found
     for fabric in found.fabrics:
+        name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
         for design in fabric.designs[1:]:
             tiers = " + ".join(f"{count} {tier}" for tier, count in design.tiers)
-            yield f"# {fabric.name}: as well {design.topology} with {tiers} for {design.servers} servers"
+            homing = f", {design.homing}" if design.homing else ""
+            yield f"# {name}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
+    for figure, origin in found.assumptions:
+        yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
     for each in found.findings:
         if each.severity != "unknown":
             yield f"# line {each.mark.line}: {each.severity}: {_bare(str(each.message))}"
-    seen = {id(line) for line in found.left}
+    seen = {line.mark for line in found.left}
     unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
-    for line in (*found.left, *(each for each in unknown if id(each) not in seen)):
+    for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
         yield f"# line {line.mark.line}: not explained: {_shown(line)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice, product
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
-from bomgen.reading.bill_laws import Requirements
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.candidates import (
     STAGES,
     Candidate,
@@ -21,6 +22,7 @@ from bomgen.workflow.xray.candidates import (
     links_of,
     list_servers,
     merge,
+    port_gbps,
     spine_core,
     switches_of,
     usual_structures,
@@ -37,8 +39,8 @@ MOST_SWITCHES = 3
 MOST_LINKS_TRIED = 16
 """Ways to build its links of which the two best are kept."""
 KEPT_LINKS = 2
-USUAL_LINK = "200G"
-"""Storage ports of servers whose NICs nobody knows: those of NVIDIA's enterprise reference architectures."""
+UNKNOWN_PORT_RATE = "storage-port-rate"
+"""The assumption that a plan takes the ports of servers from which the catalogue does not have."""
 MOST_ALIKE = 6
 """Plans that fit equally well of which are listed at most."""
 
@@ -53,6 +55,12 @@ class Explanation(NamedTuple):
     """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
 
     @property
+    def corrected(self) -> tuple[Part, ...]:
+        """Parts whose lines have to be corrected for it; of two that stand in each other's place the first."""
+        swapped = self.fit.swapped[1:]
+        return tuple(part for part in self.fit.wrong if part not in swapped)
+
+    @property
     def rank(self) -> tuple[int, int, int]:
         """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
 
@@ -61,9 +69,7 @@ class Explanation(NamedTuple):
         Plans of one rank fit equally well.
         """
         claimed = sum(line.quantity or 0 for line in self.fit.lines)
-        swapped = self.fit.swapped[1:]  # two lines, and one correction
-        parts = [part for part in self.fit.wrong if part not in swapped]
-        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in parts)
+        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in self.corrected)
         return wrong + self.broken + self.candidate.given, self.fit.unexplained, -claimed
 
     @property
@@ -71,6 +77,11 @@ class Explanation(NamedTuple):
         """Its rank, then how much it says."""
         derived = 1 if self.candidate.servers.derived else 0
         return self.rank, derived + _size(self.candidate.fabric)
+
+    @property
+    def assumes_ports(self) -> bool:
+        """Whether the rate of the servers' ports is an assumption."""
+        return "link" in self.candidate.fabric
 
 
 class Search(NamedTuple):
@@ -80,6 +91,9 @@ class Search(NamedTuple):
     """All plans that fit equally well, the shortest first; none where no design could be built."""
     usual: Explanation | None
     """The best of the plans that repeat no count of the bill: lines are judged by it."""
+
+    rival: Explanation | None = None
+    """The best of those that need no more corrections than it and leave fewer required parts wrong."""
 
 
 def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart: bool) -> Search:
@@ -91,7 +105,7 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
         media = _best_links(scope, choices[0], switch, catalog, required, spares_apart)
         for servers, stage in product(choices, STAGES):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
-                fabric = _fabric(scope, servers, switch, shape, links)
+                fabric = _fabric(scope, servers, switch, shape, links, catalog)
                 key = repr((servers, fabric))
                 if key in seen or runs >= MOST_RUNS:
                     continue
@@ -101,7 +115,7 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
                     scope, Candidate(servers.cluster, fabric, servers, given), catalog, required, spares_apart
                 ):
                     found.append(tried)
-            if any(not each.fit.wrong for each in found):
+            if any(not each.fit.wrong and not each.candidate.given for each in found):
                 break
     if not found:
         return Search((), None)
@@ -111,7 +125,23 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
     for each in best:
         alike.setdefault(shape_of(each), each)
     usual = next((each for each in found if not each.candidate.given), None)
-    return Search(tuple(alike.values())[:MOST_ALIKE], usual)
+    return Search(tuple(alike.values())[:MOST_ALIKE], usual, _rival(usual, found) if usual else None)
+
+
+def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | None:
+    """Of plans by their cost the first that may be meant instead: a wrong count can be that of another design.
+
+    It needs no more corrections and leaves fewer required parts wrong; or it says less, and two lines stand in each
+    other's place.
+    """
+
+    def may_be_meant(each: Explanation) -> bool:
+        corrections = len(each.corrected) + each.broken
+        if each.broken < usual.broken:
+            return corrections <= len(usual.corrected) + usual.broken
+        return bool(each.fit.swapped) and corrections == 1 and each.cost[1] < usual.cost[1]
+
+    return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
 
 
 def is_of_switches(part: Part) -> bool:
@@ -127,7 +157,7 @@ def _best_links(
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
     for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
-            fabric = _fabric(scope, servers, switch, shape, links)
+            fabric = _fabric(scope, servers, switch, shape, links, catalog)
             if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, required, spares_apart):
                 tried.append((found.rank, at, links, _explains_links(found)))
     tried.sort(key=lambda each: each[:2])
@@ -145,7 +175,7 @@ def _explains_links(found: Explanation) -> bool:
     return all(is_of_switches(part) for part in found.fit.wrong)
 
 
-def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan) -> Plan:
+def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
     """A fabric of a plan, with the NICs of its own lines, or for servers that nobody knows with those that fit."""
     # A topology without spines may join its leaves with each other: what is said of links up is said of these.
     named = shape.get("topology")
@@ -174,7 +204,9 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
                     int(ratio) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
                 )
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
-        whole["link"] = USUAL_LINK
+        whole["link"] = (
+            f"{min(int(catalog.assumption(UNKNOWN_PORT_RATE).value), port_gbps(switch['switch'], catalog))}G"
+        )
     return whole
 
 
@@ -191,7 +223,7 @@ def _try(
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    found = fit(slots, own, scope.free, spares_apart)
+    found = fit(slots, own, scope.free, spares_apart, scope.listed)
     surplus = [(*_named(part), part.off) for part in found.wrong]
     return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
 

@@ -1,0 +1,146 @@
+"""What an order of the parts of a bill needs besides, as the catalogue's parts require: cords, licences, tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.files import Catalog, Record, UnknownPart
+from bomgen.catalog.identity import identity
+from bomgen.catalog.parts import PIECE
+from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
+
+GPU, SERVER = "gpu", "server"
+
+
+class _Need(NamedTuple):
+    """What a piece of a part requires."""
+
+    parts: tuple[str, ...]
+    """The part, or those that the buyer chooses from."""
+    pieces: Fraction | None
+    """None: they depend on the choice, or are counted by what a bill does not say."""
+    fixed: bool
+    """Whether it leaves nothing to choose."""
+
+
+class Requirements:
+    """What is required, as far as the catalogue says it, beside what the bill has."""
+
+    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
+        self.bill, self.catalog = bill, catalog
+        self.each: dict[tuple[str, str], tuple[_Need, ...]] = {}
+        """What a piece of the part of a kind and id requires."""
+        self.have = dict[str, int]()
+        for line in bill.lines:
+            if line.id and line.quantity:
+                self.have[line.id] = self.have.get(line.id, 0) + line.quantity
+        needed = dict[str, Fraction]()
+        for line in bill.lines:
+            for id, pieces in self._fixed_of(line.kind, line.id).items() if line.quantity else ():
+                needed[id] = needed.get(id, Fraction(0)) + pieces * (line.quantity or 0)
+        self.lacking = {id: pieces - self.have[id] for id, pieces in needed.items() if id in self.have}
+        """Pieces that are missing (more than 0) or too many of required parts that the bill has lines of."""
+
+    def count_broken(self, surplus: Iterable[tuple[str, str, int]]) -> int:
+        """Required parts whose pieces are wrong once the surplus of others, by kind and id, is taken off the bill."""
+        lacking = dict(self.lacking)
+        for kind, id, pieces in surplus:
+            for needed, each in self._fixed_of(kind, id).items():
+                if needed in lacking:
+                    lacking[needed] -= each * pieces
+        return sum(1 for pieces in lacking.values() if pieces)
+
+    def findings(self) -> Iterator[Finding]:
+        """Required parts that are missing, too few or too many."""
+        fixed: dict[str, dict[str, int]] = {}
+        """Pieces by the part that is required and the part that requires it."""
+        chosen: dict[tuple[str, ...], int] = {}
+        """Pieces of parts that the buyer chooses from; 0 where nobody knows how many."""
+        by: dict[str | tuple[str, ...], SentLine] = {}
+        """The first line that requires a part, or one of several; by the id of a part its own first line."""
+        for line in (each for each in self.bill.lines if each.id and each.quantity):
+            by.setdefault(line.id, line)
+            for need in self._needs_of(line.kind, line.id):
+                pieces = ceil((need.pieces or 0) * (line.quantity or 0))
+                if need.fixed:
+                    own = fixed.setdefault(need.parts[0], {})
+                    own[line.id] = own.get(line.id, 0) + pieces
+                else:
+                    chosen[need.parts] = chosen.get(need.parts, 0) + pieces
+                    by.setdefault(need.parts, line)
+        for id, wanted in fixed.items():
+            yield from self._judge(id, wanted, by)
+        for parts, pieces in chosen.items():
+            yield from self._judge_choice(parts, pieces, by[parts])
+
+    def _judge(
+        self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
+    ) -> Iterator[Finding]:
+        """A part that is required, against its lines."""
+        odd, lacking = _odd([each for each in self.bill.lines if each.id == id], wanted)
+        pieces, given = sum(wanted.values()), self.have.get(id, 0)
+        name, first = self._name(id), by[next(iter(wanted))]
+        if odd is None:
+            found = at_line("doubt", first, "required", -pieces, GENERAL, part=name, pieces=pieces, by=first.shown)
+            yield found._replace(part=id, money=None)
+        elif given != pieces:
+            code = "required-few" if given < pieces else "required-many"
+            asking = by[lacking].shown if lacking else odd.shown
+            yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
+
+    def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
+        """Parts of which the buyer chooses, against the lines of any of them."""
+        given = sum(self.have.get(part, 0) for part in parts)
+        names = tuple(map(self._name, parts))
+        if not given and pieces:
+            yield at_line("unknown", first, "choose-pieces", 0, GENERAL, pieces=pieces, parts=names, by=first.shown)
+        elif not given:
+            yield at_line("unknown", first, "choose", 0, GENERAL, parts=names, by=first.shown)
+        elif given < pieces:
+            line = next(each for each in self.bill.lines if each.id in parts)
+            off, by = given - pieces, first.shown
+            yield at_line(
+                "doubt", line, "required-few", off, LIKELY, part=line.shown, pieces=pieces, given=given, by=by
+            )
+
+    def _name(self, id: str) -> str:
+        return identity(self.catalog.find_part(id)).name
+
+    def _fixed_of(self, kind: str, id: str) -> dict[str, Fraction]:
+        """The pieces of other parts that a piece of a part requires and that leave no choice, by their ids."""
+        return {need.parts[0]: need.pieces for need in self._needs_of(kind, id) if need.fixed and need.pieces}
+
+    def _needs_of(self, kind: str, id: str) -> tuple[_Need, ...]:
+        """What a piece of a part requires; of a server also what its GPUs do."""
+        if (kind, id) not in self.each:
+            try:
+                self.each[kind, id] = tuple(self._read_needs(self.catalog.find_original(kind, id)))
+            except UnknownPart:  # a line card, which the record of its switch describes
+                self.each[kind, id] = ()
+        return self.each[kind, id]
+
+    def _read_needs(self, record: Record) -> Iterator[_Need]:
+        for need in identity(record).requires:
+            pieces = Fraction(need.quantity.value) if need.quantity and need.per in (PIECE, GPU) else None
+            yield _Need(need.parts, pieces, len(need.parts) == 1 and need.per == PIECE and pieces is not None)
+        if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
+            gpus = int(record.value("gpus") or 0)
+            for own in self._needs_of(GPU, str(record.value("gpu"))):
+                yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
+
+
+def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:
+    """The line whose pieces are what no part requires, and the part whose pieces no line has; the first for none."""
+    left = dict(wanted)
+    odd = list[SentLine]()
+    for line in lines:
+        match = next((id for id, pieces in left.items() if pieces == line.quantity), None)
+        if match is None:
+            odd.append(line)
+        else:
+            del left[match]
+    return next(iter((*odd, *lines)), None), next(iter(left), "")
