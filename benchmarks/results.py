@@ -129,7 +129,7 @@ def _figure(name: str, each: dict[str, Any]) -> str:
     number = f"{value:,.0f}".replace(",", " ") if value > 100 else f"{value:.2f}"
     if bar is None:
         return f"{name} {number}"
-    is_rate = name.endswith("/s")
+    is_rate = "/s" in name
     return f"{name} {number} (bar {bar:,}{missed(value < bar if is_rate else value > bar)})".replace(",", " ")
 
 
