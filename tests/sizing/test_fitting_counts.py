@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from test_parallelism import given_, gpu, split, training
 
@@ -42,6 +42,29 @@ KEYS = st.fixed_dictionaries(
 )
 
 
+PLAIN = {"parameters": 226703, "layers": 7, "hidden": 64, "heads": 4}
+EXPERTS = {
+    **{"parameters": 2162449, "active_parameters": 1081224, "layers": 1, "hidden": 64, "heads": 4},
+    **{"experts": 4, "topk": 2, "ffn_expert": 64, "shared": 0},
+}
+
+
+@example(
+    model=PLAIN,
+    keys={"zero": 1, "recompute": "none", "sequence": 4, "micro_batch": 1, "batch_tokens": 2},
+    offload=("optimizer",),
+    degrees={"tensor": 4, "pipeline": 3, "context": 3, "data": 1},
+    more=1,
+    counts=[57, 315],
+).via("the last step of a bisection decides")
+@example(
+    model=EXPERTS,
+    keys={"zero": 1, "recompute": "full", "sequence": 6, "micro_batch": 2, "batch_tokens": 6320},
+    offload=("optimizer",),
+    degrees={"tensor": 4, "pipeline": 2, "context": 8, "data": 2},
+    more=1,
+    counts=[312, 256, 108],
+).via("with full recomputation a narrower tensor degree fits where the widest does not")
 @given(
     model=models(),
     keys=KEYS,
