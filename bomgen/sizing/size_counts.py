@@ -43,12 +43,12 @@ class SizedCounts(NamedTuple):
     """Whether the cluster can be sized; `refusal` has the reason why it cannot."""
     gpu_days: tuple[Fraction, ...]
     """Days of the run on one GPU; several where they depend on what it recomputes, or on the size of the cluster."""
-    of_row: npt.NDArray[np.int64]
+    gpu_days_index: npt.NDArray[np.int64]
     """Which of `gpu_days` those of a row are; NOT_SIZED where it has no days."""
 
     def days(self, row: int) -> Fraction | None:
         """Days of the run, exactly; None: it cannot be sized, or the plan has no run."""
-        place = self.of_row[row]
+        place = self.gpu_days_index[row]
         return None if place == NOT_SIZED else self.gpu_days[place] / int(self.gpus[row])
 
     def rounded_days(self) -> npt.NDArray[np.float64]:
@@ -56,9 +56,9 @@ class SizedCounts(NamedTuple):
 
         NaN where there are none.
         """
-        found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.of_row != NOT_SIZED)
+        found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
         ratios = [days.as_integer_ratio() for days in self.gpu_days]
-        each = zip(self.of_row[rows].tolist(), self.gpus[rows].tolist(), strict=True)
+        each = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
         # Python rounds the quotient of two whole numbers once, however large they are.
         found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in each]
         return found
@@ -72,11 +72,13 @@ class SizedCounts(NamedTuple):
         raise ValueError(f"{self.counts[row]} can be sized")
 
 
-def size_counts(plan: Plan, attached: Mapping[str, Attachment], counts: Sequence[int]) -> SizedCounts | None:
+def size_counts(
+    plan: Plan, attached: Mapping[str, Attachment], counts: Sequence[int] | npt.NDArray[np.int64]
+) -> SizedCounts | None:
     """The sizes of clusters as the plan's, but with other numbers of what it gives: servers, racks or GPUs.
 
-    None for a plan that only `size` knows: one that gives no number, serves a model, has its utilisation predicted, or
-    a model whose shape is known in part.
+    None for a plan that only `size` knows: one that gives no number, serves a model, has its utilisation predicted
+    or steps measured, or has a model whose shape is known in part or contradicts its parameters.
     """
     numbers, workload = np.asarray(counts, np.int64), plan.training
     if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
@@ -113,7 +115,7 @@ class _Size(NamedTuple):
 def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
     """The days of a run, and whether it fits, as `cluster_size` tries one recomputation after the other."""
     plan, gpu, server = found.plan, found.plan.cluster.gpu, found.plan.cluster.server
-    gpu_days, of_row = list[Fraction](), found.of_row.copy()
+    gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
         lost = interruptions.lost_time(storage.contents(workload), plan.storage, largest.gpus, largest.servers)
@@ -138,12 +140,12 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
         fit = fitting(choice, gpu, largest.gpus, server.gpus if server else None, found.gpus[waiting])
         if fit is None:
             return None
-        rows = waiting[fit.possible if choice is choices[-1] else fit.fits]
-        waiting = np.setdiff1d(waiting, rows)
+        taken = fit.possible if choice is choices[-1] else fit.fits
+        rows, waiting = waiting[taken], waiting[~taken]
         on_one = Fraction(training.days(choice, run, replace(largest.gpus, value=1)).value)
-        of_row[rows] = np.arange(len(rows)) + len(gpu_days) if shares else len(gpu_days)
+        gpu_days_index[rows] = np.arange(len(rows)) + len(gpu_days) if shares else len(gpu_days)
         gpu_days += [on_one / shares[row] for row in rows.tolist()] if shares else [on_one]
-    return found._replace(sized=of_row != NOT_SIZED, gpu_days=tuple(gpu_days), of_row=of_row)
+    return found._replace(sized=gpu_days_index != NOT_SIZED, gpu_days=tuple(gpu_days), gpu_days_index=gpu_days_index)
 
 
 def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:

@@ -24,6 +24,7 @@ from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
 from bomgen.sizing.training.parallelism import Candidate, check_degrees, given_split, split_of, whole_gpus
+from bomgen.sizing.training.states import has_room_for_parts
 
 Counts = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -43,7 +44,7 @@ def fitting(
 ) -> Fitting | None:
     """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
 
-    None where so little is known of the model's shape that only a search for each number tells.
+    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters.
     """
     most = int(counts.max())
     gpus = replace(gpus, value=most)
@@ -52,6 +53,9 @@ def fitting(
     if gpu.memory_bytes is None:
         fits = np.ones(len(counts), np.bool_)
         return Fitting(fits, fits)
+    if not has_room_for_parts(training.model):
+        # A stage would hold fewer parameters than its experts, and a wider degree would need more.
+        return None
     limit, shape = gpu.memory_bytes.value, training.model.shape
     heads, layers = shape.get("heads"), shape.get("layers")
     if heads is not None and layers is not None:

@@ -123,12 +123,27 @@ def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Fi
 
     All parameters when the size of the embedding is not known.
     """
-    layers, vocab, hidden = (model.shape.get(key) for key in ("layers", "vocab", "hidden"))
-    if layers is None or vocab is None or hidden is None:
+    layers, embeddings = model.shape.get("layers"), _embeddings(model)
+    if layers is None or embeddings is None:
         return model.parameters
+    all_, one = embeddings
+    return parameters_of_full_stages(model.parameters, all_, one, layers, pipeline, stages)
+
+
+def _embeddings(model: Model) -> tuple[Figure, Figure] | None:
+    """The parameters of all embeddings of a model, and of one; None when their size is not known."""
+    vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
+    if vocab is None or hidden is None:
+        return None
     one = counts.tied_embedding(vocab, hidden)
-    embeddings = one if model.tied else counts.embeddings(vocab, hidden)
-    return parameters_of_full_stages(model.parameters, embeddings, one, layers, pipeline, stages)
+    return one if model.tied else counts.embeddings(vocab, hidden), one
+
+
+def has_room_for_parts(model: Model) -> bool:
+    """Whether routed experts and embeddings are parts of the parameters: a plan may give fewer of these."""
+    experts, embeddings = expert_parameters(model), _embeddings(model)
+    parts = (experts.value if experts else 0) + (embeddings[0].value if embeddings else 0)
+    return bool(parts <= model.parameters.value)
 
 
 def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
