@@ -141,12 +141,12 @@ def search(chunks: str) -> dict[str, float]:
 def cluster(chunks: str) -> dict[str, float]:
     """The time in which two workers of a Dask cluster on this machine look at so many chunks, and two processes.
 
-    The workers have opened their tables before; the processes have those of this one.
+    Both have opened their tables before.
     """
     from distributed import LocalCluster
 
     from bomgen.workflow.search_cluster import digest_of, take_on_cluster
-    from bomgen.workflow.search_parts import LookForFront, take_in_processes
+    from bomgen.workflow.search_parts import LookForFront, Processes
 
     found = _searched()
     work = LookForFront(found._replace(digest=digest_of(found)))
@@ -155,7 +155,8 @@ def cluster(chunks: str) -> dict[str, float]:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
         take = take_on_cluster(work.search, started.scheduler_address)
         seconds = _shortest(lambda: list(take(work, parts)))
-    processes = _shortest(lambda: list(take_in_processes(2)(work, parts)))
+    with Processes(2) as take:
+        processes = _shortest(lambda: list(take(work, parts)))
     return {"seconds": seconds, "designs": chunk * int(chunks), "processes": processes}
 
 

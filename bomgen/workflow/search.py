@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,12 @@ from bomgen.workflow.search_parts import (
     EngineLost,
     LookForBetter,
     LookForFront,
+    Processes,
     Search,
+    Take,
     WorkOut,
     divide,
     take_here,
-    take_in_processes,
 )
 from bomgen.workflow.stages import BrokenResult
 
@@ -84,7 +85,15 @@ def find_front(
     check on a result fails, or a design worked out whole differs from its columns.
     """
     search = Search(file, tuple(settings), space)
-    take = take_in_processes(jobs) if jobs > 1 else take_here
+    with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
+        return _find_front(search, own, scheduler, tell)
+
+
+def _find_front(
+    search: Search, own: Take, scheduler: str | None, tell: Tell
+) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
+    """The front, as `find_front`; `own` takes what no cluster takes."""
+    space, take = search.space, own
     if scheduler:
         from bomgen.workflow.search_cluster import digest_of, take_on_cluster
 
@@ -97,7 +106,7 @@ def find_front(
             for part in _told(take(LookForFront(search), divide(search)), "search", space.size, tell):
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
-            mark = source_of(file, settings).mark((KEY,))
+            mark = source_of(search.file, search.settings).mark((KEY,))
             text = f"more than {MAX_FRONT} designs beat each other nowhere; minimise fewer measures, or give bounds"
             raise PlanErrors([Problem(mark, "error", text, "search", KEY)]) from None
         better = no_next_better(front)
@@ -107,9 +116,9 @@ def find_front(
     except (KeyboardInterrupt, EngineLost) as error:
         stopped, better = error, no_next_better(front)
     shown = shown_designs(front, better)
-    own = take_here if stopped or jobs < 2 else take_in_processes(jobs)
     whole = dict[int, Candidate]()
-    for candidates in _told(own(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown))), "whole", len(shown), tell):
+    taken = (take_here if stopped else own)(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown)))
+    for candidates in _told(taken, "whole", len(shown), tell):
         whole.update((each.place, each) for each in candidates)
     _compare(search, shown, whole)
     return describe_front(space, front, better, whole.__getitem__), stopped

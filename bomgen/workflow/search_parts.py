@@ -216,35 +216,49 @@ def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, An
         yield len(part), work(part)
 
 
-def take_in_processes(jobs: int) -> Take:
-    """Who takes parts in so many processes. A process that dies costs the parts that were in work, which are repeated.
+class Processes:
+    """Takes parts in so many processes, which last, with what they have opened, as long as the context.
 
-    Raises EngineLost where processes die of the work.
+    A process that dies costs the parts that were in work, which are repeated. Raises EngineLost where processes die of
+    the work.
     """
 
-    def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool = self._start()
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self._jobs, initializer=_leave_interrupts)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        """Have all parts taken."""
         left, deaths = set(parts), 0
         while left:
-            with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
-                try:
-                    pending: dict[Future[Any], range] = {
-                        pool.submit(work, part): part for part in sorted(left, key=lambda part: part.start)
-                    }
-                    while pending:
-                        for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                            part = pending.pop(future)
-                            found = future.result()
-                            left.discard(part)
-                            deaths = 0
-                            yield len(part), found
-                except BrokenProcessPool:
-                    deaths += 1
-                    if deaths >= MAX_DEATHS:
-                        raise EngineLost(TOO_MANY_DEATHS) from None
-                finally:
-                    pool.shutdown(wait=False, cancel_futures=True)
-
-    return take
+            pending = dict[Future[Any], range]()
+            try:
+                for part in sorted(left, key=lambda part: part.start):
+                    pending[self._pool.submit(work, part)] = part
+                while pending:
+                    for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                        part = pending.pop(future)
+                        found = future.result()
+                        left.discard(part)
+                        deaths = 0
+                        yield len(part), found
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths >= MAX_DEATHS:
+                    raise EngineLost(TOO_MANY_DEATHS) from None
+                self._pool = self._start()
+            finally:
+                for future in pending:
+                    future.cancel()
 
 
 def _leave_interrupts() -> None:

@@ -25,7 +25,7 @@ from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.search import find_front, open_search
-from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Search, take_in_processes, work_out_design
+from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, Search, work_out_design
 from bomgen.workflow.stages import BrokenResult
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,8 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
     space = open_search(file, (), ("cluster.servers=6..13", "cluster.gpu=h100-sxm"))
     work = DieOnce(LookForFront(Search(file, (), space)), 4, str(tmp_path / "died"))
     parts = [range(at, at + 2) for at in range(0, space.size, 2)]
-    found = [front for _, front in take_in_processes(2)(work, parts)]
+    with Processes(2) as take:
+        found = [front for _, front in take(work, parts)]
     assert (tmp_path / "died").exists()
     assert sum(front.tried for front in found) == space.size
     whole = reduce(work.merge, found)
