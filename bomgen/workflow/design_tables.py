@@ -10,7 +10,6 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -111,25 +110,41 @@ class _Digits(NamedTuple):
 
 
 class _Table:
-    """What combinations of values come to: a row a family of designs that differ in size, a column a size."""
+    """What combinations of values come to: a row a family of designs that differ in size, a column a size.
 
-    def __init__(self, families: int, sizes: int, measures: Sequence[str], fill: Callable[[int, _Table], None]) -> None:
+    A family is opened when a design of it is asked for; sizes that are not worked out then are `pending`, and worked
+    out when they are asked for themselves.
+    """
+
+    def __init__(
+        self,
+        families: int,
+        sizes: int,
+        measures: Sequence[str],
+        open_family: Callable[[int, _Table], None],
+        work_out: Callable[[int, int, _Table], None],
+    ) -> None:
         """Room for all combinations. Raises MemoryError where they take more than MAX_BYTES."""
         shape = families, sizes
         if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
             raise MemoryError
-        self.done = np.zeros(families, np.bool_)
+        self.opened = np.zeros(families, np.bool_)
+        self.pending = np.zeros(shape, np.bool_)
         self.measures = {name: np.zeros(shape, column_type(name)) for name in measures}
         self.known = {name: np.zeros(shape, np.bool_) for name in measures}
         self.refused, self.unpriced = (np.zeros(shape, np.int32) for _ in range(2))
-        self._fill = fill
+        self._open_family, self._work_out = open_family, work_out
 
-    def prepare(self, families: NDArray[np.int64]) -> None:
-        """Work out the families that are not yet."""
-        for family in np.unique(families).tolist():
-            if not self.done[family]:
-                self._fill(family, self)
-                self.done[family] = True
+    def prepare(self, families: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Work out what is asked for and is not yet."""
+        for family in np.unique(families[~self.opened[families]]).tolist():
+            self._open_family(family, self)
+            self.opened[family] = True
+        waiting = self.pending[families, sizes]
+        cells = np.unique(families[waiting] * self.pending.shape[1] + sizes[waiting])
+        for family, place in zip(*np.divmod(cells, self.pending.shape[1]), strict=True):
+            self._work_out(int(family), int(place), self)
+            self.pending[family, place] = False
 
     def put(self, family: int, rows: Any, name: str, values: Any) -> None:
         """A measure of some sizes of a family."""
@@ -157,16 +172,20 @@ class DesignTables:
         self._built_axes, self._sized_axes = self._digits(of_hardware), self._digits(of_sizing)
         self._without = () if on_fabrics else (FABRICS,)
         self._has_workload = WORKLOAD in source.data or any(_section(axis.key) == WORKLOAD for _, axis in axes)
+        self._kept: dict[tuple[tuple[str, ...], int], Opened] = {}
+        """The plan that was opened last: its sizes are asked for one behind the other."""
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
         self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
         self._given = is_sized(source, space)
         sized = (DAYS,) if self._given else (DAYS, "servers")
-        self._sized = _Table(self._sized_axes.size, max(len(texts), 1), sized, self._fill_sized)
+        places = max(len(texts), 1)
+        self._sized = _Table(self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
-            self._sized.prepare(np.arange(self._sized_axes.size))
+            self._sized.prepare(np.arange(self._sized_axes.size), np.zeros(self._sized_axes.size, np.int64))
             self._counts = sorted(set(self._sized.measures["servers"][self._sized.refused == 0].tolist()))
-        self._built = _Table(self._built_axes.size, max(len(self._counts), 1), BUILT, self._fill_built)
+        places = max(len(self._counts), 1)
+        self._built = _Table(self._built_axes.size, places, BUILT, self._open_built, self._build_one)
 
     @property
     def knows_servers(self) -> bool:
@@ -189,7 +208,7 @@ class DesignTables:
         refused, measures, known = np.zeros(stop - start, np.int32), {}, {}
         sizes = of_size
         if self._has_workload:
-            self._sized.prepare(sized)
+            self._sized.prepare(sized, of_size)
             refused, days = self._sized.refused[sized, of_size], self._sized.measures[DAYS][sized, of_size]
             measures[DAYS], known[DAYS] = days, self._sized.known[DAYS][sized, of_size]
             if not self._given and self._counts:
@@ -197,7 +216,7 @@ class DesignTables:
                 sizes = np.where(refused > 0, 0, found)
         else:
             measures[DAYS], known[DAYS] = np.zeros(stop - start), np.zeros(stop - start, np.bool_)
-        self._built.prepare(built)
+        self._built.prepare(built, sizes)
         refused = np.where(refused > 0, refused, self._built.refused[built, sizes])
         measures |= {name: each[built, sizes] for name, each in self._built.measures.items()}
         known |= {name: each[built, sizes] for name, each in self._built.known.items()}
@@ -229,34 +248,32 @@ class DesignTables:
         """The place of a size that is a number of machines: what is wrong with it is wrong with all of them."""
         return next((place for place, count in enumerate(self._counts) if count), 0)
 
-    def _fill_built(self, family: int, table: _Table) -> None:
-        """The hardware of a family: of all its sizes at once where that is covered, else size by size.
+    def _open_built(self, family: int, table: _Table) -> None:
+        """The hardware of a family: of all sizes that are covered at once.
 
         Designs that are refused alike have the reason of the first one.
         """
-        settings = self._family_settings(self._built_axes, family)
-        left = np.ones(table.refused.shape[1], np.bool_)
-        refused = list[NDArray[np.int64]]()
-        if all(self._counts):
-            try:
-                catalog, books, found, refused = self._ranges(settings)
-            except PlanErrors as errors:
-                table.refused[family] = self._reason(_message(errors))
-                return
-            for ranged in found:
-                self._put_range(family, table, ranged, catalog, books)
-                left[ranged.rows] = False
-        for rows in refused:
-            self._put_one(family, table, int(rows[0]), settings)
-            table.refused[family, rows] = table.refused[family, rows[0]]
-            left[rows] = table.refused[family, rows[0]] == 0
-        for row in np.flatnonzero(left).tolist():
-            self._put_one(family, table, row, settings)
-
-    def _put_one(self, family: int, table: _Table, row: int, settings: tuple[str, ...]) -> None:
-        """A design worked out whole."""
+        table.pending[family] = True
+        if not all(self._counts):
+            return
         try:
-            report = work_out_variant(self.file, (*settings, *self._size_settings(row)), WITHOUT_WORKLOAD)
+            catalog, books, found, refused = self._ranges(self._family_settings(self._built_axes, family))
+        except PlanErrors as errors:
+            table.refused[family], table.pending[family] = self._reason(_message(errors)), False
+            return
+        for ranged in found:
+            self._put_range(family, table, ranged, catalog, books)
+            table.pending[family, ranged.rows] = False
+        for rows in refused:
+            self._build_one(family, int(rows[0]), table)
+            table.refused[family, rows] = table.refused[family, rows[0]]
+            table.pending[family, rows] = table.refused[family, rows[0]] == 0
+
+    def _build_one(self, family: int, row: int, table: _Table) -> None:
+        """The hardware of a design, worked out whole."""
+        settings = (*self._family_settings(self._built_axes, family), *self._size_settings(row))
+        try:
+            report = work_out_variant(self.file, settings, WITHOUT_WORKLOAD)
         except PlanErrors as errors:
             table.refused[family, row] = self._reason(_message(errors))
             return
@@ -311,48 +328,41 @@ class DesignTables:
             return
         for name, value in measures.items():
             if value is not None:
-                table.put(family, ranged.rows, name, _plain(value))
+                table.put(family, ranged.rows, name, _plain(name, value))
         table.unpriced[family, ranged.rows] = self._missing(cost.unpriced)
 
-    def _fill_sized(self, family: int, table: _Table) -> None:
-        """The sizing of a family. Designs that are refused alike have the reason of the first one."""
-        rows, settings = range(table.refused.shape[1]), self._family_settings(self._sized_axes, family)
+    def _open_sized(self, family: int, table: _Table) -> None:
+        """The sizing of a family, where it is known for all sizes at once.
+
+        Designs that are refused alike have the reason of the first one.
+        """
+        table.pending[family] = True
         if self._size_axis is None or not all(self._counts):
-            for row in rows:
-                self._size_one(family, table, row, partial(self._open, settings, row))
             return
         try:
-            plan, attached = self._open(settings, self._typical)
+            plan, attached = self._open(self._family_settings(self._sized_axes, family), self._typical)
         except PlanErrors as errors:
-            table.refused[family] = self._reason(_message(errors))
+            table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
         found = size_counts(plan, attached, self._counts)
         if found is None:
-            for row in rows:
-                self._size_one(family, table, row, partial(self._counted, plan, attached, row))
             return
+        table.pending[family] = False
         refused, days = np.flatnonzero(~found.sized), found.rounded_days()
         if refused.size:
             table.refused[family, refused] = self._reason(_message(found.refusal(int(refused[0]))))
         sized = np.flatnonzero(found.sized & ~np.isnan(days))
         table.put(family, sized, DAYS, days[sized])
 
-    def _counted(self, plan: Plan, attached: Mapping[str, Attachment], row: int) -> Opened:
-        return with_count(plan, self._counts[row]), attached
-
-    def _open(self, settings: tuple[str, ...], row: int) -> Opened:
-        """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
-        sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
-        source = source_of(self.file, (*settings, *sizes), self._without)
-        catalog = catalog_of(self.file, source)
-        plan = bind(source, catalog)
-        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
-            raise PlanErrors(wrong)
-        return plan, attachments(plan, catalog.assumption("bmc-port-rate"))
-
-    def _size_one(self, family: int, table: _Table, row: int, opened: Callable[[], Opened]) -> None:
+    def _size_one(self, family: int, row: int, table: _Table) -> None:
+        """The sizing of a design alone."""
+        settings = self._family_settings(self._sized_axes, family)
         try:
-            plan, attached = opened()
+            if self._size_axis is not None and all(self._counts):
+                plan, attached = self._open(settings, self._typical)
+                plan = with_count(plan, self._counts[row])
+            else:
+                plan, attached = self._open(settings, row)
             found = size(plan, attached)
             days = days_of_run(plan, found, self.space.confidence)
         except (PlanErrors, Infeasible) as error:
@@ -362,6 +372,18 @@ class DesignTables:
             table.put(family, row, DAYS, float(days.value))
         if not self._given and found.servers is not None:
             table.put(family, row, "servers", found.servers.value)
+
+    def _open(self, settings: tuple[str, ...], row: int) -> Opened:
+        """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
+        if (settings, row) not in self._kept:
+            sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
+            source = source_of(self.file, (*settings, *sizes), self._without)
+            catalog = catalog_of(self.file, source)
+            plan = bind(source, catalog)
+            if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
+                raise PlanErrors(wrong)
+            self._kept = {(settings, row): (plan, attachments(plan, catalog.assumption("bmc-port-rate")))}
+        return self._kept[settings, row]
 
     def _reason(self, reason: str) -> int:
         return self._reasons.setdefault(reason, len(self._reasons) + 1)
@@ -376,8 +398,15 @@ def _message(error: PlanErrors | Infeasible) -> str:
     return next(each.message for each in error.problems if each.severity == "error")
 
 
-def _plain(value: Any) -> Any:
-    """A column as an array: of whole numbers, or of floating-point numbers where the rows are fractions."""
+def _plain(name: str, value: Any) -> Any:
+    """A column as an array: of whole numbers, or of floating-point numbers where the rows are fractions.
+
+    Raises OverflowError where no array holds it.
+    """
     if not isinstance(value, Column):
         return value
-    return value.numerators if value.denominator == 1 else value.numerators / value.denominator
+    if value.denominator > 1:
+        return value.numerators / value.denominator
+    if value.numerators.dtype == object and (most := max(value.numerators)) > np.iinfo(np.int64).max:
+        raise OverflowError(f"{name} {most}")
+    return value.numerators

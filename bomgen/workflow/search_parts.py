@@ -62,27 +62,34 @@ class Search(NamedTuple):
         """
         return _evaluator(self)
 
+    def columns(self, start: int, stop: int) -> Columns:
+        """What designs come to, by the evaluator. Raises PlanErrors as that, and for amounts that no column holds."""
+        try:
+            return self.evaluator().columns(start, stop)
+        except OverflowError as error:
+            raise self.refusal(f"{error} is more than a search compares; check the prices") from None
+
+    def refusal(self, text: str) -> PlanErrors:
+        """What is wrong with the search as a whole, at its place."""
+        mark = source_of(self.file, self.settings).mark((KEY,))
+        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+
 
 @lru_cache(maxsize=1)
 def _evaluator(search: Search) -> Evaluator:
-    source = source_of(search.file, search.settings)
-    mark = source.mark((KEY,))
-    if are_separable(source, search.space):
+    if are_separable(source_of(search.file, search.settings), search.space):
         try:
             tables = DesignTables(search.file, search.settings, search.space)
         except MemoryError:
-            text = (
-                "too many combinations of hardware, or of workloads, to keep; give fewer values or ranges with a step"
-            )
-            raise PlanErrors([Problem(mark, "error", text, "search", KEY)]) from None
+            text = "too many combinations of hardware, or of workloads; give fewer values or ranges with a step"
+            raise search.refusal(text) from None
         if tables.knows_servers:
             return tables
     if search.space.size > MAX_ALONE:
-        text = (
+        raise search.refusal(
             f"{search.space.size} designs; at most {MAX_ALONE} are worked out one by one, as they must be where "
             "storage servers are sized for the workload, or a section varies as a whole; give fewer values"
         )
-        raise PlanErrors([Problem(mark, "error", text, "search", KEY)])
     return DesignByDesign(search)
 
 
@@ -101,15 +108,9 @@ class DesignByDesign:
         found = [work_out_design(self._search, place) for place in range(start, stop)]
         currencies = {each.currency for each in found if each.problem is None} | {space.currency}
         if len(currencies) > 1:
-            raise self._problem(f"costs in {', '.join(sorted(currencies))} cannot be compared; quote in one currency")
-        try:
-            return columns_of(start, found, space.currency)
-        except OverflowError as error:
-            raise self._problem(f"{error} is more than a search compares; check the prices") from None
-
-    def _problem(self, text: str) -> PlanErrors:
-        mark = source_of(self._search.file, self._search.settings).mark((KEY,))
-        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+            names = ", ".join(sorted(currencies))
+            raise self._search.refusal(f"costs in {names} cannot be compared; quote in one currency")
+        return columns_of(start, found, space.currency)
 
 
 def work_out_design(search: Search, place: int) -> Candidate:
@@ -147,7 +148,7 @@ class LookForFront(NamedTuple):
         """The front of a part."""
         space = self.search.space
         front = empty_front(space)
-        for columns in _chunks(self.search.evaluator(), part):
+        for columns in _chunks(self.search, part):
             front = extend_front(space, front, columns)
         return front
 
@@ -166,7 +167,7 @@ class LookForBetter(NamedTuple):
         """What is found in a part."""
         space = self.search.space
         found = no_next_better(self.front)
-        for columns in _chunks(self.search.evaluator(), part):
+        for columns in _chunks(self.search, part):
             found = look_for_better(space, self.front, found, columns)
         return found
 
@@ -205,9 +206,10 @@ def _divide(size: int, part: int) -> list[range]:
     return [range(at, min(at + part, size)) for at in range(0, size, part)]
 
 
-def _chunks(evaluator: Evaluator, part: range) -> Iterator[Columns]:
-    for at in range(part.start, part.stop, evaluator.chunk):
-        yield evaluator.columns(at, min(at + evaluator.chunk, part.stop))
+def _chunks(search: Search, part: range) -> Iterator[Columns]:
+    chunk = search.evaluator().chunk
+    for at in range(part.start, part.stop, chunk):
+        yield search.columns(at, min(at + chunk, part.stop))
 
 
 def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
