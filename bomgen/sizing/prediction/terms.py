@@ -239,11 +239,16 @@ def neighbours_in_domain(domain: float, inner: float) -> float:
     return greater(1.0, domain / inner)
 
 
+@formula("count")
+def domains_of_ring(size: float, neighbours: float) -> float:
+    """Domains that a ring through `size` GPUs spans, so many of them in each."""
+    return size / lesser(size, neighbours)
+
+
 @formula("s", "NCCL 2.8, src/graph/tuning.cc: a hop per GPU, those between domains over the network")
-def ring_latency(size: float, neighbours: float) -> float:
-    """Time that a message of no size takes once around a ring through `size` GPUs, so many of them in a domain."""
-    crossed = size / lesser(size, neighbours) - 1
-    return LINK_HOP_S * (size - 1 - crossed) + NETWORK_HOP_S * crossed
+def ring_latency(size: float, domains: float) -> float:
+    """Time that a message of no size takes once around a ring through `size` GPUs."""
+    return LINK_HOP_S * (size - domains) + NETWORK_HOP_S * (domains - 1)
 
 
 @formula("bytes/s")
@@ -404,8 +409,11 @@ def launch_seconds(
     score_seconds: float,
 ) -> float:
     """Starts of kernels by the host, as far as the GPU has to wait for them."""
-    busy = matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds
-    return greater(0.0, LAUNCH_S * layers * share * passes * slots - busy)
+    return greater(
+        0.0,
+        LAUNCH_S * layers * share * passes * slots
+        - (matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds),
+    )
 
 
 @formula("s")
@@ -640,7 +648,7 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     memory = apply(memory_seconds, *widths, m.memory_bandwidth)
     scores = apply(score_seconds, *scored)
     neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
-    round_trip = apply(ring_latency, s.tensor, m.domain)
+    round_trip = apply(ring_latency, s.tensor, apply(domains_of_ring, s.tensor, m.domain))
     all_reduced = (w.hidden, w.layers, tokens, share, s.recompute, lasting, s.tensor, neighbours, round_trip)
     reduced = apply(tensor_seconds, *all_reduced)
     ring = apply(bandwidth_of_group, replicas, s.tensor, *links)
@@ -656,7 +664,8 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
         apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
-    delay = apply(ring_latency, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
+    spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
+    delay = apply(ring_latency, replicas, spanned)
     parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
     gathered = apply(gather_seconds, *parts)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
