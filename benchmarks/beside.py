@@ -20,8 +20,17 @@ from typing import Any, NamedTuple
 from measuring import BOMGEN, CHECKOUT, Failed, run
 from results import Result
 
+from bomgen.catalog.files import Catalog
+from bomgen.sizing.prediction import rows
+
 SCRIPTS = CHECKOUT / "benchmarks" / "peers"
-NAMES = {"wireviz": "WireViz", "infragraph": "InfraGraph", "pyavd": "pyavd", "llm-analysis": "llm-analysis"}
+NAMES = {
+    "wireviz": "WireViz",
+    "infragraph": "InfraGraph",
+    "pyavd": "pyavd",
+    "llm-analysis": "llm-analysis",
+    "calculon": "Calculon",
+}
 RUNS, ENOUGH = 3, 30
 """Runs of a work by both in turns, and the seconds of a peer after which no more are begun."""
 MOST = 300
@@ -87,6 +96,9 @@ ASKED = {
 }
 SIZES = range(33, 2033)
 """Servers of the clusters that are compared by days; on fewer the model does not fit by the peer's account."""
+MEASURED = (("vtrain-multi", "vtrain-single"), ("selene-2021",), ("selene-2022",))
+"""Clusters whose rows the peers can run, all dense on A100 of 80 GB; those of a group are predicted by a fit that has
+seen none of the group."""
 SWITCH = "7060dx5-64s"
 HARNESSES = (32, 128, 512)
 """GPUs of the plans whose cables are documented: 64, 256 and 1024 cables."""
@@ -165,7 +177,8 @@ def _both(pair: Pair, command: tuple[str, ...]) -> dict[str, Any]:
 
 def _pinned(peer: str) -> str:
     lines = (SCRIPTS / f"{peer}.txt").read_text("utf-8").splitlines()
-    return next(line.partition("==")[2] for line in lines if line.startswith(f"{peer}=="))
+    line = next(line for line in lines if peer in line)
+    return line.partition("==")[2] or line.partition("@")[2].partition("#")[0]
 
 
 def _side(
@@ -334,6 +347,7 @@ def _trainings(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noq
         partial(_search, folder / "front.json"),
         imports="bomgen.workflow.search",
     )
+    yield from _measured_steps("llm-analysis", folder)
 
 
 def _search(path: Path) -> dict[str, Any]:
@@ -355,7 +369,50 @@ def _training(path: Path) -> dict[str, Any]:
     }
 
 
-_PAIRS = {"wireviz": _harnesses, "infragraph": _trees, "pyavd": _fabrics, "llm-analysis": _trainings}
+# Calculon -----------------------------------------------------------------------------------------------------------
+
+
+def _predictions(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noqa: ARG001 - as the others
+    yield from _measured_steps("calculon", folder)
+
+
+def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
+    """Steps that were measured, by the peer and by fits of bomgen that have not seen their clusters."""
+    measured, _ = rows.read(Catalog())
+    clusters = [cluster for group in MEASURED for cluster in group]
+    asked = {"rows": [_asked(row) for row in measured if row.cluster in clusters], "efficiency": ASKED["efficiency"]}
+    found = folder / "steps.json"
+    fit = (sys.executable, str(CHECKOUT / "fit" / "unseen.py"), str(found), *(",".join(group) for group in MEASURED))
+    yield Pair(
+        *(peer, "steps of measured runs on A100", f"{len(asked['rows'])} rows", asked, ((fit, ""),)),
+        lambda: json.loads(found.read_text("utf-8")),
+        "bomgen.sizing.prediction.predict, bomgen.catalog.files, numpy",
+    )
+
+
+def _asked(row: rows.Row) -> dict[str, Any]:
+    """A row as the peers are asked for it."""
+    counts = {name: int(getattr(row.split, name)) for name in ("batch", "micro_batch", "tensor", "pipeline", "data")}
+    shape = {name: int(row.fields[name]) for name in ("gpus", "layers", "hidden", "heads", "ffn", "vocab")}
+    return {
+        **counts,
+        **shape,
+        "cluster": row.cluster,
+        "step": row.step,
+        "sequence": int(row.work.sequence),
+        "interleave": int(row.split.interleave),
+        "recompute": row.fields["recompute"] or "none",
+        "sequence_parallel": bool(row.split.sequence_parallel),
+    }
+
+
+_PAIRS = {
+    "wireviz": _harnesses,
+    "infragraph": _trees,
+    "pyavd": _fabrics,
+    "llm-analysis": _trainings,
+    "calculon": _predictions,
+}
 
 
 # table --------------------------------------------------------------------------------------------------------------

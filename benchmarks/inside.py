@@ -119,7 +119,7 @@ def predictions(count: str) -> dict[str, float]:
     draw = np.random.default_rng(0)
     ways = [2.0 ** draw.integers(0, most, CHUNK) for most in (4, 4, 5, 4, 8, 4, 1)]
     flags = [draw.integers(0, 2, CHUNK).astype(float) for _ in range(6)]
-    split = Split(2048.0, *ways, 3.0 * draw.integers(0, 2, CHUNK), *flags)
+    split = Split(2048.0, *ways, 3.0 * draw.integers(0, 2, CHUNK), 1.0, *flags)
     chunks = int(count) // CHUNK
     seconds = _shortest(lambda: [predict_steps(work, machine, split, inverse) for _ in range(chunks)])
     return {"seconds": seconds, "predictions": chunks * CHUNK}

@@ -53,13 +53,25 @@ def quantile(values: Array, clusters: NDArray[np.str_], coverage: float) -> floa
     return float(values[order][min(np.searchsorted(reached, coverage), len(values) - 1)])
 
 
+def level(coverage: float, clusters: int) -> float:
+    """The share of the rows of known clusters to hold, so that an interval holds `coverage` of those of a new one.
+
+    The new cluster is one more of the same kind, as likely as any to be the worst (conformal prediction: Dunn,
+    Wasserman and Ramdas 2022, arXiv 1809.07441). Where that would be more than all rows, the clusters are too few to
+    promise it, and the interval holds the share of theirs.
+    """
+    corrected = coverage * (clusters + 1) / clusters
+    return corrected if corrected < 1 else coverage
+
+
 def factors(table: Table, steps: Array, spreads: Array, but: str = "") -> dict[str, dict[int, float]]:
     """Spreads that an interval is wide, by kind of model and coverage, from the residuals of all clusters but one."""
     scores = np.abs(np.log(steps / table.step)) / spreads
     found: dict[str, dict[int, float]] = {}
     for moe, kind in KINDS.items():
         used = (table.moe == moe) & (table.labels[CLUSTER] != but) & ~np.isnan(scores)
-        found[kind] = {at: quantile(scores[used], table.labels[CLUSTER][used], at / 100) for at in COVERAGES}
+        clusters = table.labels[CLUSTER][used]
+        found[kind] = {at: quantile(scores[used], clusters, level(at / 100, len(set(clusters)))) for at in COVERAGES}
     return found
 
 

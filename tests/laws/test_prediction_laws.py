@@ -1,14 +1,25 @@
-"""Laws of predicted training steps, for any split, machine and model that the formulas take."""
+"""Laws of predicted training steps: of the formulas for any split, machine and model, and of predicted plans."""
 
 from __future__ import annotations
 
-from hypothesis import given
+from collections.abc import Callable
+from functools import reduce
+from math import log
+from operator import add
+from typing import Any
+
+from depth import DEEPER
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure
+from bomgen.report.metrics import numbers
+from bomgen.report.result import Report, result
 from bomgen.sizing.prediction import fitted
 from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (
+    HIDING,
     Machine,
     Split,
     Terms,
@@ -65,6 +76,7 @@ def splits(draw: st.DrawFn) -> Split[float]:
         context=draw(WAYS),
         expert=draw(WAYS),
         gathers=draw(st.sampled_from([0.0, 1.0, 3.0])),
+        messages=draw(st.sampled_from([1.0, 4.0])),
         sharded=draw(SHARES),
         recompute=draw(SHARES),
         attention_recompute=draw(SHARES),
@@ -88,24 +100,34 @@ def machines() -> st.SearchStrategy[Machine[float]]:
     )
 
 
-def efficiencies(generation: str | None, precision: str) -> Terms[float]:
-    """Fitted inverse efficiencies."""
-    return fitted.inverse_efficiencies(generation, precision, "megatron-bridge")
+@st.composite
+def efficiencies(draw: st.DrawFn) -> Terms[float]:
+    """Fitted inverse efficiencies of any generation, precision and stack."""
+    stack = draw(st.sampled_from(fitted.stack_names()))
+    return fitted.inverse_efficiencies(draw(GENERATIONS), draw(PRECISIONS), stack)
 
 
-@given(works(), machines(), splits(), GENERATIONS, PRECISIONS, FASTER)
-def test_more_bandwidth_never_slows(
-    work: Work[float], machine: Machine[float], split: Split[float], born: str | None, precision: str, times: float
+@given(works(), machines(), splits(), efficiencies(), FASTER)
+def test_what_is_faster_never_slows(
+    work: Work[float], machine: Machine[float], split: Split[float], inverse: Terms[float], times: float
 ) -> None:
-    """Of the memory, of the scale-up links, of the NICs, and of all of them."""
-    inverse = efficiencies(born, precision)
+    """Matrix units, memory, scale-up links, NICs, and all of them."""
     step = predict_steps(work, machine, split, inverse)
-    names = ("memory_bandwidth", "scale_up", "network")
-    for changed in ((name,) for name in names):
+    rates = (("peak", "plain_peak"), ("memory_bandwidth",), ("scale_up",), ("network",))
+    for changed in (*rates, tuple(name for names in rates for name in names)):
         faster = machine._replace(**{name: getattr(machine, name) * times for name in changed})
         assert predict_steps(work, faster, split, inverse) <= step * ROUNDING
-    faster = machine._replace(**{name: getattr(machine, name) * times for name in names})
-    assert predict_steps(work, faster, split, inverse) <= step * ROUNDING
+
+
+def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:
+    """For each generation, precision and stack: else a slower GPU would come out faster."""
+    found = fitted.fit()
+    for born in (None, *found["generation"]):
+        for precision in found["precision"]:
+            for stack in fitted.stack_names():
+                inverse = fitted.inverse_efficiencies(born, precision, stack)
+                hiding = [getattr(inverse, name) for name in HIDING]
+                assert inverse.launches <= min(hiding), (born, precision, stack)
 
 
 @given(works(), machines(), splits())
@@ -139,3 +161,100 @@ def test_own_measurements_never_widen(errors: list[float], spread: float, within
     assert left <= spread * ROUNDING
     assert abs(moved) <= abs(sum(errors) / len(errors)) * ROUNDING
     assert learn([*errors, one_more], spread, within)[1] <= left * ROUNDING
+
+
+# predicted plans -----------------------------------------------------------------------------------------------------
+
+Worked = Callable[[dict[str, Any]], Report]
+PREDICTION = ("workload", "prediction")
+TRAINED = ["llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "qwen3-30b-a3b"]
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """A predicted run on GPUs whose memory and links are the plan's own."""
+    training = {
+        "model": draw(st.sampled_from(TRAINED)),
+        "tokens": "1T",
+        "sequence": draw(st.sampled_from([2048, 8192])),
+        "batch_tokens": "4M",
+        "mfu": "predicted",
+        "zero": draw(st.integers(0, 3)),
+        "stack": draw(st.sampled_from(fitted.stack_names())),
+        "recompute": draw(st.sampled_from(["none", "selective", "full"])),
+    }
+    gpu = {
+        "name": "GPU",
+        "bf16_tflops": 500,
+        "memory": f"{draw(st.sampled_from([80, 192]))} GB",
+        "memory_bandwidth": f"{draw(st.integers(1000, 8000))} GB/s",
+        "scale_up": f"{draw(st.integers(200, 1800))} GB/s",
+    }
+    cluster = {"gpu": gpu, "server": {"gpus": 8}, "gpus": draw(st.sampled_from([64, 256, 1024]))}
+    return {"bomgen": 1, "name": "law", "workload": {"training": training}, "cluster": cluster}
+
+
+def predicted(worked: Worked, plan: dict[str, Any]) -> Report | None:
+    """The report of a plan; None for a run that does not fit its GPUs."""
+    try:
+        return worked(plan)
+    except PlanErrors as errors:
+        if {problem.rule for problem in errors.problems} != {"infeasible"}:
+            raise
+        return None
+
+
+def seconds_of(report: Report) -> dict[str, float]:
+    """What is predicted of a step, its terms among them, by name."""
+    under = len(PREDICTION)
+    found = numbers(report.design)
+    return {path[-1]: float(found[path].value) for path in found if path[:under] == PREDICTION}
+
+
+def more(plan: dict[str, Any], key: str, times: int) -> dict[str, Any]:
+    """The plan with more of something of its GPU."""
+    amount, _, unit = plan["cluster"]["gpu"][key].partition(" ")
+    gpu = plan["cluster"]["gpu"] | {key: f"{int(amount) * times} {unit}"}
+    return plan | {"cluster": plan["cluster"] | {"gpu": gpu}}
+
+
+@settings(max_examples=10 * DEEPER)
+@given(plans(), st.sampled_from(["memory", "memory_bandwidth", "scale_up"]), st.sampled_from([2, 10]))
+def test_more_of_a_gpu_never_slows_a_plan(worked: Worked, plan: dict[str, Any], key: str, times: int) -> None:
+    """Whatever split the search then takes: what fitted still fits, and none of the splits is slower."""
+    before = predicted(worked, plan)
+    assume(before)
+    after = predicted(worked, more(plan, key, times))
+    assert before
+    assert after
+    assert seconds_of(after)["step_seconds"] <= seconds_of(before)["step_seconds"] * ROUNDING
+
+
+@settings(max_examples=10 * DEEPER)
+@given(plans(), st.floats(0, 1))
+def test_a_predicted_plan_is_the_sum_of_its_terms_in_its_intervals(
+    worked: Worked, plan: dict[str, Any], place: float
+) -> None:
+    """To the last digit of bom.json, each with its derivation; a step measured in the interval does not widen it."""
+    report = predicted(worked, plan)
+    assume(report)
+    assert report
+    bill = result(report)
+    found = bill["workload"]["prediction"]
+    assert reduce(add, found["terms"].values()) == found["step_seconds"]
+    for name in found["terms"]:
+        assert bill["derivations"][f"workload.prediction.terms.{name}"]["inputs"]
+    ends = [found[f"step_seconds_{end}"] for end in ("low", "low_50", "high_50", "high")]
+    assert sorted([*ends, found["step_seconds"]]) == [*ends[:2], found["step_seconds"], *ends[2:]]
+
+    fit = report.design.sizing.fit
+    assert fit
+    split = {name: int(getattr(fit.split, name).value) for name in ("tensor", "pipeline", "context", "expert")}
+    measured = found["step_seconds_low"] + place * (found["step_seconds_high"] - found["step_seconds_low"])
+    own = {"gpus": plan["cluster"]["gpus"], **split, "step": f"{measured} s"}
+    again = predicted(worked, plan | {"workload": {"training": plan["workload"]["training"] | {"measured": [own]}}})
+    assume(again)
+    assert again
+    taught = seconds_of(again)
+    width = log(found["step_seconds_high"] / found["step_seconds_low"])
+    assert log(taught["step_seconds_high"] / taught["step_seconds_low"]) <= width * ROUNDING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from measuring import CHECKOUT, Failed, Middle, middle, run
 from results import FOLDER, changes, compared_with, kept, last_before, name_of, table, verdict, write
 
 SCHEMA = json.loads((CHECKOUT / "benchmarks" / "result.schema.json").read_text("utf-8"))
+PINNED = re.compile(r"[\w.-]+==[\w.]+|-e git\+https://\S+@[0-9a-f]{40}#egg=\w+")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -178,8 +180,8 @@ def test_the_drawing_has_every_result_of_every_work() -> None:
 
 
 def test_peers_are_pinned() -> None:
-    """Every package of a peer's environment has its version, the peer itself included."""
+    """Every package of a peer's environment has its version, or its commit; the peer itself included."""
     for script in sorted(SCRIPTS.glob("*.py")):
-        lines = script.with_suffix(".txt").read_text("utf-8").split()
-        assert [line for line in lines if line.count("==") != 1] == []
-        assert any(line.startswith(f"{script.stem}==") for line in lines)
+        lines = script.with_suffix(".txt").read_text("utf-8").splitlines()
+        assert [line for line in lines if not PINNED.fullmatch(line)] == []
+        assert any(line.startswith(f"{script.stem}==") or line.endswith(f"#egg={script.stem}") for line in lines)

@@ -102,7 +102,7 @@ def test_terms_of_a_step_by_hand() -> None:
     """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
     work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
-    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
     only = Terms(*(float(name == "matrix") for name in Terms._fields))
     # 2 FLOPs x 2e6 weights of a stage x 100 tokens x 3 passes x (8 + 1) slots
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2e6 * 100 * 3 * 9 / 1e12)

@@ -9,7 +9,7 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 from bomgen.sizing.prediction.rows import facts, file
-from bomgen.sizing.prediction.terms import Terms
+from bomgen.sizing.prediction.terms import HIDING, Terms
 
 FILE = "fit.json"
 TERMS = Terms._fields
@@ -26,6 +26,8 @@ class Stack(NamedTuple):
     sequence_parallel: bool
     overlapped: bool
     """Collectives of replicas run beside matrix products."""
+    messages: int
+    """Collectives that the weights of a layer are gathered in."""
 
 
 @cache
@@ -45,7 +47,13 @@ def stack_of(name: str) -> Stack:
     found = next(
         each for each in facts()["stacks"].values() if name == each["stack"] or _is_version(name, each["stack"])
     )
-    return Stack(name, str(found["kernel"]), bool(found["sequence_parallel"]), bool(found["overlapped"]))
+    return Stack(
+        name,
+        str(found["kernel"]),
+        bool(found["sequence_parallel"]),
+        bool(found["overlapped"]),
+        int(found.get("messages", 1)),
+    )
 
 
 def _is_version(name: str, stack: str) -> bool:
@@ -70,7 +78,8 @@ def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> 
         for level, name in (("generation", generation), ("precision", precision))
         if name in found[level]
     ]
-    return Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
+    inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
+    return inverse._replace(launches=min(inverse.launches, *(getattr(inverse, name) for name in HIDING)))
 
 
 def spread(shares: Terms[float], generation: str | None) -> float:

@@ -160,6 +160,7 @@ def settings(training: Training, stack: Stack) -> dict[str, Figure]:
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
     return {
         "gathers": _setting(GATHERS_OF_STAGE.get(int(training.zero.value), 0.0), "zero"),
+        "messages": _setting(float(stack.messages), "stack"),
         "sharded": _setting(float(training.zero.value >= 1), "zero"),
         "recompute": _setting(float(recompute == "full"), "recompute"),
         "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),

@@ -221,6 +221,7 @@ def _split(
         context=number("cp"),
         expert=number("ep"),
         gathers=GATHERS.get(fsdp, ALL_GATHERS),
+        messages=float(stack.get("messages", 1)),
         sharded=float(stack["sharded"] or bool(fsdp)),
         recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
         attention_recompute=float(recompute == "full" or (recompute == "selective" and not flash)),

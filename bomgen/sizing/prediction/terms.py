@@ -23,6 +23,9 @@ Apply = Callable[..., Any]
 BYTES = 2
 """Of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
 GRADIENT_BYTES = 4
+LOGIT_BYTES = 40
+"""Read and written per logit by the loss: 16 bits five times around the matrix products and casts, 32 bits about eight
+times by a softmax of several kernels and its gradient."""
 UPDATE_BYTES = 30
 """Read and written by the optimizer per parameter: gradient, two moments and master weight in 32 bits, the weight."""
 EXCHANGES = 4
@@ -35,6 +38,10 @@ HIDDEN_TRAFFIC = 8
 """Times that a layer reads or writes the hidden state outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Times that a pass reads or writes the score matrix where no FlashAttention keeps it on the chip."""
+LINK_HOP_S = 3.4e-6
+NETWORK_HOP_S = 9.6e-6
+"""Latency of a hop of a ring in a scale-up domain and over the network [s]: NCCL 2.8, src/graph/tuning.cc, rings of the
+simple protocol."""
 LAUNCH_S = 600e-6
 """Time that the host takes to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
 ROUTING_S = 200e-6
@@ -107,6 +114,8 @@ class Split(NamedTuple, Generic[Number]):
     """GPUs that the experts of a layer are spread over."""
     gathers: Number
     """Collectives of all weights per micro-batch: 3 with ZeRO 3, 1 with ZeRO 2, else 0."""
+    messages: Number
+    """Collectives that each of these is split into per layer."""
     sharded: Number
     """1: optimizer states are sharded over replicas; else 0."""
     recompute: Number
@@ -129,6 +138,7 @@ class Terms(NamedTuple, Generic[Number]):
     narrow: Number
     short: Number
     head: Number
+    logits: Number
     attention: Number
     memory: Number
     scores: Number
@@ -148,6 +158,11 @@ class Terms(NamedTuple, Generic[Number]):
     exchange_network: Number
     constant: Number
     constant_network: Number
+
+
+HIDING = ("matrix", "experts", "attention", "memory", "scores")
+"""Terms whose kernels hide the starts of others. A start that is hidden never takes longer than what hides it: else a
+slower GPU could have the faster step."""
 
 
 def lesser(one: float, other: float) -> float:
@@ -218,6 +233,24 @@ def bandwidth_of_group(size: float, inner: float, scale_up: float, network: floa
     )
 
 
+@formula("GPUs")
+def neighbours_in_domain(domain: float, inner: float) -> float:
+    """GPUs of a group in a domain, where they are `inner` apart."""
+    return greater(1.0, domain / inner)
+
+
+@formula("count")
+def domains_of_ring(size: float, neighbours: float) -> float:
+    """Domains that a ring through `size` GPUs spans, so many of them in each."""
+    return size / lesser(size, neighbours)
+
+
+@formula("s", "NCCL 2.8, src/graph/tuning.cc: a hop per GPU, those between domains over the network")
+def ring_latency(size: float, domains: float) -> float:
+    """Time that a message of no size takes once around a ring through `size` GPUs."""
+    return LINK_HOP_S * (size - domains) + NETWORK_HOP_S * (domains - 1)
+
+
 @formula("bytes/s")
 def bandwidth_of_stages(gpus: float, scale_up: float, network: float, domain: float) -> float:
     """Bandwidth per GPU between pipeline stages, which are in one domain only where all GPUs are."""
@@ -261,6 +294,14 @@ def short_seconds(
 def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float, plain_peak: float) -> float:
     """The output projection, which the last stage has alone."""
     return 2 * PASSES * head / tensor * tokens * micro_batches / plain_peak
+
+
+@formula("s")
+def logit_seconds(
+    head: float, hidden: float, tokens: float, micro_batches: float, tensor: float, memory_bandwidth: float
+) -> float:
+    """The loss, which reads and writes a logit per token and word of the vocabulary, on the last stage alone."""
+    return LOGIT_BYTES * head / hidden / tensor * tokens * micro_batches / memory_bandwidth
 
 
 @formula("s", "Dao 2023, arXiv 2307.08691: half a forward pass more; Korthikanti et al. 2022, arXiv 2205.05198")
@@ -364,10 +405,14 @@ def launch_seconds(
     matrix_seconds: float,
     expert_seconds: float,
     attention_seconds: float,
+    memory_seconds: float,
+    score_seconds: float,
 ) -> float:
     """Starts of kernels by the host, as far as the GPU has to wait for them."""
     return greater(
-        0.0, LAUNCH_S * layers * share * passes * slots - matrix_seconds - expert_seconds - attention_seconds
+        0.0,
+        LAUNCH_S * layers * share * passes * slots
+        - (matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds),
     )
 
 
@@ -387,20 +432,16 @@ def tensor_seconds(
     slots: float,
     tensor: float,
     link_bandwidth: float,
+    latency: float,
 ) -> float:
-    """All-reduces of tensor parallelism."""
+    """All-reduces of tensor parallelism, each twice around the ring."""
     return (
         2
-        * (tensor - 1)
-        / tensor
-        * BYTES
-        * hidden
         * layers
         * (EXCHANGES + 2 * recompute)
         * share
-        * tokens
         * slots
-        / link_bandwidth
+        * ((tensor - 1) / tensor * BYTES * hidden * tokens / link_bandwidth + latency)
     )
 
 
@@ -481,10 +522,22 @@ def expert_replicas(data: float, context: float, tensor: float, expert: float) -
 
 @formula("s")
 def gather_seconds(
-    gathers: float, parameters: float, replicas: float, micro_batches: float, link_bandwidth: float
+    gathers: float,
+    parameters: float,
+    replicas: float,
+    micro_batches: float,
+    messages: float,
+    layers: float,
+    share: float,
+    link_bandwidth: float,
+    latency: float,
 ) -> float:
-    """Weights that are gathered, and gradients that are scattered, for each micro-batch."""
-    return gathers * BYTES * parameters * (replicas - 1) / replicas * micro_batches / link_bandwidth
+    """Weights that are gathered, and gradients that are scattered, for each micro-batch, once around the ring."""
+    return (
+        gathers
+        * micro_batches
+        * (BYTES * parameters * (replicas - 1) / replicas / link_bandwidth + messages * layers * share * latency)
+    )
 
 
 @formula("bytes")
@@ -592,8 +645,12 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
     scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
     widths = (w.split_width, w.hidden, w.layers, tokens, share, times, lasting, s.tensor, s.sequence_parallel)
+    memory = apply(memory_seconds, *widths, m.memory_bandwidth)
+    scores = apply(score_seconds, *scored)
     neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
-    reduced = apply(tensor_seconds, w.hidden, w.layers, tokens, share, s.recompute, lasting, s.tensor, neighbours)
+    round_trip = apply(ring_latency, s.tensor, apply(domains_of_ring, s.tensor, m.domain))
+    all_reduced = (w.hidden, w.layers, tokens, share, s.recompute, lasting, s.tensor, neighbours, round_trip)
+    reduced = apply(tensor_seconds, *all_reduced)
     ring = apply(bandwidth_of_group, replicas, s.tensor, *links)
     block = apply(bandwidth_of_neighbours, width, *links)
     stages = apply(bandwidth_of_stages, all_gpus, *links)
@@ -607,7 +664,10 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
         apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
-    gathered = apply(gather_seconds, s.gathers, own, replicas, count, ring)
+    spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
+    delay = apply(ring_latency, replicas, spanned)
+    parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
+    gathered = apply(gather_seconds, *parts)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
     return Terms(
         matrix=matrix,
@@ -615,12 +675,13 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
         short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
         head=apply(head_seconds, w.head, tokens, count, s.tensor, m.plain_peak),
+        logits=apply(logit_seconds, w.head, w.hidden, tokens, count, s.tensor, m.memory_bandwidth),
         attention=attention,
-        memory=apply(memory_seconds, *widths, m.memory_bandwidth),
-        scores=apply(score_seconds, *scored),
+        memory=memory,
+        scores=scores,
         weights=apply(weight_seconds, own, times, count, m.memory_bandwidth),
         update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
-        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention),
+        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention, memory, scores),
         routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
         tensor=apply(inside, reduced, s.tensor, m.domain),
         tensor_network=apply(outside, reduced, s.tensor, m.domain),
