@@ -10,6 +10,7 @@ from functools import cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
@@ -23,12 +24,14 @@ from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_c
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
+from bomgen.sizing.training.candidates import FastestSplits
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.range import Predicted
+    from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -327,14 +330,34 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
 def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
     """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
-    cluster, seconds = plan.cluster, None
-    if workload.predicted:
-        from bomgen.sizing.prediction.links import links_of_gpu
-        from bomgen.sizing.prediction.search import step_of_split
-
-        links = links_of_gpu(plan, attached)
-        seconds = step_of_split(workload, cluster.gpu, links, gpus) if links else None
+    cluster = plan.cluster
+    per_server = cluster.server.gpus if cluster.server else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None, seconds)
+        if workload.parallelism is not None:
+            return parallelism.fit(workload, cluster.gpu, gpus, per_server)
+        predict = _predictor(plan, workload, attached)
+        fastest = _fastest_splits(predict, cluster.gpu, gpus) if predict else None
+        found = parallelism.fit(workload, cluster.gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
+    if fastest:
+        return found
+    why = message("split-of-unequal-parts" if predict else "split-not-predicted")
+    return found._replace(reasons=(why, *found.reasons))
+
+
+def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
+    """What predicts the steps of a run; None where too little is known."""
+    if "layers" not in workload.model.shape:
+        return None
+    from bomgen.sizing.prediction.links import links_of_gpu
+    from bomgen.sizing.prediction.search import predictor
+
+    links = links_of_gpu(plan, attached)
+    return predictor(workload, plan.cluster.gpu, links) if links else None
+
+
+def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits | None:
+    from bomgen.sizing.prediction.search import fastest_splits
+
+    return fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)

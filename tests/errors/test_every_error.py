@@ -88,6 +88,7 @@ NOT_PROVOKED = {
     "{} {} at a time, {} are needed": "a warning",
     "{} {} unequal stages": "a warning",
     "the fullest GPU needs {} and has {}": "a warning, and the reason of a split",
+    "{} fits, too; its predicted step takes {}, {} more": "the reason of a split",
     "{} is a planning part, one counted per link": "a warning",
     "there is no revision '{}' in this checkout; {}": "a git checkout; tests/cli/test_diff_command.py",
     "'{}' is a folder at {}; name a file in it": "a git checkout; tests/cli/test_diff_command.py",

@@ -8,6 +8,7 @@ from functools import partial
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
+from bomgen.sizing.training.parallelism import seconds_text
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
@@ -28,8 +29,9 @@ def _training_reason(asked: Asked) -> Reason | None:
     split = fit.split
     degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
     by_hand = training.parallelism
-    code = "because-fastest" if fit.fastest else "because-fewest-per-replica"
-    because = message("because-plan" if by_hand else code)
+    because = message("because-plan" if by_hand else "because-fewest-per-replica")
+    if fit.fastest:
+        because = message("because-fastest", seconds=seconds_text(fit.fastest.seconds))
     if fit.recompute and fit.fits:
         because = message("because-recompute", reason=because, recompute=str(fit.recompute.value))
     held = {"reason": because, "held": asked.value(fit.per_gpu.total)}
@@ -72,9 +74,13 @@ def _degrees(degrees: dict[str, Figure]) -> str:
 
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
     """Splits that are slower or do not fit; what is said beside them is no other split."""
-    slower = (reason.parameters for reason in reasons if reason.code == "split-runner-up")
+    slower = (reason for reason in reasons if reason.code == "split-runner-up")
     found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
     return (
-        *(Other(str(each["split"]), message("slower-by-prediction", slower=each["slower"])) for each in slower),
+        *(Other(str(each.parameters["split"]), _slower(each)) for each in slower),
         *(Other(str(each["split"]), message("not-fitting", shortage=each["shortage"])) for each in found),
     )
+
+
+def _slower(reason: Message) -> Message:
+    return message("slower-by-prediction", **{name: reason.parameters[name] for name in ("seconds", "slower")})

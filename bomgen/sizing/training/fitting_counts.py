@@ -23,7 +23,8 @@ from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.parallelism import Candidate, check_degrees, given_split, split_of, whole_gpus
+from bomgen.sizing.training.candidates import Candidate, split_of
+from bomgen.sizing.training.parallelism import check_degrees, given_split, whole_gpus
 from bomgen.sizing.training.states import has_room_for_parts
 
 Counts = npt.NDArray[np.int64]
