@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -24,7 +24,7 @@ from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_c
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.candidates import FastestSplits
+from bomgen.sizing.training.candidates import FastestSplits, TimedSplit
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
@@ -50,6 +50,8 @@ class Sizing(NamedTuple):
     days: Figure | None = None
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
+    faster: Callable[[], TimedSplit | None] | None = None
+    """Looks for a split that is faster on fewer GPUs or with another recomputation; None: the plan gives the split."""
     opinions: Callable[[], Opinions] | None = None
     """Second opinions on a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
@@ -216,6 +218,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
         run=run,
+        faster=None if workload.parallelism else cache(partial(_faster_split, plan, workload, attached, fit, gpus)),
         opinions=asked,
         trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
         servers=servers,
@@ -361,3 +364,17 @@ def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits
     from bomgen.sizing.prediction.search import fastest_splits
 
     return fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
+
+
+def _faster_split(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], found: Fit, gpus: Figure
+) -> TimedSplit | None:
+    """A split that is predicted to be faster than the one found, on at most all GPUs; None: there is none."""
+    from bomgen.sizing.prediction.fewer_gpus import find_faster_split
+
+    choices = parallelism.with_recomputation(workload)
+    predictors = [each for each in (_predictor(plan, choice, attached) for choice in choices) if each]
+    server = plan.cluster.server
+    per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
+    seconds = found.fastest.seconds if found.fastest else inf
+    return find_faster_split(predictors, plan.cluster.gpu, gpus, int(per_server), seconds)

@@ -13,6 +13,7 @@ from bomgen.report.metrics import Path
 from bomgen.sizing.prediction.range import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.training.fine_tuning import adapts
+from bomgen.sizing.training.parallelism import describe_faster
 
 WORKLOAD = "workload"
 MEMORY: Path = (WORKLOAD, "memory")
@@ -68,7 +69,10 @@ def _texts(writer: Writer) -> Iterator[str]:
 def _notes(writer: Writer) -> Iterator[Note]:
     found = writer.report.design.sizing
     if found.fit:
-        yield from (Note("info", writer.language.message(reason)) for reason in found.fit.reasons)
+        faster = found.faster() if found.faster else None
+        better = describe_faster(found.fit, faster, int(found.gpus.value)) if faster else None
+        reasons = (better, *found.fit.reasons) if better else found.fit.reasons
+        yield from (Note("info", writer.language.message(reason)) for reason in reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
         yield Note("info", writer.word("memory-not-counted"))

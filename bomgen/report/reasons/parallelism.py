@@ -8,7 +8,8 @@ from functools import partial
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
-from bomgen.sizing.training.parallelism import seconds_text
+from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
@@ -23,7 +24,8 @@ def topics(asked: Asked) -> Iterator[Topic]:
 
 
 def _training_reason(asked: Asked) -> Reason | None:
-    fit, training = asked.report.design.sizing.fit, asked.report.plan.training
+    sizing, training = asked.report.design.sizing, asked.report.plan.training
+    fit = sizing.fit
     if fit is None or training is None:
         return None
     split = fit.split
@@ -43,8 +45,15 @@ def _training_reason(asked: Asked) -> Reason | None:
         PLAN if by_hand else SEARCH,
         message("because-held-of", memory=asked.value(memory), **held) if memory else message("because-held", **held),
         by_hand.mark if by_hand else None,
-        _others(fit.reasons),
+        (*_faster(sizing), *_others(fit.reasons)),
     )
+
+
+def _faster(sizing: Sizing) -> Iterator[Other]:
+    """A split that is faster, and is not taken because it leaves GPUs idle or recomputes more than what fits."""
+    faster = sizing.faster() if sizing.faster else None
+    if sizing.fit and faster and (reason := describe_faster(sizing.fit, faster, int(sizing.gpus.value))):
+        yield Other(str(faster.candidate), reason)
 
 
 def _serving_reason(asked: Asked) -> Reason | None:

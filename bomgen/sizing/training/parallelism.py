@@ -490,6 +490,20 @@ def join_alternatives(values: Iterable[int]) -> str:
     return " or ".join(str(value) for value in values)
 
 
+def describe_faster(found: Fit, faster: TimedSplit, gpus: int) -> Message | None:
+    """That a run is faster on fewer GPUs or with another recomputation; None where that would not be seen in print."""
+    told: dict[str, str | int] = {"split": str(faster.candidate), "seconds": seconds_text(faster.seconds), "gpus": gpus}
+    if found.fastest is None:
+        return message("faster-split-predicted", used=faster.gpus, **told)
+    less = f"{1 - faster.seconds / found.fastest.seconds:.1%}"
+    if less == f"{0:.1%}":
+        return None
+    told["less"] = less
+    if faster.recompute == found.fastest.recompute:
+        return message("faster-on-fewer-gpus", used=faster.gpus, **told)
+    return message("faster-recomputing", used=faster.gpus, recompute=faster.recompute, **told)
+
+
 def seconds_text(seconds: float) -> str:
     """Seconds as text, with four digits."""
     return f"{seconds:.4g} s"
