@@ -166,9 +166,12 @@ def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -
         servers = round_up_servers(servers, unit)
     elif unit.value in ("leaf", "scalable_unit"):
         servers = _round_up_to_leaf(plan, servers, attached)
-    if cluster.server and cluster.server.trays:
-        servers = round_up_servers(servers, cluster.server.trays)
-    return servers
+    return whole_racks(cluster.server, servers) if cluster.server else servers
+
+
+def whole_racks(server: Server, servers: Figure) -> Figure:
+    """Servers, rounded up to whole racks of a rack-scale system."""
+    return round_up_servers(servers, server.trays) if server.trays else servers
 
 
 def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
