@@ -68,6 +68,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= _memory(("workload", "memory", "per_gpu"), fit.per_gpu)
         found |= {
             ("workload", "memory", "gpu"): fit.gpu_memory,
+            ("workload", "memory", "host"): fit.host_memory,
             ("workload", "parallelism", "tensor"): fit.split.tensor,
             ("workload", "parallelism", "pipeline"): fit.split.pipeline,
             ("workload", "parallelism", "data"): fit.split.data,

@@ -20,7 +20,7 @@ from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
-from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_chips, servers_for_gpus
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, pods_of_chips, servers_for_gpus
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
@@ -333,14 +333,14 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
 def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
     """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
-    cluster = plan.cluster
-    per_server = cluster.server.gpus if cluster.server else None
+    gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
+    per_server = server.gpus if server else None
     try:
         if workload.parallelism is not None:
-            return parallelism.fit(workload, cluster.gpu, gpus, per_server)
+            return parallelism.fit(workload, gpu, gpus, per_server)
         predict = _predictor(plan, workload, attached)
-        fastest = _fastest_splits(predict, cluster.gpu, gpus) if predict else None
-        found = parallelism.fit(workload, cluster.gpu, gpus, per_server, fastest)
+        fastest = _fastest_splits(predict, gpu, gpus) if predict else None
+        found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
     if fastest:
@@ -377,4 +377,4 @@ def _faster_split(
     server = plan.cluster.server
     per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
     seconds = found.fastest.seconds if found.fastest else inf
-    return find_faster_split(predictors, plan.cluster.gpu, gpus, int(per_server), seconds)
+    return find_faster_split(predictors, gpu_with_host(plan.cluster), gpus, int(per_server), seconds)

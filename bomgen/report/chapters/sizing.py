@@ -76,6 +76,8 @@ def _notes(writer: Writer) -> Iterator[Note]:
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
         yield Note("info", writer.word("memory-not-counted"))
+        if found.fit.per_gpu.host and not found.fit.host_memory:
+            yield Note("info", writer.word("host-memory-unknown"))
     yield from time_lost(writer)
     if found.pods and not writer.report.design.fabrics:
         yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
@@ -94,8 +96,9 @@ def _fit(writer: Writer) -> Iterator[Table]:
     if writer.report.design.sizing.fit:
         per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
         yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
-        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu)))
-        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu))))
+        host = (*MEMORY, "host")
+        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu), *writer.rows(host)))
+        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu, host))))
 
 
 def _prediction(writer: Writer) -> Iterator[Table]:

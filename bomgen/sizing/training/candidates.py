@@ -126,9 +126,19 @@ def _chosen(name: str, degree: int, why: str) -> Figure:
 
 
 def fits_gpu(need: Memory, gpu: Gpu) -> bool | None:
-    """Whether the memory needed fits a GPU; None when it is not known."""
+    """Whether the memory needed fits a GPU and its share of host memory; None when it is not known.
+
+    Host memory that is not known is no limit.
+    """
+    if exceeds_host(need, gpu):
+        return False
     if gpu.memory_bytes is None:
         return None
     if need.total.value > gpu.memory_bytes.value:
         return False
     return None if need.activations is None else True
+
+
+def exceeds_host(need: Memory, gpu: Gpu) -> bool:
+    """Whether what is moved to host memory is more than falls to a GPU."""
+    return bool(need.host and gpu.host_memory and need.host.value > gpu.host_memory.value)

@@ -31,6 +31,7 @@ from bomgen.sizing.training.candidates import (
     FastestSplits,
     TimedSplit,
     data_parallel,
+    exceeds_host,
     expert_degrees,
     fits_gpu,
     memory_needed,
@@ -67,6 +68,8 @@ class Fit(NamedTuple):
     per_gpu: Memory
     gpu_memory: Figure | None
     """Memory of the GPU [bytes]."""
+    host_memory: Figure | None
+    """Host memory that falls to a GPU [bytes]; None: not known, or the plan moves nothing there."""
     fits: bool | None
     """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
     reasons: tuple[Message, ...]
@@ -138,13 +141,14 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
     split = given_split(given, gpus)
     need = memory.per_gpu(training, split)
     fits = fits_gpu(need, gpu)
-    warnings = [] if fits is not False else [_shortage(training, split, need, _limit(gpu))]
+    warnings = [] if fits is not False else [_shortage(training, split, need, gpu)]
     warnings += _unequal_stages(training, given.pipeline.value * given.interleave.value)
     return Fit(
         split=split,
         replica=memory.replica(training, split),
         per_gpu=need,
         gpu_memory=gpu.memory_bytes,
+        host_memory=gpu.host_memory if need.host else None,
         fits=fits,
         reasons=(),
         warning=message("two-sentences", first=warnings[0], second=warnings[1])
@@ -295,6 +299,7 @@ def _fit_of(
         replica=memory.replica(training, split),
         per_gpu=need,
         gpu_memory=gpu.memory_bytes,
+        host_memory=gpu.host_memory if need.host else None,
         fits=fits_gpu(need, gpu),
         reasons=tuple(reasons),
         warning=None,
@@ -349,12 +354,15 @@ def _limit(gpu: Gpu) -> Figure:
 def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
     """Why a candidate does not fit, in one line."""
     split = split_of(candidate, gpus)
-    shortage = _shortage(training, split, memory.per_gpu(training, split), _limit(gpu))
+    shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)
 
 
-def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> Message:
+def _shortage(training: Training, split: ParallelSplit, need: Memory, gpu: Gpu) -> Message:
     """How much memory is missing, what takes most of it, and the smallest change that is enough."""
+    if need.host and gpu.host_memory and exceeds_host(need, gpu):
+        return message("host-overfull", needed=_gb(need.host.value), memory=_gb(gpu.host_memory.value))
+    limit = _limit(gpu)
     term, most = _largest(need)
     sizes = {
         "needed": _gb(need.total.value),
