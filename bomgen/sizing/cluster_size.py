@@ -18,6 +18,7 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
 from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
+from bomgen.sizing.network import bytes_of_network, network_of_gpu
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, pods_of_chips, servers_for_gpus
@@ -327,7 +328,9 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     given = given_gpus(plan.cluster)
     need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
-    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None)
+    network = network_of_gpu(plan, attached, server.gpus) if server else None
+    network = bytes_of_network(network) if network else None
+    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
