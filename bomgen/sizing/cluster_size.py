@@ -346,9 +346,10 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
-    if fastest:
+    if fastest or gpus.value == 1:
         return found
-    why = message("split-of-unequal-parts" if predict else "split-not-predicted")
+    unpredicted = "split-of-fine-tuning" if workload.tuning else "split-not-predicted"
+    why = message("split-of-unequal-parts" if predict else unpredicted)
     return found._replace(reasons=(why, *found.reasons))
 
 

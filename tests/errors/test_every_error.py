@@ -89,6 +89,8 @@ NOT_PROVOKED = {
     "{} {} unequal stages": "a warning",
     "the fullest GPU needs {} and has {}": "a warning, and the reason of a split",
     "{} fits, too; its predicted step takes {}, {} more": "the reason of a split",
+    "offloading moves {} to host memory beside a GPU": "a warning, and the reason of a split",
+    "the KV cache of the prompts takes {} of the network": "a warning",
     "{} is a planning part, one counted per link": "a warning",
     "there is no revision '{}' in this checkout; {}": "a git checkout; tests/cli/test_diff_command.py",
     "'{}' is a folder at {}; name a file in it": "a git checkout; tests/cli/test_diff_command.py",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
 from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.training.candidates import Candidate
 from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
@@ -29,7 +29,7 @@ def _training_reason(asked: Asked) -> Reason | None:
     if fit is None or training is None:
         return None
     split = fit.split
-    degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
+    chosen = Candidate(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
     by_hand = training.parallelism
     because = message("because-plan" if by_hand else "because-fewest-per-replica")
     if fit.fastest:
@@ -41,7 +41,7 @@ def _training_reason(asked: Asked) -> Reason | None:
     return Reason(
         "workload.parallelism",
         message("choice-split"),
-        message("chosen-split", degrees=_degrees(degrees), replicas=split.data.value),
+        message("chosen-split", degrees=str(chosen), replicas=split.data.value),
         PLAN if by_hand else SEARCH,
         message("because-held-of", memory=asked.value(memory), **held) if memory else message("because-held", **held),
         by_hand.mark if by_hand else None,
@@ -68,7 +68,7 @@ def _serving_reason(asked: Asked) -> Reason | None:
     return Reason(
         "workload.parallelism",
         message("choice-split"),
-        _degrees({"tensor": found.tensor, "pipeline": found.pipeline}),
+        str(Candidate(found.tensor.value, found.pipeline.value, 1, 1)),
         PLAN if by_hand else SEARCH,
         because,
         by_hand.mark if by_hand else None,
@@ -76,19 +76,20 @@ def _serving_reason(asked: Asked) -> Reason | None:
     )
 
 
-def _degrees(degrees: dict[str, Figure]) -> str:
-    first = ("tensor", "pipeline")
-    return " x ".join(f"{name} {each.value}" for name, each in degrees.items() if name in first or each.value > 1)
-
-
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
     """Splits that are slower or do not fit; what is said beside them is no other split."""
     slower = (reason for reason in reasons if reason.code == "split-runner-up")
-    found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
+    refused = (reason for reason in reasons if reason.code == "split-does-not-fit")
     return (
-        *(Other(str(each.parameters["split"]), _slower(each)) for each in slower),
-        *(Other(str(each["split"]), message("not-fitting", shortage=each["shortage"])) for each in found),
+        *(Other(_split(each), _slower(each)) for each in slower),
+        *(Other(_split(each), message("not-fitting", shortage=each.parameters["shortage"])) for each in refused),
     )
+
+
+def _split(reason: Message) -> str:
+    """The split that a reason is about; a message, which other languages have words for."""
+    split = reason.parameters["split"]
+    return split if isinstance(split, str) else str(split)
 
 
 def _slower(reason: Message) -> Message:

@@ -46,9 +46,8 @@ class Predictor(NamedTuple):
     micro_batch: float
 
     def tensor_degrees(self, gpus: int) -> list[int]:
-        """Degrees that divide GPUs and heads, and whose groups share scale-up domains evenly or fill whole ones."""
-        domain = int(self.machine.domain)
-        return [each for each in tensor_degrees(self.training, gpus) if domain % each == 0 or each % domain == 0]
+        """Degrees that divide GPUs, heads and a scale-up domain."""
+        return [each for each in tensor_degrees(self.training, gpus) if self.machine.domain % each == 0]
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
         """The step of a split [s]."""
@@ -156,7 +155,10 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
-    """Every split of all GPUs with equal parts of a sequence and stages of at least a layer."""
+    """Every split of all GPUs with tensor parallelism inside scale-up domains, equal parts of a sequence, and layers.
+
+    Every stage has a layer or more.
+    """
     training, length = predict.training, int(predict.work.sequence)
     for tensor in predict.tensor_degrees(gpus):
         for pipeline in divisors(gpus // tensor):

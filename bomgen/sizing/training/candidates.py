@@ -37,8 +37,8 @@ class Candidate(NamedTuple):
     def __str__(self) -> str:
         text = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
         if self.context > 1:
-            text = message("split-with", split=text, degree="context", ways=self.context)
-        return message("split-with", split=text, degree="expert", ways=self.expert) if self.expert > 1 else text
+            text = message("split-with-context", split=text, ways=self.context)
+        return message("split-with-experts", split=text, ways=self.expert) if self.expert > 1 else text
 
 
 class TimedSplit(NamedTuple):
