@@ -29,6 +29,13 @@ from bomgen.sizing.training.candidates import (
 )
 
 BYTES_OF_WEIGHT = 2
+CHANGED_BY_EXPERTS = (
+    *("short", "weights", "update", "data", "data_overlapped", "gathers", "gathers_overlapped"),
+    *("exchange", "exchange_network"),
+)
+"""Terms that depend on how many GPUs the experts are spread over."""
+BOUNDED, BOUNDED_CLOSELY, PREDICTED = range(3)
+"""What is known of the step of a split in the search."""
 ALL_SHARDED = 3
 """The stage of ZeRO that divides weights, too."""
 
@@ -135,39 +142,46 @@ def classify_splits(
 
 
 def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
-    """Splits over all GPUs, the fastest first; each is predicted when no other can be faster."""
+    """Splits over all GPUs, the fastest first; each is predicted when no other can be faster.
+
+    What waits has a lower bound of its step: first the matrix products, then all that experts on more GPUs do not
+    change, at last the step itself.
+    """
     recompute = str(predict.training.recompute.value)
-    waiting: list[tuple[float, bool, Candidate]] = []
+    dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
+    waiting: list[tuple[float, int, Candidate]] = []
     for candidate in _candidates(predict, gpus):
         tensor, pipeline, context, _ = map(float, candidate)
         count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
         slots = terms.slots.plain(count, pipeline, 1.0)
-        waiting.append((predict.least_seconds(tensor, pipeline, context, slots), False, candidate))
+        waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:
-        seconds, predicted, candidate = heappop(waiting)
-        if predicted:
+        seconds, known, candidate = heappop(waiting)
+        if known == PREDICTED:
             yield TimedSplit(seconds, candidate, gpus, recompute)
+            continue
+        one = [float(each) for each in (*candidate, gpus // candidate.size)]
+        degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
+        if known == BOUNDED and len(degrees) > 1:
+            least = float(dense.seconds(*one))
+            for expert in degrees:
+                heappush(waiting, (least, BOUNDED_CLOSELY, candidate._replace(expert=expert)))
         else:
-            tensor, pipeline, context, expert = map(float, candidate)
-            step = predict.seconds(tensor, pipeline, context, expert, float(gpus // candidate.size))
-            heappush(waiting, (float(step), True, candidate))
+            heappush(waiting, (float(predict.seconds(*one)), PREDICTED, candidate))
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
-    """Every split of all GPUs with tensor parallelism inside scale-up domains, equal parts of a sequence, and layers.
+    """Every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
 
-    Every stage has a layer or more.
+    Every stage has a layer or more; experts are all on each GPU.
     """
-    training, length = predict.training, int(predict.work.sequence)
+    length = int(predict.work.sequence)
     for tensor in predict.tensor_degrees(gpus):
         for pipeline in divisors(gpus // tensor):
-            if pipeline > predict.work.layers:
-                continue
-            ranks = gpus // (tensor * pipeline)
-            for context in divisors(gcd(ranks, length)):
-                for expert in expert_degrees(training, ranks):
-                    yield Candidate(tensor, pipeline, context, expert)
+            if pipeline <= predict.work.layers:
+                for context in divisors(gcd(gpus // (tensor * pipeline), length)):
+                    yield Candidate(tensor, pipeline, context, 1)
 
 
 def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
