@@ -45,8 +45,8 @@ def fitting(
 ) -> Fitting | None:
     """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
 
-    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters, or
-    host memory limits the run, too.
+    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters,
+    or host memory limits the run, too.
     """
     if training.offload and gpu.host_memory:
         return None
