@@ -56,6 +56,7 @@ def gpu(record: Record) -> parts.Gpu:
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
+        host_memory=record.figure("host_memory", "bytes"),
         flash_attention=_missing_kernel(record),
     )
 
@@ -138,6 +139,7 @@ def server(record: Record) -> parts.Server:
         bmc_ports=record.figure("bmc_ports", "count"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
+        host_memory=record.figure("host_memory", "bytes"),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),

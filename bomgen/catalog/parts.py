@@ -94,6 +94,8 @@ class Gpu(NamedTuple):
     """Raw PCIe rate, one way."""
     scale_up: Figure | None = None
     """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
+    host_memory: Figure | None = None
+    """Host memory that falls to a GPU [bytes]."""
     flash_attention: Figure | None = None
     """Word: no, for an accelerator without FlashAttention kernels; None: it has them."""
 
@@ -154,6 +156,8 @@ class Server(NamedTuple):
     """Between what it lies where it is an estimate."""
     weight_kg: Figure | None = None
     """Of the unit bought."""
+    host_memory: Figure | None = None
+    """Of the server, or of a tray [bytes]."""
     supplies: PowerSupplies | None = None
     nic_slot_gbps: Figure | None = None
     """Raw rate of the slot of a network card, one way."""

@@ -68,6 +68,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= _memory(("workload", "memory", "per_gpu"), fit.per_gpu)
         found |= {
             ("workload", "memory", "gpu"): fit.gpu_memory,
+            ("workload", "memory", "host"): fit.host_memory,
             ("workload", "parallelism", "tensor"): fit.split.tensor,
             ("workload", "parallelism", "pipeline"): fit.split.pipeline,
             ("workload", "parallelism", "data"): fit.split.data,
@@ -254,6 +255,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         ),
         (*base, "tokens_per_second"): serving.tokens_per_second,
         (*base, "requests_per_minute"): serving.requests_per_minute,
+        (*base, "kv_transfer"): serving.kv_transfer,
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **_held(memory, serving.model),
         **_held((*memory, "per_gpu"), serving.per_gpu),

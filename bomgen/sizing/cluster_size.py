@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
@@ -17,18 +18,21 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
 from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
+from bomgen.sizing.network import bytes_of_network, network_of_gpu
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
-from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_chips, servers_for_gpus
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, pods_of_chips, servers_for_gpus
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
+from bomgen.sizing.training.candidates import FastestSplits, TimedSplit
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.range import Predicted
+    from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -47,6 +51,8 @@ class Sizing(NamedTuple):
     days: Figure | None = None
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
+    faster: Callable[[], TimedSplit | None] | None = None
+    """Looks for a split that is faster on fewer GPUs or with another recomputation; None: the plan gives the split."""
     opinions: Callable[[], Opinions] | None = None
     """Second opinions on a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
@@ -213,6 +219,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
         run=run,
+        faster=None if workload.parallelism else cache(partial(_faster_split, plan, workload, attached, fit, gpus)),
         opinions=asked,
         trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
         servers=servers,
@@ -321,20 +328,57 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     given = given_gpus(plan.cluster)
     need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
-    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None)
+    network = network_of_gpu(plan, attached, server.gpus) if server else None
+    network = bytes_of_network(network) if network else None
+    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
 def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
     """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
-    cluster, seconds = plan.cluster, None
-    if workload.predicted:
-        from bomgen.sizing.prediction.links import links_of_gpu
-        from bomgen.sizing.prediction.search import step_of_split
-
-        links = links_of_gpu(plan, attached)
-        seconds = step_of_split(workload, cluster.gpu, links, gpus) if links else None
+    gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
+    per_server = server.gpus if server else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None, seconds)
+        if workload.parallelism is not None:
+            return parallelism.fit(workload, gpu, gpus, per_server)
+        predict = _predictor(plan, workload, attached)
+        fastest = _fastest_splits(predict, gpu, gpus) if predict else None
+        found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
+    if fastest or gpus.value == 1:
+        return found
+    unpredicted = "split-of-fine-tuning" if workload.tuning else "split-not-predicted"
+    why = message("split-of-unequal-parts" if predict else unpredicted)
+    return found._replace(reasons=(why, *found.reasons))
+
+
+def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
+    """What predicts the steps of a run; None where too little is known."""
+    if "layers" not in workload.model.shape:
+        return None
+    from bomgen.sizing.prediction.links import links_of_gpu
+    from bomgen.sizing.prediction.search import predictor
+
+    links = links_of_gpu(plan, attached)
+    return predictor(workload, plan.cluster.gpu, links) if links else None
+
+
+def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits | None:
+    from bomgen.sizing.prediction.search import fastest_splits
+
+    return fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
+
+
+def _faster_split(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], found: Fit, gpus: Figure
+) -> TimedSplit | None:
+    """A split that is predicted to be faster than the one found, on at most all GPUs; None: there is none."""
+    from bomgen.sizing.prediction.fewer_gpus import find_faster_split
+
+    choices = parallelism.with_recomputation(workload)
+    predictors = [each for each in (_predictor(plan, choice, attached) for choice in choices) if each]
+    server = plan.cluster.server
+    per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
+    seconds = found.fastest.seconds if found.fastest else inf
+    return find_faster_split(predictors, gpu_with_host(plan.cluster), gpus, int(per_server), seconds)

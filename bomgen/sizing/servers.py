@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import ceil
 
-from bomgen.catalog.parts import Server
+from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula, require
 from bomgen.plan import fabric_demand
@@ -22,6 +23,12 @@ MAX_ROUNDS = 8
 def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
     """Whole servers for the GPUs."""
     return ceil(gpus / gpus_per_server)
+
+
+@formula("bytes")
+def host_memory_of_gpu(host_memory: int, gpus_per_server: int) -> Fraction:
+    """Host memory that falls to a GPU of a server [bytes]."""
+    return Fraction(host_memory) / gpus_per_server
 
 
 @formula("servers")
@@ -46,6 +53,14 @@ def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
 def pods_of_chips(chips: int, chips_of_pod: int) -> int:
     """Whole pods for the accelerators."""
     return ceil(chips / chips_of_pod)
+
+
+def gpu_with_host(cluster: Cluster) -> Gpu:
+    """The GPU of a cluster, with the share of its server's memory."""
+    server = cluster.server
+    if server is None or server.host_memory is None:
+        return cluster.gpu
+    return cluster.gpu._replace(host_memory=host_memory_of_gpu(server.host_memory, server.gpus))
 
 
 def given_gpus(cluster: Cluster) -> int | None:
@@ -166,9 +181,12 @@ def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -
         servers = round_up_servers(servers, unit)
     elif unit.value in ("leaf", "scalable_unit"):
         servers = _round_up_to_leaf(plan, servers, attached)
-    if cluster.server and cluster.server.trays:
-        servers = round_up_servers(servers, cluster.server.trays)
-    return servers
+    return whole_racks(cluster.server, servers) if cluster.server else servers
+
+
+def whole_racks(server: Server, servers: Figure) -> Figure:
+    """Servers, rounded up to whole racks of a rack-scale system."""
+    return round_up_servers(servers, server.trays) if server.trays else servers
 
 
 def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:

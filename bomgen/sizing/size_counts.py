@@ -21,7 +21,7 @@ from bomgen.plan.types import ESTIMATE, Plan, Training
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size
 from bomgen.sizing.peak_flops import peak_of_gpu
-from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, unit_of_counts
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, unit_of_counts
 from bomgen.sizing.training import interruptions, parallelism
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.fitting_counts import Truths, fitting
@@ -114,7 +114,7 @@ class _Size(NamedTuple):
 
 def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
     """The days of a run, and whether it fits, as `cluster_size` tries one recomputation after the other."""
-    plan, gpu, server = found.plan, found.plan.cluster.gpu, found.plan.cluster.server
+    plan, gpu, server = found.plan, gpu_with_host(found.plan.cluster), found.plan.cluster.server
     gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)

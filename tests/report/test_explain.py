@@ -287,11 +287,13 @@ def test_one_line_card_fewer_is_too_few() -> None:
 
 
 def test_splits_that_do_not_fit_are_named() -> None:
-    """A replica needs tensor parallelism; less does not fit, and says what is missing."""
+    """Less tensor parallelism does not fit, and says what is missing; 1016 = 8 x 127 GPUs are awkward."""
     reason = why(worked("h100-127"), "workload.parallelism")
     assert reason.by == "search"
-    assert reason.others
-    assert all("too little" in other.reason for other in reason.others)
+    fewer, *others = reason.others
+    assert "of the 1016 GPUs" in fewer.reason
+    assert others
+    assert all("too little" in other.reason for other in others)
 
 
 @pytest.mark.parametrize("plan", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda plan: plan.stem)

@@ -185,6 +185,43 @@ def test_the_fastest_split_that_fits_is_taken() -> None:
     assert not any(str(each).startswith("-") for each in slower)
 
 
+def test_the_fastest_split_is_taken_whatever_the_run_is_sized_by() -> None:
+    """A given utilisation and an assumed one have the split of the predicted one; its step is the predicted step."""
+    predicted = predicted_plan().sizing
+    assert predicted.fit is not None
+    assert predicted.predicted is not None
+    assert predicted.fit.fastest is not None
+    assert predicted.fit.fastest.seconds == predicted.predicted.step.step.value
+    for mfu in (None, "50%"):
+        fit = predicted_plan(mfu=mfu).sizing.fit
+        assert fit is not None
+        assert fit.fastest == predicted.fit.fastest
+
+
+def test_without_a_prediction_the_smallest_replica_is_taken() -> None:
+    """Nothing is predicted of a model that is known by its size alone, and the reasons say so."""
+    fit = predicted_plan(mfu=None, model={"name": "M", "parameters": "8B"}).sizing.fit
+    assert fit is not None
+    assert fit.fastest is None
+    assert [reason.code for reason in fit.reasons][:1] == ["split-not-predicted"]
+
+
+def test_gpus_that_only_allow_awkward_splits_are_named() -> None:
+    """1000 = 8 x 125 GPUs split 8192 tokens only unequally; 960 are faster, and less so with more of them."""
+    sized = predicted_plan(model="llama-3.1-405b", mfu=None, gpus=1000).sizing
+    assert sized.fit is not None
+    assert sized.fit.fastest is None
+    assert [reason.code for reason in sized.fit.reasons][:1] == ["split-of-unequal-parts"]
+    assert sized.faster is not None
+    faster = sized.faster()
+    assert faster is not None
+    assert faster.gpus == 960
+    fewer = predicted_plan(model="llama-3.1-405b", mfu=None, gpus=960).sizing
+    assert fewer.fit is not None
+    assert fewer.fit.fastest is not None
+    assert fewer.fit.fastest.seconds == pytest.approx(faster.seconds)
+
+
 def test_checking_a_predicted_plan_imports_no_numpy(tmp_path: Path) -> None:
     """It would double the time to start."""
     path = tmp_path / "plan.yaml"

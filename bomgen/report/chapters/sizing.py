@@ -13,6 +13,7 @@ from bomgen.report.metrics import Path
 from bomgen.sizing.prediction.range import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.training.fine_tuning import adapts
+from bomgen.sizing.training.parallelism import describe_faster
 
 WORKLOAD = "workload"
 MEMORY: Path = (WORKLOAD, "memory")
@@ -68,10 +69,15 @@ def _texts(writer: Writer) -> Iterator[str]:
 def _notes(writer: Writer) -> Iterator[Note]:
     found = writer.report.design.sizing
     if found.fit:
-        yield from (Note("info", writer.language.message(reason)) for reason in found.fit.reasons)
+        faster = found.faster() if found.faster else None
+        better = describe_faster(found.fit, faster, int(found.gpus.value)) if faster else None
+        reasons = (better, *found.fit.reasons) if better else found.fit.reasons
+        yield from (Note("info", writer.language.message(reason)) for reason in reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
         yield Note("info", writer.word("memory-not-counted"))
+        if found.fit.per_gpu.host and not found.fit.host_memory:
+            yield Note("info", writer.word("host-memory-unknown"))
     yield from time_lost(writer)
     if found.pods and not writer.report.design.fabrics:
         yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
@@ -90,8 +96,9 @@ def _fit(writer: Writer) -> Iterator[Table]:
     if writer.report.design.sizing.fit:
         per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
         yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
-        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu)))
-        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu))))
+        host = (*MEMORY, "host")
+        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu), *writer.rows(host)))
+        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu, host))))
 
 
 def _prediction(writer: Writer) -> Iterator[Table]:

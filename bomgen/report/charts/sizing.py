@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 from bomgen.core.document import Cell, Column, Row, Table
-from bomgen.core.money import rounded
-from bomgen.pricing.running_costs import cost_per_gpu
+from bomgen.core.provenance import Figure
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.types import Bar, Bars, Chart, Matrix
 from bomgen.report.metrics import Path
+from bomgen.report.predicted_money import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.range import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 
+OF_RUN = "cost_per_run"
 MEMORY: Path = ("workload", "memory")
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache")
 """What fills the memory of a GPU, in training and in serving."""
@@ -54,40 +57,75 @@ def _memory(writer: Writer) -> Iterator[Chart]:
 
 
 def predicted_range(writer: Writer) -> Iterator[Chart]:
-    """Days of a predicted run between the ends of its intervals, with GPUs and their purchase."""
+    """Days of a predicted run between the ends of its intervals, with what they mean in machines and money."""
     predicted, word, language = writer.report.design.sizing.predicted, writer.word, writer.language
     if predicted is None:
         return
-    point, bars = Fraction(predicted.point.days.value), []
-    for coverage, (slow, fast) in sorted(predicted.ends.items()):
-        low, high = Fraction(fast.days.value), Fraction(slow.days.value)
-        text = word("range-ends", low=language.number(low), high=language.number(high))
-        name = word("chart-predicted-held", share=f"{coverage}%")
-        bars.append(Bar(name, text, (high - low,), low, point))
+    days = {coverage: (fast.days.value, slow.days.value) for coverage, (slow, fast) in predicted.ends.items()}
+    shape = _range_bars(writer, days, predicted.point.days.value, language.number)
     text = word("chart-predicted-text", days=writer.shown(predicted.point.days))
-    yield Chart("predicted", word("chart-predicted"), text, Bars(tuple(bars)), _predicted_table(writer, predicted))
+    yield Chart("predicted", word("chart-predicted"), text, shape, _predicted_table(writer, predicted))
+    yield from _predicted_money(writer, predicted)
+
+
+def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
+    """Money of a predicted run between the ends: of the GPUs for the target, else of the run."""
+    report, language, word = writer.report, writer.language, writer.word
+    point = money_of_run(report, predicted.point)
+    name = next((each for each in ("purchase", "cost", "energy_cost") if getattr(point, each) is not None), None)
+    if name is None:
+        return
+    currency, amounts = report.quote.totals.currency, dict[int, tuple[Decimal, Decimal]]()
+    for coverage, (slow, fast) in predicted.ends.items():
+        low, high = sorted(getattr(money_of_run(report, each), name) for each in (slow, fast))
+        amounts[coverage] = low, high
+    shape = _range_bars(writer, amounts, getattr(point, name), partial(language.amount, currency=currency))
+    least = not report.quote.totals.complete if name == "purchase" else OF_RUN in report.running.lower_bounds
+    amount = language.cell(Cell(getattr(point, name), currency, least=least and name != "energy_cost"))
+    text = word(f"chart-predicted-{name}-text", amount=amount)
+    yield Chart("predicted-money", word("chart-predicted-money"), text, shape)
+
+
+def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any, shown: Callable[[Any], str]) -> Bars:
+    """A bar for each coverage in percent, from its lower to its upper end, with the point marked."""
+    bars = []
+    for coverage, (low, high) in sorted(ends.items()):
+        text = writer.word("range-ends", low=shown(low), high=shown(high))
+        name = writer.word("chart-predicted-held", share=f"{coverage}%")
+        bars.append(Bar(name, text, (high - low,), low, point))
+    return Bars(tuple(bars))
 
 
 def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
-    """Utilisation, days, GPUs for the target and their purchase: predicted, and at the ends of 90 %."""
-    word, currency = writer.word, writer.report.quote.totals.currency
+    """Utilisation, days and what they cost, machines for the target and their purchase: predicted, and at both ends."""
+    word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
     slow, fast = predicted.ends[max(predicted.ends)]
     outlooks = (slow, predicted.point, fast)
     columns = (
         Column("name", word("column-name"), "text", 30),
         *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
     )
+    money, least = [money_of_run(writer.report, each) for each in outlooks], not totals.complete
     rows = [
-        Row((Cell("MFU"), *(Cell(each.mfu.value, each.mfu.unit) for each in outlooks))),
-        Row((Cell(word("label-days")), *(Cell(each.days.value, each.days.unit) for each in outlooks))),
+        ("MFU", [Cell(each.mfu.value, each.mfu.unit) for each in outlooks]),
+        (word("label-days"), [Cell(each.days.value, each.days.unit) for each in outlooks]),
+        (word("label-run_energy_kwh"), [_count(each.energy_kwh, "kWh") for each in money]),
+        (word("label-run_energy_cost"), [Cell(each.energy_cost, totals.currency) for each in money]),
+        (
+            word("label-cost_per_run"),
+            [Cell(each.cost, totals.currency, least=OF_RUN in running.lower_bounds) for each in money],
+        ),
+        (word("label-gpus_required"), [_count(each.gpus_required) for each in outlooks]),
+        (word("label-servers_required"), [_count(each.servers) for each in money]),
+        (word("chart-purchase"), [Cell(each.purchase, totals.currency, least=least) for each in money]),
     ]
-    required = [each.gpus_required for each in outlooks if each.gpus_required]
-    if required:
-        rows.append(Row((Cell(word("label-gpus_required")), *(Cell(figure.value) for figure in required))))
-        amounts = [_purchase(writer, int(figure.value)) for figure in required]
-        if None not in amounts:
-            rows.append(Row((Cell(word("chart-purchase")), *(Cell(amount, currency) for amount in amounts))))
-    return Table("predicted", word("chart-predicted"), columns, tuple(rows))
+    known = tuple(Row((Cell(name), *cells)) for name, cells in rows if cells[0].value is not None)
+    caption = word("caption-predicted") if predicted.point.gpus_required else None
+    return Table("predicted", word("chart-predicted"), columns, known, caption)
+
+
+def _count(figure: Figure | None, unit: str = "") -> Cell:
+    return Cell(figure.value if figure else None, unit)
 
 
 def run_sensitivity(writer: Writer) -> Iterator[Chart]:
@@ -122,12 +160,7 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
 
 def _purchase(writer: Writer, gpus: int) -> Decimal | None:
     """What so many GPUs cost at the plan's purchase a GPU; None where a price is missing, or clusters share it."""
-    report, totals = writer.report, writer.report.quote.totals
-    if not totals.complete or report.plan.cluster_name:
-        return None
-    planned = int(report.design.sizing.gpus.value)
-    each = cost_per_gpu.plain(Fraction(totals.list - totals.discount), planned)
-    return rounded(each * gpus, totals.currency)
+    return purchase_of_gpus(writer.report, gpus) if writer.report.quote.totals.complete else None
 
 
 def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:

@@ -17,10 +17,13 @@ from bomgen.pricing.bill import cluster_path
 from bomgen.pricing.confidence import confidence
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
-from bomgen.report.metrics import Path
+from bomgen.report.metrics import WIDE, Path
+from bomgen.report.predicted_money import money_of_run
 
 OPERATION, SITE = "operation", "site"
 OF_RUN = "cost_per_run"
+SLOW, FAST = 0, 1
+"""Ends of a predicted interval."""
 TOTAL, POWER, GPUS = "totals.amount", "site.power_w", "cluster.gpus"
 """Rows that a chart is drawn of."""
 
@@ -90,7 +93,7 @@ def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure
 
 def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) -> bool:
     """Whether values mean the same: amounts are in one currency, and what a workload takes is that of one workload."""
-    if key.startswith("workload.") or key == f"{OPERATION}.{OF_RUN}":
+    if key.startswith("workload.") or key.startswith(f"{OPERATION}.{OF_RUN}"):
         known = [each for each, cell in zip(columns, cells, strict=True) if cell.value is not None]
         if len(workloads(known)) > 1:
             return False
@@ -161,7 +164,7 @@ def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
         ("tokens_per_second", MORE),
         ("requests_per_minute", MORE),
     ):
-        yield _number(columns, ("workload", name), better, bare=name == "gpus_required")
+        yield _number(columns, ("workload", name), better, bare=name.startswith("gpus_required"))
 
 
 def _model(each: Compared) -> Cell:
@@ -291,8 +294,23 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
     for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
         yield _number(columns, (OPERATION, name), LESS)
+    for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
+        for end, place in (("low", FAST), ("high", SLOW)):
+            label = word(f"compare-{name}-{end}")
+            yield Measure(f"{key}_{end}", label, LESS, partial(_predicted_money, name=name, place=place))
     yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
     yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
+
+
+def _predicted_money(each: Compared, name: str, place: int) -> Cell:
+    """Money of a run that is sized by its prediction, at an end of the interval."""
+    report = each.writer.report
+    predicted, training = report.design.sizing.predicted, report.plan.training
+    if predicted is None or training is None or training.predicted is None:
+        return Cell(None)
+    amount = getattr(money_of_run(report, predicted.ends[WIDE][place]), name)
+    least = not report.quote.totals.complete if name == "purchase" else OF_RUN in report.running.lower_bounds
+    return Cell(amount, report.quote.totals.currency, least=least)
 
 
 def _priced(each: Compared) -> Cell:

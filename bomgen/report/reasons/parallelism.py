@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
+from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.training.candidates import Candidate
+from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
@@ -22,14 +24,16 @@ def topics(asked: Asked) -> Iterator[Topic]:
 
 
 def _training_reason(asked: Asked) -> Reason | None:
-    fit, training = asked.report.design.sizing.fit, asked.report.plan.training
+    sizing, training = asked.report.design.sizing, asked.report.plan.training
+    fit = sizing.fit
     if fit is None or training is None:
         return None
     split = fit.split
-    degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
+    chosen = Candidate(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
     by_hand = training.parallelism
-    code = "because-fastest" if fit.fastest else "because-fewest-per-replica"
-    because = message("because-plan" if by_hand else code)
+    because = message("because-plan" if by_hand else "because-fewest-per-replica")
+    if fit.fastest:
+        because = message("because-fastest", seconds=seconds_text(fit.fastest.seconds))
     if fit.recompute and fit.fits:
         because = message("because-recompute", reason=because, recompute=str(fit.recompute.value))
     held = {"reason": because, "held": asked.value(fit.per_gpu.total)}
@@ -37,12 +41,19 @@ def _training_reason(asked: Asked) -> Reason | None:
     return Reason(
         "workload.parallelism",
         message("choice-split"),
-        message("chosen-split", degrees=_degrees(degrees), replicas=split.data.value),
+        message("chosen-split", degrees=str(chosen), replicas=split.data.value),
         PLAN if by_hand else SEARCH,
         message("because-held-of", memory=asked.value(memory), **held) if memory else message("because-held", **held),
         by_hand.mark if by_hand else None,
-        _others(fit.reasons),
+        (*_faster(sizing), *_others(fit.reasons)),
     )
+
+
+def _faster(sizing: Sizing) -> Iterator[Other]:
+    """A split that is faster, and is not taken because it leaves GPUs idle or recomputes more than what fits."""
+    faster = sizing.faster() if sizing.faster else None
+    if sizing.fit and faster and (reason := describe_faster(sizing.fit, faster, int(sizing.gpus.value))):
+        yield Other(str(faster.candidate), reason)
 
 
 def _serving_reason(asked: Asked) -> Reason | None:
@@ -57,7 +68,7 @@ def _serving_reason(asked: Asked) -> Reason | None:
     return Reason(
         "workload.parallelism",
         message("choice-split"),
-        _degrees({"tensor": found.tensor, "pipeline": found.pipeline}),
+        str(Candidate(found.tensor.value, found.pipeline.value, 1, 1)),
         PLAN if by_hand else SEARCH,
         because,
         by_hand.mark if by_hand else None,
@@ -65,16 +76,21 @@ def _serving_reason(asked: Asked) -> Reason | None:
     )
 
 
-def _degrees(degrees: dict[str, Figure]) -> str:
-    first = ("tensor", "pipeline")
-    return " x ".join(f"{name} {each.value}" for name, each in degrees.items() if name in first or each.value > 1)
-
-
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
     """Splits that are slower or do not fit; what is said beside them is no other split."""
-    slower = (reason.parameters for reason in reasons if reason.code == "split-runner-up")
-    found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
+    slower = (reason for reason in reasons if reason.code == "split-runner-up")
+    refused = (reason for reason in reasons if reason.code == "split-does-not-fit")
     return (
-        *(Other(str(each["split"]), message("slower-by-prediction", slower=each["slower"])) for each in slower),
-        *(Other(str(each["split"]), message("not-fitting", shortage=each["shortage"])) for each in found),
+        *(Other(_split(each), _slower(each)) for each in slower),
+        *(Other(_split(each), message("not-fitting", shortage=each.parameters["shortage"])) for each in refused),
     )
+
+
+def _split(reason: Message) -> str:
+    """The split that a reason is about; a message, which other languages have words for."""
+    split = reason.parameters["split"]
+    return split if isinstance(split, str) else str(split)
+
+
+def _slower(reason: Message) -> Message:
+    return message("slower-by-prediction", **{name: reason.parameters[name] for name in ("seconds", "slower")})

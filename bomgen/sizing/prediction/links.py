@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bomgen.catalog.gpu_bandwidth import network_bandwidth
 from bomgen.core.provenance import formula
-from bomgen.core.units import GIGA
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Plan
+from bomgen.sizing.network import bytes_of_network, network_of_gpu
 from bomgen.sizing.prediction.predict import Links
 from bomgen.sizing.training.parallelism import SERVER_GPUS
-
-BITS_A_BYTE = 8
 
 
 def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> Links | None:
     """The links of a GPU of the plan's cluster; None where the GPU has none that are known."""
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
+    switched = any(each.role == COMPUTE and each.name in attached for each in plan.fabrics)
     assumed = plan.training.network if plan.training else None
-    found = next((attached[each.name] for each in plan.fabrics if each.role == COMPUTE and each.name in attached), None)
-    network = network_bandwidth(found.ports_per_server, found.port_gbps, gpus) if found else assumed
+    network = network_of_gpu(plan, attached, gpus) if switched else assumed
     if network is None:
         return None
     outward = bytes_of_network(network)
@@ -30,12 +27,6 @@ def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> Links | None
         domain = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
         return Links(one_way(gpu.scale_up), outward, domain)
     return Links(bytes_of_network(gpu.pcie_gbps), outward, gpus) if gpu.pcie_gbps else None
-
-
-@formula("bytes/s")
-def bytes_of_network(gbps: Fraction) -> Fraction:
-    """Bandwidth of a link in bytes."""
-    return Fraction(gbps * GIGA) / BITS_A_BYTE
 
 
 @formula("bytes/s")

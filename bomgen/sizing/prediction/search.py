@@ -1,51 +1,196 @@
-"""How fast splits of a run would be, for a search that wants the fastest of those that fit."""
+"""The fastest splits of a run that fit, by their predicted steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from itertools import islice
+from math import gcd
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, require
+from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Training
-from bomgen.sizing.prediction import fitted
+from bomgen.sizing.prediction import fitted, terms
 from bomgen.sizing.prediction.predict import FAMILIES, Links, predict_steps, prepare, settings
 from bomgen.sizing.prediction.rows import generation
-from bomgen.sizing.prediction.terms import Machine, Split, Work
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
+from bomgen.sizing.training.candidates import (
+    Candidate,
+    FastestSplits,
+    TimedSplit,
+    expert_degrees,
+    fits_gpu,
+    memory_needed,
+    tensor_degrees,
+)
 
-Seconds = Callable[[int, int, int, int], float]
-"""The step of tensor, pipeline, context and expert parallelism [s]."""
+BYTES_OF_WEIGHT = 2
+CHANGED_BY_EXPERTS = (
+    *("short", "weights", "update", "data", "data_overlapped", "gathers", "gathers_overlapped"),
+    *("exchange", "exchange_network"),
+)
+"""Terms that depend on how many GPUs the experts are spread over."""
+BOUNDED, BOUNDED_CLOSELY, PREDICTED = range(3)
+"""What is known of the step of a split in the search."""
+ALL_SHARDED = 3
+"""The stage of ZeRO that divides weights, too."""
 
 
-def step_of_split(training: Training, gpu: Gpu, links: Links, gpus: Figure) -> Seconds | None:
-    """A function that predicts the step of a split over a number of GPUs; None where too little is known."""
+class Predictor(NamedTuple):
+    """Predicts steps of a run for any split of it, as a number or as NumPy arrays."""
+
+    training: Training
+    work: Work[float]
+    machine: Machine[float]
+    inverse: Terms[float]
+    fixed: dict[str, float]
+    batch: float
+    """Sequences of a step."""
+    micro_batch: float
+
+    def tensor_degrees(self, gpus: int) -> list[int]:
+        """Degrees that divide GPUs, heads and a scale-up domain."""
+        return [each for each in tensor_degrees(self.training, gpus) if self.machine.domain % each == 0]
+
+    def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
+        """The step of a split [s]."""
+        split = Split(
+            batch=self.batch,
+            micro_batch=self.micro_batch,
+            tensor=tensor,
+            pipeline=pipeline,
+            interleave=1.0,
+            data=data,
+            context=context,
+            expert=expert * tensor if self.work.expert_weights else expert,
+            sequence_parallel=(tensor > 1) * 1.0,
+            **self.fixed,
+        )
+        return predict_steps(self.work, self.machine, split, self.inverse)
+
+    def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
+        """The matrix products of a step [s], which its sum begins with: no split is faster."""
+        work, machine, inverse = self.work, self.machine, self.inverse
+        tokens = terms.tokens_of_gpu.plain(self.micro_batch, work.sequence, context)
+        share = terms.share_of_stage.plain(work.layers, pipeline)
+        passes = terms.passes.plain(self.fixed["recompute"])
+        rest = (tokens, share, passes, slots, tensor, machine.peak)
+        weights = terms.matrix_seconds.plain(work.weights, *rest) * inverse.matrix
+        return weights + terms.matrix_seconds.plain(work.expert_weights, *rest) * inverse.experts
+
+
+def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
+    """What predicts the steps of a run; None where too little is known of model or accelerator."""
     ready = prepare(training, gpu, links)
-    if ready is None:
+    if ready is None or gpu.memory_bytes is None:
         return None
     figures, parts, stack = ready
     work, machine = Work(*map(_number, figures)), Machine(*map(_number, parts))
-    known = settings(training, stack)
-    inverse = fitted.inverse_efficiencies(
-        generation(gpu.identity.id), FAMILIES[str(training.precision.value)], stack.name
+    family = FAMILIES[str(training.precision.value)]
+    return Predictor(
+        training,
+        work,
+        machine,
+        fitted.inverse_efficiencies(generation(gpu.identity.id), family, stack.name),
+        {name: _number(figure) for name, figure in settings(training, stack).items()},
+        _number(training.batch_tokens) / work.sequence,
+        _number(training.micro_batch),
     )
-    batch, micro_batch = float(training.batch_tokens.value) / work.sequence, float(training.micro_batch.value)
-    fixed = {name: float(figure.value) for name, figure in known.items()}
 
-    def seconds(tensor: int, pipeline: int, context: int, expert: int) -> float:
-        split = Split(
-            batch=batch,
-            micro_batch=micro_batch,
-            tensor=float(tensor),
-            pipeline=float(pipeline),
-            interleave=1.0,
-            data=float(gpus.value // (tensor * pipeline * context)),
-            context=float(context),
-            expert=float(expert * tensor) if work.expert_weights else float(expert),
-            sequence_parallel=float(tensor > 1),
-            **fixed,
-        )
-        return float(predict_steps(work, machine, split, inverse))
 
-    return seconds
+def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> FastestSplits | None:
+    """The fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
+    splits = classify_splits(predict.training, gpu, gpus, _by_speed(predict, gpus.value))
+    too_large: list[Candidate] = []
+    for split, fits in splits:
+        if fits:
+            others = (other for other, fits in splits if fits)
+            return FastestSplits([split, *islice(others, count - 1)], too_large[::-1])
+        too_large.append(split.candidate)
+    return None
+
+
+def classify_splits(
+    training: Training, gpu: Gpu, gpus: Figure, splits: Iterable[TimedSplit]
+) -> Iterator[tuple[TimedSplit, bool]]:
+    """Whether each of some splits is known to fit; those that cannot, after others that do not, are left out.
+
+    What does not fit rules out other splits of the same tensor and pipeline degrees: those of no more GPUs, with fewer
+    parts of a sequence, of which whole ones make one of its parts, and experts on no more GPUs.
+    """
+    refused: defaultdict[tuple[int, int], list[TimedSplit]] = defaultdict(list)
+    for split in splits:
+        one = split.candidate
+        too_large = refused[one.tensor, one.pipeline]
+        if any(
+            split.gpus <= other.gpus
+            and other.candidate.context % one.context == 0
+            and one.expert <= other.candidate.expert
+            for other in too_large
+        ):
+            continue
+        count = replace(gpus, value=split.gpus)
+        if _weights_fit(training, one, gpu) and fits_gpu(memory_needed(training, one, count), gpu):
+            yield split, True
+        else:
+            too_large.append(split)
+            yield split, False
+
+
+def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
+    """Splits over all GPUs, the fastest first; each is predicted when no other can be faster.
+
+    What waits has a lower bound of its step: first the matrix products, then all that experts on more GPUs do not
+    change, at last the step itself.
+    """
+    recompute = str(predict.training.recompute.value)
+    dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
+    waiting: list[tuple[float, int, Candidate]] = []
+    for candidate in _candidates(predict, gpus):
+        tensor, pipeline, context, _ = map(float, candidate)
+        count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
+        slots = terms.slots.plain(count, pipeline, 1.0)
+        waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
+    heapify(waiting)
+    while waiting:
+        seconds, known, candidate = heappop(waiting)
+        if known == PREDICTED:
+            yield TimedSplit(seconds, candidate, gpus, recompute)
+            continue
+        one = [float(each) for each in (*candidate, gpus // candidate.size)]
+        degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
+        if known == BOUNDED and len(degrees) > 1:
+            least = float(dense.seconds(*one))
+            for expert in degrees:
+                heappush(waiting, (least, BOUNDED_CLOSELY, candidate._replace(expert=expert)))
+        else:
+            heappush(waiting, (float(predict.seconds(*one)), PREDICTED, candidate))
+
+
+def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
+    """Every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
+
+    Every stage has a layer or more; experts are all on each GPU.
+    """
+    length = int(predict.work.sequence)
+    for tensor in predict.tensor_degrees(gpus):
+        for pipeline in divisors(gpus // tensor):
+            if pipeline <= predict.work.layers:
+                for context in divisors(gcd(gpus // (tensor * pipeline), length)):
+                    yield Candidate(tensor, pipeline, context, 1)
+
+
+def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
+    """Whether the weights alone could fit, where every GPU of the replica holds an equal part: a quick first check."""
+    if training.zero.value >= ALL_SHARDED:
+        return True
+    memory = require(gpu.memory_bytes, "steps are predicted").value
+    spread = candidate.tensor * candidate.pipeline * candidate.expert
+    return bool(training.model.parameters.value * BYTES_OF_WEIGHT <= memory * spread)
 
 
 def _number(figure: Figure) -> float:

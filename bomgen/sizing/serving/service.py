@@ -2,23 +2,25 @@
 
 `concurrency` is what the whole cluster must hold at a time, and nothing else; the memory shown counts it over the
 replicas. `batch` is what a replica works on at a time in the estimate, at most and by default all that it holds; the
-memory at that batch is shown too. With disaggregated prompts some replicas prefill alone and all others answer; the
-traffic of the KV cache between them is not counted. Weights in int4 are unpacked to 16 bits; every other format must be
-one of the GPU's own, unless the throughput is measured. A measured throughput is compared with the larger of arithmetic
-and reading, each at the full data sheet: above it there is a warning.
+memory at that batch is shown too. With disaggregated prompts some replicas prefill alone and all others answer: the KV
+cache of every prompt passes between them, and is compared with the network of a GPU. Weights in int4 are unpacked to 16
+bits; every other format must be one of the GPU's own, unless the throughput is measured. A measured throughput is
+compared with the larger of arithmetic and reading, each at the full data sheet: above it there is a warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
+from bomgen.core.units import GIGA
 from bomgen.plan.types import Inference
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as replica
@@ -121,6 +123,8 @@ class Serving(NamedTuple):
     tokens_per_second: Figure | None
     requests_per_minute: Figure | None
     requests_range: Range | None
+    kv_transfer: Figure | None
+    """KV cache that a GPU sends or receives between prompts and answers [bytes/s]; None: one replica works on both."""
     cautions: tuple[Caution, ...]
 
 
@@ -237,8 +241,10 @@ def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
     return Range(fewest, most)
 
 
-def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool) -> Serving:
-    """The results of serving on `gpus` GPUs; `given`: the plan gives their number.
+def serve(
+    inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool, network: Figure | None = None
+) -> Serving:
+    """The results of serving on `gpus` GPUs; `given`: the plan gives their number; `network`: of a GPU [bytes/s].
 
     Raises Infeasible when they hold no replica, or not a whole number of replicas that the plan gives.
     """
@@ -258,8 +264,11 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
     put_out = tokens_of_cluster(rate, replicas, found.gpus) if rate else None
     served = requests_answered(put_out, output) if put_out and output else None
     cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
+    transfer = _kv_transfer(inference, need, cache, holding)
     if given:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
+    if transfer and network and transfer.value > network.value:
+        cautions.append(_transfer_caution(inference, transfer, network))
     return Serving(
         need=need,
         replicas=replicas,
@@ -274,8 +283,26 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
         tokens_per_second=put_out,
         requests_per_minute=served,
         requests_range=_range_of_requests(need, replicas, output),
+        kv_transfer=transfer,
         cautions=tuple(cautions),
     )
+
+
+def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, answering: Figure) -> Figure | None:
+    """KV cache per second of a GPU that works on prompts, or of one that answers, whichever has more [bytes/s]."""
+    prompts, asked, output = need.prompts, inference.requests_per_minute, inference.output_tokens
+    if not (prompts and prompts.value and cache and asked and output and inference.context):
+        return None
+    prompt, found = roofline.prompt_tokens(inference.context, output), need.replica
+    of_gpu = partial(kv.request_bytes_per_gpu, cache, prompt)
+    held = replica.kv_of_gpu(inference, found.tensor, of_gpu, found.stages)
+    return kv_bytes_passed_on(held, asked, prompts, answering)
+
+
+def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -> Caution:
+    needed, most = (f"{float(each.value / GIGA):.3g} GB/s" for each in (transfer, network))
+    about = require(inference.requests_per_minute, "a rate is asked for")
+    return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
 
 
 def _range_of_requests(need: Need, replicas: Figure, output: Figure | None) -> Range | None:
@@ -394,6 +421,12 @@ def replicas_with_prompts(answering: int, for_prompts: int) -> int:
 def replicas_that_answer(replicas: int, for_prompts: int) -> int:
     """Replicas of a cluster that hold the requests in flight."""
     return max(1, replicas - for_prompts)
+
+
+@formula("bytes/s", f"{DISTSERVE}: the KV cache of a prompt moves from the GPUs that worked on it to those that answer")
+def kv_bytes_passed_on(kv_of_prompt: Fraction, requests_asked: int, for_prompts: int, answering: int) -> Fraction:
+    """KV cache that a GPU passes on or receives; each passes on what it holds of a prompt, shared parts included."""
+    return Fraction(requests_asked, SECONDS_A_MINUTE) * kv_of_prompt / min(for_prompts, answering)
 
 
 @formula("replicas")

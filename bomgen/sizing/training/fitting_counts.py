@@ -23,7 +23,8 @@ from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.parallelism import Candidate, check_degrees, given_split, split_of, whole_gpus
+from bomgen.sizing.training.candidates import Candidate, split_of
+from bomgen.sizing.training.parallelism import check_degrees, given_split, whole_gpus
 from bomgen.sizing.training.states import has_room_for_parts
 
 Counts = npt.NDArray[np.int64]
@@ -44,8 +45,11 @@ def fitting(
 ) -> Fitting | None:
     """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
 
-    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters.
+    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters,
+    or host memory limits the run, too.
     """
+    if training.offload and gpu.host_memory:
+        return None
     most = int(counts.max())
     gpus = replace(gpus, value=most)
     if training.parallelism is not None:

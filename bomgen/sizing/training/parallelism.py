@@ -9,10 +9,9 @@ parallelism as far as they must, as Megatron Core folds their groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from math import ceil, gcd, lcm, prod
 from typing import NamedTuple
@@ -26,22 +25,27 @@ from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
+from bomgen.sizing.training.candidates import (
+    NARAYANAN,
+    Candidate,
+    FastestSplits,
+    TimedSplit,
+    data_parallel,
+    exceeds_host,
+    expert_degrees,
+    fits_gpu,
+    memory_needed,
+    split_of,
+    tensor_degrees,
+)
 from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
-BYTES_OF_WEIGHT = 2
-Seconds = Callable[[int, int, int, int], float]
-"""The step of tensor, pipeline, context and expert parallelism [s]."""
 ZERO_STAGES = (1, 2, 3)
 
 _KORTHIKANTI = Reference(
     "Korthikanti et al. 2022, Reducing Activation Recomputation in Large Transformer Models, section 5",
     "https://arxiv.org/abs/2205.05198",
-    "2026",
-)
-_NARAYANAN = Reference(
-    "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters, sections 3.2 and 3.3",
-    "https://arxiv.org/abs/2104.04473",
     "2026",
 )
 SERVER_GPUS = Figure(
@@ -50,7 +54,7 @@ SERVER_GPUS = Figure(
     Assumed(
         message("server-gpus"),
         message("server-gpus-why"),
-        (_NARAYANAN,),
+        (NARAYANAN,),
         "medium",
     ),
 )
@@ -64,6 +68,8 @@ class Fit(NamedTuple):
     per_gpu: Memory
     gpu_memory: Figure | None
     """Memory of the GPU [bytes]."""
+    host_memory: Figure | None
+    """Host memory that falls to a GPU [bytes]; None: not known, or the plan moves nothing there."""
     fits: bool | None
     """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
     reasons: tuple[Message, ...]
@@ -72,23 +78,25 @@ class Fit(NamedTuple):
     """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
     recompute: Figure | None = None
     """Word: what the run recomputes, where the program chose it."""
-    fastest: bool = False
-    """Whether it is the fastest by prediction of those that fit, not the one with the fewest GPUs per replica."""
+    fastest: TimedSplit | None = None
+    """The split with its predicted step, where it is the fastest that fits; None: it is given, or it is that with the
+    fewest GPUs per replica."""
 
 
 def fit(
-    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, seconds: Seconds | None = None
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, fastest: FastestSplits | None = None
 ) -> Fit:
     """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
 
-    With `seconds`, which predicts the step of a split, that is the fastest of those that fit.
+    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits.
 
     Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
-    found = _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
-    return _fastest(training, gpu, gpus, gpus_per_server or SERVER_GPUS, seconds, found) if seconds else found
+    if fastest:
+        return _fit_of_fastest(training, fastest, gpu, gpus)
+    return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
 def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> Fit:
@@ -116,12 +124,6 @@ def with_recomputation(training: Training) -> tuple[Training, ...]:
     )
 
 
-@formula("count")
-def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
-    """Replicas of the model on the GPUs."""
-    return gpus // (tensor * pipeline * context)
-
-
 @formula("GPUs")
 def replica_size(tensor: int, pipeline: int, context: int) -> int:
     """GPUs of a replica of the model."""
@@ -138,14 +140,15 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
     check_degrees(training, given, gpus, gpus_per_server)
     split = given_split(given, gpus)
     need = memory.per_gpu(training, split)
-    fits = _fits(need, gpu)
-    warnings = [] if fits is not False else [_shortage(training, split, need, _limit(gpu))]
+    fits = fits_gpu(need, gpu)
+    warnings = [] if fits is not False else [_shortage(training, split, need, gpu)]
     warnings += _unequal_stages(training, given.pipeline.value * given.interleave.value)
     return Fit(
         split=split,
         replica=memory.replica(training, split),
         per_gpu=need,
         gpu_memory=gpu.memory_bytes,
+        host_memory=gpu.host_memory if need.host else None,
         fits=fits,
         reasons=(),
         warning=message("two-sentences", first=warnings[0], second=warnings[1])
@@ -235,26 +238,6 @@ def _unequal_stages(training: Training, pieces: int) -> list[Message]:
     return [message("unequal-stages", layers=layers.value, pieces=pieces, fullest=fullest)]
 
 
-class Candidate(NamedTuple):
-    """A split of the model that the search may choose."""
-
-    tensor: int
-    pipeline: int
-    context: int
-    expert: int
-
-    @property
-    def size(self) -> int:
-        """GPUs of a replica."""
-        return self.tensor * self.pipeline * self.context
-
-    def __str__(self) -> str:
-        text = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
-        if self.context > 1:
-            text = message("split-with", split=text, degree="context", ways=self.context)
-        return message("split-with", split=text, degree="expert", ways=self.expert) if self.expert > 1 else text
-
-
 def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
     """The split with the fewest GPUs per replica that fits.
 
@@ -263,7 +246,7 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     """
     refused: list[Candidate] = []
     for wide, even in product((False, True), (True, False)):
-        tensors = _tensor_degrees(training, gpus.value, gpus_per_server.value, wide)
+        tensors = _tensors_beside_server(training, gpus.value, gpus_per_server.value, wide)
         chosen: Candidate | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
             if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
@@ -276,57 +259,34 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
 
 
-def _fastest(
-    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure, seconds: Seconds, fitting: Fit
+def _tensors_beside_server(training: Training, gpus: int, gpus_per_server: int, wide: bool) -> list[int]:
+    """Tensor degrees within a server, or those that are wider."""
+    return [tensor for tensor in tensor_degrees(training, gpus) if (gpus_per_server % tensor != 0) is wide]
+
+
+def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> Fit:
+    """The fastest split that fits, how much slower the next ones are, and why faster ones do not do."""
+    chosen, *others = fastest.fitting
+    reasons = [message("split-fastest", split=str(chosen.candidate), seconds=seconds_text(chosen.seconds))]
+    for other in others[:MAX_REASONS]:
+        slower = f"{other.seconds / chosen.seconds - 1:.1%}"
+        reasons.append(
+            message("split-runner-up", split=str(other.candidate), seconds=seconds_text(other.seconds), slower=slower)
+        )
+    reasons += [_reason(training, candidate, gpu, gpus) for candidate in fastest.too_large[:MAX_REASONS]]
+    found = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
+    return found._replace(reasons=(*reasons, *found.reasons), fastest=chosen)
+
+
+def _fit_of(
+    training: Training,
+    chosen: Candidate,
+    refused: list[Candidate],
+    gpu: Gpu,
+    gpus: Figure,
+    fastest: bool = False,
 ) -> Fit:
-    """The fastest split that fits, and the next ones; `fitting` where activations or the GPU's memory are not known."""
-    if fitting.fits is None:
-        return fitting
-    timed = sorted(
-        (seconds(*candidate), candidate)
-        for candidate in _all_candidates(training, gpus.value, gpus_per_server.value)
-        if _weights_fit(training, candidate, gpu)
-    )
-    best: list[tuple[float, Candidate]] = []
-    for time, candidate in timed:
-        if _fits(_need(training, candidate, gpus), gpu):
-            best.append((time, candidate))
-            if len(best) > MAX_REASONS:
-                break
-    if not best:
-        return fitting
-    (shortest, chosen), *others = best
-    found = _fit_of(training, chosen, [], gpu, gpus)
-    slower = (
-        message("split-runner-up", split=str(other), slower=f"{time / shortest - 1:.1%}") for time, other in others
-    )
-    return found._replace(reasons=(*slower, *found.reasons), fastest=True)
-
-
-def _all_candidates(training: Training, gpus: int, gpus_per_server: int) -> Iterator[Candidate]:
-    """Every split with tensor parallelism in a server, equal parts of a sequence, and stages of at least a layer."""
-    layers, sequence = training.model.shape.get("layers"), training.sequence
-    length = sequence.value if sequence is not None else 1
-    for tensor in _tensor_degrees(training, gpus, gpus_per_server, wide=False):
-        for pipeline in divisors(gpus // tensor):
-            if layers is not None and pipeline > layers.value:
-                continue
-            ranks = gpus // (tensor * pipeline)
-            for context in divisors(gcd(ranks, length)):
-                for expert in _expert_degrees(training, ranks):
-                    yield Candidate(tensor, pipeline, context, expert)
-
-
-def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
-    """Whether the weights alone could fit, where every GPU of the replica holds an equal part: a quick first check."""
-    if gpu.memory_bytes is None or training.zero.value >= ZERO_STAGES[-1]:
-        return True
-    spread = candidate.tensor * candidate.pipeline * candidate.expert
-    return bool(training.model.parameters.value * BYTES_OF_WEIGHT <= gpu.memory_bytes.value * spread)
-
-
-def _fit_of(training: Training, chosen: Candidate, refused: list[Candidate], gpu: Gpu, gpus: Figure) -> Fit:
-    split = split_of(chosen, gpus)
+    split = split_of(chosen, gpus, fastest)
     need = memory.per_gpu(training, split)
     alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
     smaller = sorted(alike, key=lambda one: one.size, reverse=True)
@@ -339,17 +299,11 @@ def _fit_of(training: Training, chosen: Candidate, refused: list[Candidate], gpu
         replica=memory.replica(training, split),
         per_gpu=need,
         gpu_memory=gpu.memory_bytes,
-        fits=_fits(need, gpu),
+        host_memory=gpu.host_memory if need.host else None,
+        fits=fits_gpu(need, gpu),
         reasons=tuple(reasons),
         warning=None,
     )
-
-
-def _tensor_degrees(training: Training, gpus: int, gpus_per_server: int, wide: bool) -> list[int]:
-    """The degrees that divide GPUs and heads: within a server, or those that are wider."""
-    heads = training.model.shape.get("heads")
-    whole = gcd(gpus, heads.value) if heads is not None else gpus
-    return [tensor for tensor in divisors(whole) if (gpus_per_server % tensor != 0) is wide]
 
 
 def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) -> list[tuple[int, int]]:
@@ -371,14 +325,14 @@ def _narrowest_context(
 ) -> Candidate | None:
     """The candidate with the fewest parts of a sequence that fits; what does not is added to `refused`."""
     ranks = gpus.value // prod(pair)
-    widest = Candidate(*pair, ranks, _expert_degrees(training, ranks)[-1])
+    widest = Candidate(*pair, ranks, expert_degrees(training, ranks)[-1])
     sequence = training.sequence.value if training.sequence is not None else 1
     contexts = [ways for ways in divisors(ranks) if ways <= sequence and not (even and sequence % ways)]
-    if _fits(_need(training, widest, gpus), gpu) is False:
+    if fits_gpu(memory_needed(training, widest, gpus), gpu) is False:
         contexts = sorted({contexts[0], contexts[-1]})
     for context in contexts:
         candidate = widest._replace(context=context)
-        if _fits(_need(training, candidate, gpus), gpu) is not False:
+        if fits_gpu(memory_needed(training, candidate, gpus), gpu) is not False:
             return candidate
         if candidate not in refused:
             refused.append(candidate)
@@ -387,63 +341,9 @@ def _narrowest_context(
 
 def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
     """The candidate with its experts spread over as few GPUs as fit."""
-    degrees = _expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
+    degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
     narrower = (widest._replace(expert=expert) for expert in degrees)
-    return next(one for one in narrower if _fits(_need(training, one, gpus), gpu) is not False)
-
-
-def _expert_degrees(training: Training, ranks: int) -> list[int]:
-    """The numbers of GPUs that experts can be spread over; 1 for a model without experts."""
-    experts = training.model.shape.get("experts")
-    if experts is None:
-        return [1]
-    return [degree for degree in divisors(experts.value) if ranks % degree == 0]
-
-
-def _need(training: Training, candidate: Candidate, gpus: Figure) -> Memory:
-    return memory.per_gpu(training, split_of(candidate, gpus))
-
-
-def split_of(candidate: Candidate, gpus: Figure) -> ParallelSplit:
-    """A candidate as a split of all GPUs."""
-    (degree, degree_why), (tensor_name, pipeline_name, context_name, why), (expert_name, expert_why) = _degree_texts()
-    one = _chosen(degree, 1, degree_why)
-    tensor = _chosen(tensor_name, candidate.tensor, why)
-    pipeline = _chosen(pipeline_name, candidate.pipeline, why)
-    context = _chosen(context_name, candidate.context, why)
-    expert = _chosen(expert_name, candidate.expert, expert_why)
-    return ParallelSplit(
-        tensor=tensor,
-        pipeline=pipeline,
-        interleave=one,
-        context=context,
-        expert=expert,
-        data=data_parallel(gpus, tensor, pipeline, context),
-        sequence_parallel=candidate.tensor > 1,
-    )
-
-
-@cache
-def _degree_texts() -> tuple[tuple[Message, ...], ...]:
-    """What the degrees of a split are called and why they are so: the same for each of thousands of candidates."""
-    return (
-        (message("degree"), message("degree-why")),
-        (message("tensor-degree"), message("pipeline-stages"), message("context-degree"), message("split-why")),
-        (message("expert-degree"), message("expert-why")),
-    )
-
-
-def _chosen(name: str, degree: int, why: str) -> Figure:
-    return Figure(degree, "count", Assumed(name, why, (_NARAYANAN,), "medium", chosen=True))
-
-
-def _fits(need: Memory, gpu: Gpu) -> bool | None:
-    """Whether the memory needed fits a GPU; None when it is not known."""
-    if gpu.memory_bytes is None:
-        return None
-    if need.total.value > gpu.memory_bytes.value:
-        return False
-    return None if need.activations is None else True
+    return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
 
 
 def _limit(gpu: Gpu) -> Figure:
@@ -454,12 +354,15 @@ def _limit(gpu: Gpu) -> Figure:
 def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
     """Why a candidate does not fit, in one line."""
     split = split_of(candidate, gpus)
-    shortage = _shortage(training, split, memory.per_gpu(training, split), _limit(gpu))
+    shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)
 
 
-def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> Message:
+def _shortage(training: Training, split: ParallelSplit, need: Memory, gpu: Gpu) -> Message:
     """How much memory is missing, what takes most of it, and the smallest change that is enough."""
+    if need.host and gpu.host_memory and exceeds_host(need, gpu):
+        return message("host-overfull", needed=_gb(need.host.value), memory=_gb(gpu.host_memory.value))
+    limit = _limit(gpu)
     term, most = _largest(need)
     sizes = {
         "needed": _gb(need.total.value),
@@ -543,7 +446,7 @@ def _nothing_fits(
     """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
     server = gpus_per_server.value
     within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
-    best = min(within, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
+    best = min(within, key=lambda candidate: (memory_needed(training, candidate, gpus).total.value, candidate.size))
     reason = _reason(training, best, gpu, gpus)
     text = message("no-split-fits", gpus=gpus.value, reason=reason)
     if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
@@ -552,7 +455,7 @@ def _nothing_fits(
     if memory.per_gpu(training, split_of(best, gpus)).activations is None:
         broke = _first_given(model.parameters, gpus, training.tokens)
     else:
-        term, _ = _largest(_need(training, best, gpus))
+        term, _ = _largest(memory_needed(training, best, gpus))
         activations = (training.sequence or training.micro_batch, training.micro_batch)
         first = activations if term == "activations" else (model.parameters,)
         broke = _first_given(*first, gpus, training.tokens)
@@ -564,7 +467,7 @@ def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server
     layers = training.model.shape.get("layers")
     stages = divisors(layers.value) if layers is not None else []
     server = gpus_per_server.value
-    tensors = _tensor_degrees(training, server, server, wide=False)
+    tensors = tensor_degrees(training, server)
     for tensor, pipeline in sorted(product(tensors, stages), key=prod):
         step = lcm(tensor * pipeline, server)
         below = gpus.value // step * step
@@ -593,6 +496,25 @@ def nearest_divisors(count: int, wanted: int) -> list[int]:
 def join_alternatives(values: Iterable[int]) -> str:
     """Values as text, joined by "or"."""
     return " or ".join(str(value) for value in values)
+
+
+def describe_faster(found: Fit, faster: TimedSplit, gpus: int) -> Message | None:
+    """That a run is faster on fewer GPUs or with another recomputation; None where that would not be seen in print."""
+    told: dict[str, str | int] = {"split": str(faster.candidate), "seconds": seconds_text(faster.seconds), "gpus": gpus}
+    if found.fastest is None:
+        return message("faster-split-predicted", used=faster.gpus, **told)
+    less = f"{1 - faster.seconds / found.fastest.seconds:.1%}"
+    if less == f"{0:.1%}":
+        return None
+    told["less"] = less
+    if faster.recompute == found.fastest.recompute:
+        return message("faster-on-fewer-gpus", used=faster.gpus, **told)
+    return message("faster-recomputing", used=faster.gpus, recompute=faster.recompute, **told)
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds as text, with four digits."""
+    return f"{seconds:.4g} s"
 
 
 def _gb(amount: int | Fraction) -> str:

@@ -1,0 +1,98 @@
+"""Whether a run would be faster on fewer of its GPUs, or with another recomputation.
+
+A count of GPUs with few divisors leaves only awkward splits, and a step has only so many micro-batches to share. Splits
+that leave servers idle are predicted all at once, as arrays; those that fit are looked for from the fastest on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bomgen.catalog.parts import Gpu
+from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.formulas import divisors
+from bomgen.sizing.prediction.search import Predictor, classify_splits
+from bomgen.sizing.training.candidates import Candidate, TimedSplit, expert_degrees
+
+MORE_MICRO_BATCHES = 8
+"""A replica is tried with up to so many micro-batches above the fewest: beyond, fewer GPUs gain nothing."""
+
+
+def find_faster_split(
+    predictors: Iterable[Predictor], gpu: Gpu, gpus: Figure, gpus_per_server: int, seconds: float
+) -> TimedSplit | None:
+    """The fastest split that fits on at most all GPUs, in whole servers, of those faster than `seconds`; None: none.
+
+    `predictors` has one for each recomputation that the run may take.
+    """
+    best = None
+    for predict in predictors:
+        splits = _faster_splits(predict, int(gpus.value), gpus_per_server, best.seconds if best else seconds)
+        found = (split for split, fits in classify_splits(predict.training, gpu, gpus, splits) if fits)
+        best = next(found, best)
+    return best
+
+
+def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds: float) -> Iterator[TimedSplit]:
+    """Splits over whole servers, idle ones left over or none, predicted to be faster than `seconds`, fastest first."""
+    degrees = _degrees(predict, gpus)
+    tensor, pipeline, context, expert = degrees
+    inner = tensor * pipeline * context
+    unit = np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
+    most = gpus // inner // unit * unit
+    kept = most > 0
+    kept[kept] = _may_be_faster(predict, degrees[:, kept], most[kept], seconds)
+    degrees, unit, most = degrees[:, kept], unit[kept], most[kept]
+    tried = list(_data_degrees(predict, degrees, unit, most))
+    splits = np.vstack([np.tile(degrees, len(tried)), np.concatenate(tried)])
+    splits = splits[:, _may_be_faster(predict, splits[:-1], splits[-1], seconds)]
+    steps = predict.seconds(*splits.astype(float))
+    recompute = str(predict.training.recompute.value)
+    for place in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
+        *found, data = map(int, splits[:, place])
+        candidate = Candidate(*found)
+        yield TimedSplit(float(steps[place]), candidate, candidate.size * data, recompute)
+
+
+def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Iterator[Any]:
+    """Numbers of replicas that a fastest split may have, multiples of `unit` up to `most`.
+
+    For a number of micro-batches the time of a step rises or falls with the replicas as long as their ring stays in the
+    scale-up domain or outside: the fewest or the most that need so many, or those that the domain holds.
+    """
+    tensor, pipeline, context, _ = degrees
+    sequences = predict.batch / predict.micro_batch
+    fewest = np.ceil(sequences / most)
+    yield from (unit, most)
+    for more in range(MORE_MICRO_BATCHES):
+        count = fewest + more
+        yield np.clip(np.ceil(np.ceil(sequences / count) / unit) * unit, unit, most).astype(int)
+        beyond = np.ceil(sequences / np.maximum(count - 1, 1)) - 1
+        yield np.clip(beyond // unit * unit, unit, most).astype(int)
+    domain = int(predict.machine.domain)
+    for within in (domain // (tensor * context), domain // (tensor * pipeline * context)):
+        yield np.clip(within // unit * unit, unit, most)
+
+
+def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) -> Any:
+    """Whether the matrix products alone are faster than `seconds`."""
+    tensor, pipeline, context, _ = degrees.astype(float)
+    slots = np.ceil(predict.batch / (data * predict.micro_batch)) + pipeline - 1
+    return predict.least_seconds(tensor, pipeline, context, slots) < seconds
+
+
+def _degrees(predict: Predictor, gpus: int) -> Any:
+    """Tensor, pipeline, context and expert degrees of all replicas of at most so many GPUs."""
+    experts = int(predict.work.experts)
+    heads = int(predict.training.model.shape["heads"].value)
+    ranges = (
+        predict.tensor_degrees(heads),
+        range(1, min(int(predict.work.layers), gpus) + 1),
+        divisors(int(predict.work.sequence)),
+        expert_degrees(predict.training, experts),
+    )
+    grid = np.array(np.meshgrid(*map(np.array, map(list, ranges)), indexing="ij")).reshape(len(ranges), -1)
+    return grid[:, grid[:3].prod(axis=0) <= gpus]
