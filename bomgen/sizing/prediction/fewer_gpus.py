@@ -7,6 +7,7 @@ that leave servers idle are predicted all at once, as arrays; those that fit are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,25 @@ def find_faster_split(
     for predict in predictors:
         splits = _faster_splits(predict, int(gpus.value), gpus_per_server, best.seconds if best else seconds)
         found = (split for split, fits in classify_splits(predict.training, gpu, gpus, splits) if fits)
-        best = next(found, best)
+        if (fastest := next(found, None)) is not None:
+            best = _drop_replicas(predict, gpu, gpus, gpus_per_server, fastest)
     return best
+
+
+def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: int, split: TimedSplit) -> TimedSplit:
+    """The split with fewer replicas, as long as each step down is faster and fits."""
+    one = split.candidate
+    ranks = lcm(one.context, one.expert)
+    unit = lcm(one.tensor * one.pipeline * ranks, gpus_per_server)
+    for count in range(split.gpus - unit, 0, -unit):
+        degrees = [float(each) for each in (*one, count // one.size)]
+        fewer = split._replace(seconds=float(predict.seconds(*degrees)), gpus=count)
+        if fewer.seconds >= split.seconds or not all(
+            fits for _, fits in classify_splits(predict.training, gpu, gpus, [fewer])
+        ):
+            break
+        split = fewer
+    return split
 
 
 def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds: float) -> Iterator[TimedSplit]:
