@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from installed import wheel_in
+from written_plans import plan_file
 
 from bomgen.output.writer import render, write
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -26,12 +26,6 @@ Worked = Callable[[Mapping[str, Any]], Report]
 settings.register_profile("default", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-def plan_file(plan: Mapping[str, Any], folder: Path) -> PlanFile:
-    """A plan given as plain data (JSON is YAML) as the file a user would have written."""
-    content = json.dumps(plan, indent=1).encode()
-    return PlanFile("plan.yaml", content, folder, folder)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from conftest import plan_file
 from depth import DEEPER
+from written_plans import plan_file
 
 from bomgen.report.search.columns import Columns
 from bomgen.workflow.design_tables import DesignTables

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import plan_file
 from hypothesis import given
 from hypothesis import strategies as st
+from written_plans import plan_file
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.plan.attachment import attachments
