@@ -109,7 +109,9 @@ class Column:
         return Column(-(-self.numerators // self.denominator))
 
     def __int__(self) -> int:
-        return int(self._only())
+        """The number that all rows are. Raises Diverges where they differ."""
+        bool(Answers(self.numerators == self.numerators[0]))
+        return int(self.exact(0))
 
     def __index__(self) -> int:
         return self.__int__()
@@ -134,11 +136,6 @@ class Column:
 
     def __ge__(self, other: Any) -> Answers:
         return self._answers(other, lambda mine, theirs: mine >= theirs)
-
-    def _only(self) -> Exact:
-        """The number that all rows are. Raises Diverges where they differ."""
-        bool(Answers(self.numerators == self.numerators[0]) or Answers(self.numerators != self.numerators[0]))
-        return self.exact(0)
 
     def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> Column:
         """Both over one denominator."""

@@ -12,7 +12,7 @@ from bomgen.core.provenance import Figure, Mark
 Severity = Literal["error", "warning"]
 
 MAX_PROBLEMS = 200
-"""Problems of one file that are told; whoever mends so many asks again. Of more, only the telling takes minutes."""
+"""Problems of one file that are reported; whoever fixes so many runs it again. Printing more would take minutes."""
 EXCERPT = 200
 """Characters of a long line that are shown around the place of a problem."""
 CLOSE = 0.6
@@ -56,6 +56,11 @@ class PlanErrors(Exception):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+    @property
+    def first_error(self) -> Problem:
+        """The first of the problems that is an error."""
+        return next(problem for problem in self.problems if problem.severity == "error")
 
     def __reduce__(self) -> tuple[type[PlanErrors], tuple[Sequence[Problem]]]:
         """What a copy in another process is made from."""

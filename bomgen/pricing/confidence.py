@@ -34,7 +34,7 @@ class Confidence(NamedTuple):
     """Lines without a price."""
 
     def share(self, amount: Decimal) -> Fraction:
-        """An amount as a share of all money; nought where there is none."""
+        """An amount as a share of all money; 0 where there is none."""
         return Fraction(amount) / Fraction(self.net) if self.net else Fraction(0)
 
 

@@ -12,7 +12,7 @@ from bomgen.core.provenance import require
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import Bill, Line
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.quote import is_counted, is_hardware
+from bomgen.pricing.quote import hardware_share, is_counted, is_hardware
 from bomgen.pricing.unit_prices import Unit, after_discount, discount_of, units
 
 
@@ -35,7 +35,7 @@ def cost_columns(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Cos
     known = [(line, unit) for line, unit in priced if unit.amount is not None]
     without = [line for line, unit in priced if unit.amount is None]
     hardware = [_after(line, unit, plan) for line, unit in known if is_hardware(line)]
-    shares = [line for line in without if hardware and _is_share(line)]
+    shares = [line for line in without if hardware and hardware_share(line)]
     if len(without) > len(shares):
         missing = (line.part or line.description for line in without if line not in shares)
         return Cost(None, tuple(dict.fromkeys(missing)))
@@ -44,11 +44,6 @@ def cost_columns(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Cos
     after = sum([whole, *charged, *(_after_share(line, whole, plan) for line in shares)])
     tax = round_half_up(after * Fraction(plan.tax.value)) if plan.tax else 0
     return Cost(after + tax, ())
-
-
-def _is_share(line: Line) -> bool:
-    """Whether a line comes to a share of the hardware."""
-    return bool(line.charge and line.charge.share and not line.in_stock)
 
 
 def _after(line: Line, unit: Unit, plan: QuotePlan) -> int:
@@ -61,6 +56,6 @@ def _after(line: Line, unit: Unit, plan: QuotePlan) -> int:
 
 def _after_share(line: Line, hardware: int, plan: QuotePlan) -> int:
     """What a line comes to that is a share of the hardware, in minor units."""
-    share = line.charge.share.value if line.charge and line.charge.share else 0
-    each = round_half_up(hardware * Fraction(share))
+    share = require(hardware_share(line), "the line is a share")
+    each = round_half_up(hardware * Fraction(share.value))
     return round_half_up(each * line.pieces * (1 - discount_of(line, plan)))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import Totals, minor_unit, rounded
+from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import CHARGED, QuotePlan
 from bomgen.pricing.bill import Bill, Line
 from bomgen.pricing.books.book import Price, PriceBook
@@ -101,6 +102,11 @@ def is_counted(line: Line, unit: Unit) -> bool:
     return not (line.required_by and unit.amount is None and not unit.ranges)
 
 
+def hardware_share(line: Line) -> Figure | None:
+    """The share of the hardware that a line comes to; None for a line with a price of its own."""
+    return line.charge.share if line.charge and not line.in_stock else None
+
+
 def is_hardware(line: Line) -> bool:
     """Whether a line is for parts, and no charge beside them."""
     return line.category not in CHARGED
@@ -140,8 +146,8 @@ def _priced(
         return priced
     whole, complete = sum(known), len(known) == len(hardware)
     for at, each in enumerate(priced):
-        if each.line.charge and each.line.charge.share and not each.line.in_stock:
-            share = rounded(Fraction(whole) * Fraction(each.line.charge.share.value), plan.currency)
+        if of_hardware := hardware_share(each.line):
+            share = rounded(Fraction(whole) * Fraction(of_hardware.value), plan.currency)
             unit = Unit(share, share, share if complete else None)
             priced[at] = _line(each.line, unit, share, plan)._replace(of=Decimal(whole))
     return priced

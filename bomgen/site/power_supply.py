@@ -2,9 +2,9 @@
 
 The plan gives the number of PDUs per rack; outlets and power are only checked against it, with the number that is
 enough. Without a part the load that each must carry is shown. PDUs and power supplies are dealt out to the feeds in
-turn, and the fullest feeds are lost first. A rack with fewer PDUs than there are feeds hangs on the first feeds alone,
-so that these carry more. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a
-feed of its own.
+turn, and the fullest feeds are lost first. A rack with fewer PDUs than there are feeds draws from the first feeds
+alone, so that these carry more. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a feed of
+its own.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _feed_power(
 
     Every rack deals its PDUs out from the first feed on, and those that remain share its power evenly. So no feed
     carries more than the first when the next ones are lost: of each rack it has the most PDUs, and the fewest others
-    remain. Racks without PDUs hang on all feeds alike.
+    remain. Racks without PDUs draw from all feeds alike.
     """
     total: Figure | None = None
     if feeds is None or lost is None or lost.value >= feeds.value:

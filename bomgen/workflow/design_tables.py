@@ -51,8 +51,8 @@ BUILT = tuple(name for name in MEASURES if name != DAYS)
 """Measures of what is built; days are those of the run."""
 MAX_BYTES = 1 << 29
 """Of a table: 500 MB, some ten million combinations of hardware."""
-PARTS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
-"""Designs are looked at in so many parts, so that there is progress to tell, of at least and at most so many."""
+CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
+"""Designs are looked at in so many chunks, so that there is progress to tell, of at least and at most so many."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
 """A plan, and how its servers attach to each fabric."""
 
@@ -158,7 +158,7 @@ class DesignTables:
     def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
         """The tables of a separable space. Raises MemoryError where they take more than MAX_BYTES each."""
         self.file, self.settings, self.space, self.size = file, tuple(settings), space, space.size
-        self.chunk = min(max(space.size // PARTS, LEAST_CHUNK), MOST_CHUNK)
+        self.chunk = min(max(space.size // CHUNKS, LEAST_CHUNK), MOST_CHUNK)
         source = source_of(file, settings)
         axes = list(enumerate(space.axes))
         self._size_axis = next((at for at, axis in axes if axis.key in SIZES), None)
@@ -290,11 +290,7 @@ class DesignTables:
 
         Raises PlanErrors for what is wrong at any size.
         """
-        source = source_of(self.file, (*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
-        catalog = catalog_of(self.file, source)
-        plan = bind(source, catalog)
-        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
-            raise PlanErrors(wrong)
+        plan, catalog = self._bind((*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
         books, _ = price_books_of(self.file, plan.quote.price_books, "quote.price_book")
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
@@ -377,13 +373,18 @@ class DesignTables:
         """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
         if (settings, row) not in self._kept:
             sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
-            source = source_of(self.file, (*settings, *sizes), self._without)
-            catalog = catalog_of(self.file, source)
-            plan = bind(source, catalog)
-            if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
-                raise PlanErrors(wrong)
+            plan, catalog = self._bind((*settings, *sizes), self._without)
             self._kept = {(settings, row): (plan, attachments(plan, catalog.assumption("bmc-port-rate")))}
         return self._kept[settings, row]
+
+    def _bind(self, settings: tuple[str, ...], without: Sequence[str]) -> tuple[Plan, Catalog]:
+        """The plan with settings and without some sections, and its catalogue. Raises PlanErrors."""
+        source = source_of(self.file, settings, without)
+        catalog = catalog_of(self.file, source)
+        plan = bind(source, catalog)
+        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
+            raise PlanErrors(wrong)
+        return plan, catalog
 
     def _reason(self, reason: str) -> int:
         return self._reasons.setdefault(reason, len(self._reasons) + 1)
@@ -393,9 +394,7 @@ class DesignTables:
 
 
 def _message(error: PlanErrors | Infeasible) -> str:
-    if isinstance(error, Infeasible):
-        return error.message
-    return next(each.message for each in error.problems if each.severity == "error")
+    return error.message if isinstance(error, Infeasible) else error.first_error.message
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -167,7 +167,7 @@ def lock_of(name: str, content: bytes) -> Lock:
 
 
 def _slips(source: Source) -> Iterable[Problem]:
-    """An amount that is none, rates of nought, and days that are not in the calendar."""
+    """An amount that is none, rates of 0, and days that are not in the calendar."""
     amount = source.data["amount"]
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
         message = f"'{amount}' is no amount; a decimal number stands here"

@@ -1,7 +1,7 @@
 """A search from a plan and options to its front, and the plans of the front.
 
-The space is looked at in columns (`evaluate`), in parts that this process, several, or a cluster take; what is shown of
-it is worked out whole, as `build` does it, and held against the columns.
+The space is looked at in columns, in parts that this process, several, or a cluster take; what is shown of it is worked
+out whole, as `build` does it, and held against the columns.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.plan.search_space import KEY, MEASURES, SearchSpace, search_space
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.plan.search_space import MEASURES, SearchSpace, search_space
 from bomgen.report.search.candidates import Candidate
 from bomgen.report.search.columns import column_value
 from bomgen.report.search.front import (
@@ -103,28 +103,28 @@ def _find_front(
     better = no_next_better(front)
     try:
         try:
-            for part in _told(take(LookForFront(search), divide(search)), "search", space.size, tell):
+            for part in _with_progress(take(LookForFront(search), divide(search)), "search", space.size, tell):
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
-            mark = source_of(search.file, search.settings).mark((KEY,))
-            text = f"more than {MAX_FRONT} designs beat each other nowhere; minimise fewer measures, or give bounds"
-            raise PlanErrors([Problem(mark, "error", text, "search", KEY)]) from None
+            raise search.refusal(
+                f"more than {MAX_FRONT} designs beat each other nowhere; minimise fewer measures, or give bounds"
+            ) from None
         better = no_next_better(front)
         if space.within:
-            for found in _told(take(LookForBetter(search, front), divide(search)), "next", space.size, tell):
+            for found in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size, tell):
                 better = merge_next_better(better, found)
     except (KeyboardInterrupt, EngineLost) as error:
         stopped, better = error, no_next_better(front)
     shown = shown_designs(front, better)
     whole = dict[int, Candidate]()
     taken = (take_here if stopped else own)(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown)))
-    for candidates in _told(taken, "whole", len(shown), tell):
+    for candidates in _with_progress(taken, "whole", len(shown), tell):
         whole.update((each.place, each) for each in candidates)
     _compare(search, shown, whole)
     return describe_front(space, front, better, whole.__getitem__), stopped
 
 
-def _told(taken: Generator[tuple[int, Any]], stage: str, size: int, tell: Tell) -> Iterator[Any]:
+def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int, tell: Tell) -> Iterator[Any]:
     """What was found in each part, and how many designs that is by now told."""
     done = 0
     with closing(taken):

@@ -122,7 +122,7 @@ def work_out_design(search: Search, place: int) -> Candidate:
         report = work_out_variant(search.file, (*search.settings, *search.space.settings(place)))
         return candidate(place, report, search.space.confidence)
     except PlanErrors as errors:
-        return Candidate(place, {}, problem=next(each for each in errors.problems if each.severity == "error"))
+        return Candidate(place, {}, problem=errors.first_error)
 
 
 class PartWork(Protocol):

@@ -1,4 +1,4 @@
-"""The package file of a workbook: openpyxl leaves formulas without values and stamps the clock; this mends both."""
+"""The package file of a workbook: openpyxl leaves formulas without values and stamps the clock; this fixes both."""
 
 from __future__ import annotations
 
