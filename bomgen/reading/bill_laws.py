@@ -141,17 +141,17 @@ class Laws:
         return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
 
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine]) -> Iterator[Finding]:
-        """Modules at either end and the fibres of one kind of links, which are straight."""
-        if any(self._ends(self._cable(line)) > 2 for line in fibres):
-            return
-        links = sum(line.quantity or 0 for line in fibres)
-        slack = 0 if self.bill.has_spares else ceil(links * SPARE_SHARE)
+        """Modules at either end and the fibres of one kind of links."""
+        ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
         tiers = list(dict.fromkeys(line.place.tier for line in modules))
-        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
-        if links and len(tiers) == 1:
-            own = [line for line in modules if line.place.tier == tiers[0]]
-            yield at_line("error", own[0], "one-end", -links, part=own[0].shown, links=links)
+        if len(tiers) == 1 and (dark := ends - self._engines(modules)) > 0:
+            yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
             return
+        if any(self._ends(self._cable(line)) > 2 for line in fibres):
+            return  # a splitter has more ends at one side than at the other
+        links = ends // 2
+        slack = 0 if self.bill.has_spares else ceil(links * SPARE_SHARE)
+        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
         short = [tier for tier in tiers if at[tier] + slack < links]
         if not short or not links:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -428,9 +428,13 @@ def _cables(scope: Scope, links: str, catalog: Catalog) -> int:
 
 
 def _links_of(line: SentLine, catalog: Catalog) -> int:
-    """Links that the pieces of a line of cables carry: a splitter carries several."""
-    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
-    return (line.quantity or 0) * int(cable.links.value)
+    """Links that the pieces of a line of cables carry."""
+    return (line.quantity or 0) * _links_per_piece(line, catalog)
+
+
+def _links_per_piece(line: SentLine, catalog: Catalog) -> int:
+    """Links that a cable carries: a splitter carries several."""
+    return int(part_records.cable(catalog.find_original("cable", line.id), catalog).links.value)
 
 
 def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
@@ -446,11 +450,12 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
     if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
         found += [(each, 0) for each in _every_machine(scope, servers)]
     below = _links_below(scope, catalog)
+    idle = _idle_ends(scope, catalog)
     for links, told in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
-            if more > 0 and (hosts := _listed_hosts(scope, more)):
+            if more > 0 and (hosts := _listed_hosts(scope, range(more, max(more - idle, 0) - 1, -1))):
                 found.append(({"hosts": hosts, **own}, 0))
                 listed = True
             elif more > 0:
@@ -514,15 +519,24 @@ def is_fibre(line: SentLine, catalog: Catalog) -> bool:
     return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
 
 
-def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
-    """The machines of the bill besides its servers, with as many ports each as come to `ports` in all; else none."""
+def _idle_ends(scope: Scope, catalog: Catalog) -> int:
+    """Ends of splitters that may have no link, since each leaf has splitters of its own."""
+    below = (line for line in scope.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
+    ends = max((_links_per_piece(line, catalog) for line in below), default=1)
+    return (ends - 1) * _tier_counts(scope).get("leaf", 0)
+
+
+def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
+    """The machines of the bill besides its servers, with as many ports each as come to one of `ports`; else none."""
     counts = [line.quantity for line in scope.hosts if line.quantity][:MOST_HOSTS]
-    for each in product(USUAL_PORTS, repeat=len(counts)):
-        if counts and sum(count * own for count, own in zip(counts, each, strict=True)) == ports:
-            return [
-                {"name": f"machines {at}", "count": count, "ports": own}
-                for at, (count, own) in enumerate(zip(counts, each, strict=True), 1)
-            ]
+    choices = list(product(USUAL_PORTS, repeat=len(counts))) if counts else []
+    for wanted in ports:
+        for each in choices:
+            if sum(count * own for count, own in zip(counts, each, strict=True)) == wanted:
+                return [
+                    {"name": f"machines {at}", "count": count, "ports": own}
+                    for at, (count, own) in enumerate(zip(counts, each, strict=True), 1)
+                ]
     return []
 
 

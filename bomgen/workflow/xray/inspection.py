@@ -13,7 +13,8 @@ from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.types import RJ45
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND
+from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bill_laws import Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
@@ -22,7 +23,7 @@ from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
 from bomgen.reading.part_numbers import kinds
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
-from bomgen.workflow.xray.candidates import ROLES, Scope
+from bomgen.workflow.xray.candidates import ROLES, SERVER_LEAF, Scope
 from bomgen.workflow.xray.fitting import Part
 from bomgen.workflow.xray.forward import COMPARED
 from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Explanation, is_of_switches, search
@@ -84,6 +85,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += own
             if found.rival and _is_trusted(found.rival, scope):
                 findings += _mismatches(found.rival, scope, bill)
+            findings += _idle_ports(found.usual, scope, bill, catalog)
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
@@ -288,6 +290,20 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             yield at_line(
                 "doubt", line, code, part.off, PINPOINTED, part=line.shown, given=part.given, expected=part.expected
             )
+
+
+def _idle_ports(found: Explanation, scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+    """One port of servers that have a card of two for a network: half of its links may be missing."""
+    server, used = str(found.candidate.cluster.get("server")), found.candidate.fabric.get("ports_per_server")
+    sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
+    if not used or len(sharing) > 1 or scope.servers[0].id != server:
+        return
+    ports = int(catalog.find_original("server", server).value("storage_ports") or 0)
+    if used < PORTS_OF_ONE_CARD <= ports:
+        below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
+        line = next((line for line in below if line.kind == "cable"), below[0])
+        off = -(line.quantity or 0) * (PORTS_OF_ONE_CARD - used)
+        yield at_line("doubt", line, "idle-ports", off, part=line.shown, server=server, used=used, ports=ports)
 
 
 def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
