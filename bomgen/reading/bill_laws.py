@@ -13,6 +13,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
@@ -46,6 +47,7 @@ class Laws:
                 found += self._check_fibres(group)
             yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
         yield from self._check_far_ends()
+        yield from self._check_plugs()
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
@@ -72,6 +74,8 @@ class Laws:
         return part_records.cable(self.catalog.find_original("cable", line.id), self.catalog)
 
     def _switch(self, line: SentLine) -> Switch | None:
+        if line.kind != "switch":
+            return None
         try:
             return part_records.switch(self.catalog.find_original("switch", line.id))
         except PlanErrors:
@@ -199,6 +203,29 @@ class Laws:
             if cages and needed > cages + slack:
                 line, pieces = of_tier[0], -ceil(Fraction(needed - cages, cages) * (of_tier[0].quantity or 1))
                 yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
+
+    def _check_plugs(self) -> Iterator[Finding]:
+        """A cable with fixed ends fits a port of a switch, and is no faster than that."""
+        switches = [line for line in self.bill.lines if "switch" in line.kinds]
+        sure = "fabric" in self.bill.columns
+        """Whether lines say where they belong; words alone may mean what is connected."""
+        for line in self.bill.lines:
+            cable = self._cable(line) if line.kind == "cable" and line.quantity else None
+            own = [each for each in switches if not sure or line.place.fabric in ("", each.place.fabric)]
+            here = list(map(self._switch, own))
+            if cable is None or not cable.link_gbps or not here or None in here:
+                continue
+            plugs = [end.cage for end in (cable.a, cable.b) if end]
+            groups = [group for switch in here if switch for group in switch.groups]
+            fits = (
+                group.port_gbps.value >= cable.link_gbps
+                and any(accepts(group.cage, plug, self.rules) for plug in plugs)
+                for group in groups
+            )
+            if not any(fits):
+                plug = " / ".join(dict.fromkeys(plugs)).upper()
+                off = line.quantity or 0
+                yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
 
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """Fibre and modules of links light the same fibre with the same connector, and reach."""

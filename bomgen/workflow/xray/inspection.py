@@ -21,7 +21,6 @@ from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
-from bomgen.reading.part_numbers import kinds
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
 from bomgen.workflow.xray.candidates import ROLES, SERVER_LEAF, Scope
 from bomgen.workflow.xray.fitting import Part
@@ -85,7 +84,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += own
             if found.rival and _is_trusted(found.rival, scope):
                 findings += _mismatches(found.rival, scope, bill)
-            findings += _idle_ports(found.usual, scope, bill, catalog)
+            findings += _idle_ports(found.best, scope, bill, catalog)
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
@@ -292,9 +291,10 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             )
 
 
-def _idle_ports(found: Explanation, scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+def _idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """One port of servers that have a card of two for a network: half of its links may be missing."""
-    server, used = str(found.candidate.cluster.get("server")), found.candidate.fabric.get("ports_per_server")
+    server = str(best[0].candidate.cluster.get("server"))
+    used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
     sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
     if not used or len(sharing) > 1 or scope.servers[0].id != server:
         return
@@ -360,19 +360,10 @@ def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
-def _kinds_of(line: SentLine) -> Iterator[str]:
-    """The kind of the part that a line names; where it names none, what its words say."""
-    if line.kind:
-        yield line.kind
-        return
-    text = f"{line.part} {line.description} {line.notes}".lower().replace("_", " ")
-    yield from (kind for kind, words in kinds().items() if any(word.search(text) for word in words))
-
-
 def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
-    named = {kind for line in bill.lines for kind in _kinds_of(line)}
+    named = {kind for line in bill.lines for kind in line.kinds}
     if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
     if "switch" in named and "transceiver" not in named:
