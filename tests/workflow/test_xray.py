@@ -51,7 +51,8 @@ def test_superpod_compute_fabric() -> None:
     found = open_published("nvidia-ra-superpod-h100-4su").found
     compute = found.fabrics[0]
     assert (compute.name, compute.explains) == ("compute", WHOLE)
-    assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
+    # Servers, switches, modules and fibres; two splitters and four modules connect the fabric managers.
+    assert sorted(line.quantity or 0 for line in compute.lines) == [2, 4, 48, 127, 508, 1536, 2040]
     shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
     assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
     # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s. It does
@@ -64,6 +65,9 @@ def test_superpod_compute_fabric() -> None:
         (("leaf", 12), ("spine", 4)),
     }
     assert not [each for each in found.findings if each.severity == "error"]
+    # The in-band AOCs have plugs of 200 Gb/s, and its switches ports of 100 Gb/s.
+    [odd] = [each for each in found.findings if each.code == "no-port"]
+    assert (odd.mark.line, odd.pieces) == (12, 254)
 
 
 def test_module_described_as_another() -> None:
@@ -186,6 +190,22 @@ def test_json_keeps_to_its_schema(name: str) -> None:
     assert data.keys() == SCHEMA["properties"].keys()
     for kind, rows in (("line", data["lines"]), ("finding", data["findings"])):
         assert all(row.keys() == SCHEMA["$defs"][kind]["properties"].keys() for row in rows)
+
+
+def test_fabric_managers_with_modules_of_their_own() -> None:
+    """Appliances at the compute fabric, whose modules are not those of the servers, are no doubt."""
+    rows = rows_of(
+        {
+            "bomgen": 1,
+            "name": "managed",
+            "cluster": {"server": "dgx-h100", "servers": 31},
+            "fabrics": {
+                "compute": RAILS
+                | {"switch": "qm9700", "hosts": [{"name": "ufm", "count": 2, "ports": 2, "part": "ufm-ndr"}]}
+            },
+        }
+    )
+    assert [str(each.message) for each in look(rows).found.findings if each.severity != "unknown"] == []
 
 
 COINCIDENCES = {

@@ -161,7 +161,7 @@ def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Se
 def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     """Numbers of links to servers that the lines of cables, NICs and modules at servers imply."""
     cables = [
-        _links_of(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
+        count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
     found = [
         line.quantity
@@ -329,7 +329,7 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog)
     For networks beside the compute fabric, whose leaves and spines are in no rule's proportion.
     """
     total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
-    fibres = sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
+    fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
     if scope.role == COMPUTE or _tier_counts(scope) or not fibres:
         return
     for extra, given in _extras(scope, servers, catalog):
@@ -424,10 +424,10 @@ def _tier_counts(scope: Scope) -> dict[str, int]:
 
 def _cables(scope: Scope, links: str, catalog: Catalog) -> int:
     """Links that the cables between two tiers carry."""
-    return sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
+    return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
 
 
-def _links_of(line: SentLine, catalog: Catalog) -> int:
+def count_links(line: SentLine, catalog: Catalog) -> int:
     """Links that the pieces of a line of cables carry."""
     return (line.quantity or 0) * _links_per_piece(line, catalog)
 
@@ -528,14 +528,15 @@ def _idle_ends(scope: Scope, catalog: Catalog) -> int:
 
 def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
     """The machines of the bill besides its servers, with as many ports each as come to one of `ports`; else none."""
-    counts = [line.quantity for line in scope.hosts if line.quantity][:MOST_HOSTS]
-    choices = list(product(USUAL_PORTS, repeat=len(counts))) if counts else []
+    lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
+    choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
     for wanted in ports:
         for each in choices:
-            if sum(count * own for count, own in zip(counts, each, strict=True)) == wanted:
+            if sum((line.quantity or 0) * own for line, own in zip(lines, each, strict=True)) == wanted:
                 return [
-                    {"name": f"machines {at}", "count": count, "ports": own}
-                    for at, (count, own) in enumerate(zip(counts, each, strict=True), 1)
+                    {"name": f"machines {at}", "count": line.quantity, "ports": own}
+                    | ({"part": line.id} if line.kind == "appliance" else {})
+                    for at, (line, own) in enumerate(zip(lines, each, strict=True), 1)
                 ]
     return []
 
@@ -553,8 +554,13 @@ def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
     found = 0
     for line in scope.own:
         if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
-            found += (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+            found += count_engines(line, catalog)
     return found
+
+
+def count_engines(line: SentLine, catalog: Catalog) -> int:
+    """Links that the modules of a line serve."""
+    return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:

@@ -17,6 +17,9 @@ from bomgen.workflow.xray.candidates import (
     Plan,
     Scope,
     Servers,
+    count_engines,
+    count_links,
+    is_fibre,
     kind_between,
     leaf_spine,
     links_of,
@@ -27,7 +30,7 @@ from bomgen.workflow.xray.candidates import (
     switches_of,
     usual_structures,
 )
-from bomgen.workflow.xray.fitting import Fit, Part, fit
+from bomgen.workflow.xray.fitting import SERVER, Fit, Part, fit
 from bomgen.workflow.xray.forward import build, slots_of
 
 OF_SWITCHES = 2
@@ -224,8 +227,24 @@ def _try(
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
     found = fit(slots, own, scope.free, spares_apart, scope.listed)
+    if reserved := candidate.fabric.get("reserved_ports"):
+        found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, catalog)))
     surplus = [(*_named(part), part.off) for part in found.wrong]
     return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
+
+
+def _links_of_managers(scope: Scope, found: Fit, ports: int, catalog: Catalog) -> tuple[Part, ...]:
+    """The modules and the fibres that connect fabric managers to the ports kept for them; none without both."""
+    claimed = {id(line) for line in found.lines}
+    left = [line for line in scope.free if id(line) not in claimed and line.quantity]
+    modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
+    fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
+    pair = (
+        next((line for line in modules if count_engines(line, catalog) == ports), None),
+        next((line for line in fibres if count_links(line, catalog) == ports), None),
+    )
+    lines = [line for line in pair if line]
+    return tuple(Part((), (line,), pieces, pieces) for line in lines if (pieces := line.quantity)) if all(pair) else ()
 
 
 def _named(part: Part) -> tuple[str, str]:
