@@ -33,12 +33,16 @@ LEAST_UNITS = 2
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 MOST_MEDIA = 6
-USUAL_PORTS = (1, 2, 4)
-"""Ports of a server on a network that is not its compute network."""
+USUAL_PORTS = (2, 1, 4)
+"""Ports of a server on a network that is not its compute network, the most usual first."""
 MOST_HOSTS = 4
 """Lines of machines without GPUs whose ports are tried in every combination."""
 EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
 """Networks that connect all machines, those without GPUs among them."""
+APPLIANCE = "appliance"
+"""The kind of machines that a plan names by their part."""
+MACHINES = (APPLIANCE, "storage")
+"""Kinds of machines besides servers with GPUs."""
 OTHERS = "other machines"
 """What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
@@ -91,6 +95,8 @@ class Scope(NamedTuple):
     """Machines without GPUs that the bill lists, such as management servers."""
     listed: frozenset[str] = frozenset()
     """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
+    shared: bool = False
+    """Whether other networks may have pieces of the free lines, too."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -449,6 +455,8 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
         found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
     if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
         found += [(each, 0) for each in _every_machine(scope, servers)]
+    if scope.shared and scope.role != COMPUTE:
+        return [(each, 0) for each in _every_port(scope)]
     below = _links_below(scope, catalog)
     idle = _idle_ends(scope, catalog)
     for links, told in below.items():
@@ -482,6 +490,14 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
         elif not links:
             found.append(({"reserved_ports": USUAL_RESERVED}, 0))
     return found
+
+
+def _every_port(scope: Scope) -> Iterator[Plan]:
+    """Usual numbers of ports of the servers, alone and with the other machines of the bill."""
+    for ports in USUAL_PORTS:
+        yield {"ports_per_server": ports}
+        for each in USUAL_PORTS if scope.hosts else ():
+            yield {"ports_per_server": ports, "hosts": _describe_hosts(scope.hosts, [each] * len(scope.hosts))}
 
 
 def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
@@ -533,12 +549,17 @@ def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
     for wanted in ports:
         for each in choices:
             if sum((line.quantity or 0) * own for line, own in zip(lines, each, strict=True)) == wanted:
-                return [
-                    {"name": f"machines {at}", "count": line.quantity, "ports": own}
-                    | ({"part": line.id} if line.kind == "appliance" else {})
-                    for at, (line, own) in enumerate(zip(lines, each, strict=True), 1)
-                ]
+                return _describe_hosts(lines, each)
     return []
+
+
+def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
+    """Machines besides the servers as a plan has them, each with so many ports."""
+    return [
+        {"name": f"machines {at}", "count": line.quantity, "ports": own}
+        | ({"part": line.id} if line.kind == APPLIANCE else {})
+        for at, (line, own) in enumerate(zip(lines, ports, strict=True), 1)
+    ]
 
 
 def _links_below(scope: Scope, catalog: Catalog) -> Counter[int]:

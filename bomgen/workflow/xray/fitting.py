@@ -94,10 +94,12 @@ def fit(
     free: Sequence[SentLine],
     spares_apart: bool,
     listed: Collection[str] = (),
+    shared: bool = False,
 ) -> Fit:
     """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
 
     Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
+    `shared`: of the free lines it takes the pieces that it needs, and leaves the others to other networks.
     `spares_apart`: whether the bill has a column of spares; without one a small surplus may be spares.
     """
     categories = {line.kind for line in (*own, *free)} | {*listed}
@@ -108,7 +110,8 @@ def fit(
         of_own = [line for line in own if _compatible_any(line, group)]
         of_free = [line for line in free if _compatible_any(line, group)]
         expected = sum(slot.pieces for slot in group)
-        lines = (*of_own, *_chosen(of_free, expected - _sum(of_own)))
+        wanted_free = expected - _sum(of_own)
+        lines = (*of_own, *(_take(of_free, wanted_free) if shared else _chosen(of_free, wanted_free)))
         claimed.update(id(line) for line in lines)
         given = _sum(lines)
         surplus = given - expected
@@ -162,6 +165,15 @@ def _groups(slots: Sequence[Slot], lines: Sequence[SentLine]) -> Iterator[list[S
                 left.remove(slot)
                 found = True
         yield group
+
+
+def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
+    """The lines with no more pieces than are wanted in all."""
+    for line in lines:
+        pieces = min(line.quantity or 0, wanted)
+        if pieces > 0:
+            yield line._replace(quantity=pieces)
+            wanted -= pieces
 
 
 def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:

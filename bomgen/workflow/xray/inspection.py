@@ -22,10 +22,11 @@ from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
-from bomgen.workflow.xray.candidates import ROLES, SERVER_LEAF, Scope
-from bomgen.workflow.xray.fitting import Part
+from bomgen.workflow.xray.candidates import MACHINES, ROLES, SERVER_LEAF, Scope, port_gbps
+from bomgen.workflow.xray.fitting import Fit, Part
 from bomgen.workflow.xray.forward import COMPARED
-from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Explanation, is_of_switches, search
+from bomgen.workflow.xray.networks import Networks, find_networks
+from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Basis, Explanation, is_of_switches, search
 
 MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
@@ -33,6 +34,8 @@ LEAST_MATCHED = 2
 """Parts that have to agree for each that does not."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of laws that say better why a part is not the right one."""
+MANAGEMENT_GBPS = 10
+"""Most ports of a management switch have no higher rate."""
 GROUPED = ("ends", "cages", "no-cables", "many", "one-end")
 """Findings of laws that a design which fits explains better."""
 
@@ -58,6 +61,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     """Look through a bill."""
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
     laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
+    basis = Basis(catalog, required, bill.has_spares, {})
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """The clusters and places of the lines that are explained."""
@@ -68,22 +72,28 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += _check_management(scope, catalog)
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
-        found = search(scope, catalog, required, bill.has_spares)
-        trusted = found.usual is not None and _is_trusted(found.usual, scope)
+        networks = (
+            find_networks(scope, basis) if not scope.name else Networks(((scope, search(scope, basis)),), Fit(()))
+        )
+        if len(networks.found) > 1:
+            trusted = _is_trusted(networks.fit, scope._replace(own=scope.lines))
+            if trusted:
+                own, laws = _judge(networks.fit, scope, bill, laws)
+                findings += own
+            for each, found in networks.found:
+                explains = _explains(found.best, trusted)
+                claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
+                fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
+            continue
+        [(_, found)] = networks.found
+        trusted = found.usual is not None and _is_trusted(found.usual.fit, scope)
         if found.usual and trusted:
-            own = list(_mismatches(found.usual, scope, bill))
+            own, laws = _judge(found.usual.fit, scope, bill, laws)
             if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
                 own = [each._replace(weight=LIKELY) for each in own]
-            of_scope = {id(line) for line in scope.own}
-            broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in of_scope]
-            if broken and own:
-                own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
-            laws = [each for each in laws if each not in broken]
-            wrong = {id(each.line) for each in laws if each.code in OF_PARTS}
-            own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
-            if found.rival and _is_trusted(found.rival, scope):
-                findings += _mismatches(found.rival, scope, bill)
+            if found.rival and _is_trusted(found.rival.fit, scope):
+                findings += _mismatches(found.rival.fit, scope, bill)
             findings += _idle_ports(found.best, scope, bill, catalog)
         explains = _explains(found.best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
@@ -99,6 +109,18 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     shown = tuple(_found(fabric) for fabric in fabrics)
     whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
     return Inspection(whole, tuple(fabrics))
+
+
+def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
+    own = list(_mismatches(fit, scope, bill))
+    here = {id(line) for line in scope.lines}
+    broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in here]
+    if broken and own:
+        own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
+    left = [each for each in laws if each not in broken]
+    wrong = {id(each.line) for each in left if each.code in OF_PARTS}
+    return [each for each in own if each.code != "instead" or id(each.line) not in wrong], left
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
@@ -164,10 +186,15 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        switches = {line.id for line in others if line.kind == "switch"}
-        apart = len(switches) > 1
         own = [line for line in others if line.kind in COMPARED]
-        yield Scope("", COMPUTE, () if apart else tuple(own), tuple(own) if apart else (), tuple(machines)), ""
+        management = [line for line in own if _is_rj45(line, catalog)]
+        if management:
+            yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
+        own = [line for line in own if line not in management]
+        hosts = tuple(line for line in others if line.kind in MACHINES)
+        lone = len({line.id for line in own if line.kind == "switch"}) == 1
+        sure, free = (tuple(own), ()) if lone else ((), tuple(own))
+        yield Scope("", COMPUTE, sure, free, tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
     order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
@@ -232,10 +259,10 @@ def _is_server(line: SentLine) -> bool:
     return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
 
 
-def _is_trusted(found: Explanation, scope: Scope) -> bool:
+def _is_trusted(fit: Fit, scope: Scope) -> bool:
     """Whether a design fits so well that what does not is likely wrong."""
-    wrong, matched = len(found.fit.wrong) - len(found.fit.substituted), found.fit.matched
-    if any(not slot.id for part in found.fit.wrong for slot in part.slots):
+    wrong, matched = len(fit.wrong) - len(fit.substituted), fit.matched
+    if any(not slot.id for part in fit.wrong for slot in part.slots):
         return False
     if not scope.own:
         return matched > LEAST_MATCHED * max(wrong, 1)
@@ -254,14 +281,14 @@ def _mixes_media(scope: Scope) -> bool:
     return False
 
 
-def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Finding]:
+def _mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """What is not as a design that fits needs it."""
-    for part, needed in found.fit.substituted:
+    for part, needed in fit.substituted:
         line = part.lines[0]
         yield at_line(
             "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
         )
-    swapped = found.fit.swapped
+    swapped = fit.swapped
     for part in swapped:
         line = part.lines[0]
         yield at_line(
@@ -274,8 +301,8 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             given=part.given,
             expected=part.expected,
         )
-    settled = [*swapped, *(part for pair in found.fit.substituted for part in pair)]
-    for part in (part for part in found.fit.wrong if part not in settled):
+    settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
+    for part in (part for part in fit.wrong if part not in settled):
         if not part.lines:
             yield _missing(part, scope, bill)
         elif not part.slots:
@@ -347,6 +374,13 @@ def _check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
                     given=given,
                     expected=needed,
                 )
+
+
+def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line is of management cables, or of switches that have most of their ports for them."""
+    if line.kind == "cable":
+        return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
+    return line.kind == "switch" and _rj45_ports(line, catalog) > 0 and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
 
 
 def _rj45_ports(line: SentLine, catalog: Catalog) -> int:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
+from bomgen.pricing.bill import Bill
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.candidates import (
     STAGES,
@@ -31,7 +32,7 @@ from bomgen.workflow.xray.candidates import (
     usual_structures,
 )
 from bomgen.workflow.xray.fitting import SERVER, Fit, Part, fit
-from bomgen.workflow.xray.forward import build, slots_of
+from bomgen.workflow.xray.forward import COMPARED, build, slots_of
 
 OF_SWITCHES = 2
 """Parts that switches count as: a wrong number of them is a wrong topology."""
@@ -48,11 +49,30 @@ MOST_ALIKE = 6
 """Plans that fit equally well of which are listed at most."""
 
 
+class Basis(NamedTuple):
+    """What all searches for the networks of a bill share."""
+
+    catalog: Catalog
+    required: Requirements
+    spares_apart: bool
+    """Whether the bill has a column of spares."""
+    designs: dict[str, tuple[Design, Bill] | None]
+    """What was built for a plan, since networks of one bill are looked for with the same plans."""
+
+    def build(self, plan: Plan) -> tuple[Design, Bill] | None:
+        """What is built and billed for a plan; None when it cannot be built."""
+        key = repr(plan)
+        if key not in self.designs:
+            self.designs[key] = build(plan, self.catalog)
+        return self.designs[key]
+
+
 class Explanation(NamedTuple):
     """A plan against the lines of a fabric."""
 
     candidate: Candidate
     design: Design
+    bill: Bill
     fit: Fit
     broken: int
     """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
@@ -97,15 +117,18 @@ class Search(NamedTuple):
 
     rival: Explanation | None = None
     """The best of those that need no more corrections than it and leave fewer required parts wrong."""
+    tried: tuple[Explanation, ...] = ()
+    """All that could be built, the best first."""
 
 
-def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart: bool) -> Search:
+def search(scope: Scope, basis: Basis) -> Search:
     """The plans that explain the lines of a fabric best."""
+    catalog = basis.catalog
     found = list[Explanation]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
     for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
-        media = _best_links(scope, choices[0], switch, catalog, required, spares_apart)
+        media = _best_links(scope, choices[0], switch, basis)
         for servers, stage in product(choices, STAGES):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
                 fabric = _fabric(scope, servers, switch, shape, links, catalog)
@@ -114,12 +137,25 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
                     continue
                 seen.add(key)
                 runs += 1
-                if tried := _try(
-                    scope, Candidate(servers.cluster, fabric, servers, given), catalog, required, spares_apart
-                ):
+                if tried := _try(scope, Candidate(servers.cluster, fabric, servers, given), basis):
                     found.append(tried)
+                    if scope.shared and _takes_all(tried, scope):
+                        return _rank(found)
             if any(not each.fit.wrong and not each.candidate.given for each in found):
                 break
+    return _rank(found)
+
+
+def _takes_all(tried: Explanation, scope: Scope) -> bool:
+    """Whether a design needs all that other networks have left, and nothing besides."""
+    pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
+    return (
+        not tried.fit.wrong and sum(line.quantity or 0 for line in tried.fit.lines if line.kind != "server") == pieces
+    )
+
+
+def _rank(found: list[Explanation]) -> Search:
+    """The best of all that could be built."""
     if not found:
         return Search((), None)
     found.sort(key=lambda each: each.cost)
@@ -128,7 +164,8 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
     for each in best:
         alike.setdefault(shape_of(each), each)
     usual = next((each for each in found if not each.candidate.given), None)
-    return Search(tuple(alike.values())[:MOST_ALIKE], usual, _rival(usual, found) if usual else None)
+    rival = _rival(usual, found) if usual else None
+    return Search(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(found))
 
 
 def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | None:
@@ -152,16 +189,15 @@ def is_of_switches(part: Part) -> bool:
     return any(slot.category == "switch" for slot in part.slots) or any(line.kind == "switch" for line in part.lines)
 
 
-def _best_links(
-    scope: Scope, servers: Servers, switch: Plan, catalog: Catalog, required: Requirements, spares_apart: bool
-) -> list[Plan]:
+def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
     """The ways to build the links that explain the most modules and cables, whatever the topology."""
+    catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
     for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
-            if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, required, spares_apart):
+            if found := _try(scope, Candidate(servers.cluster, fabric, servers), basis):
                 tried.append((found.rank, at, links, _explains_links(found)))
     tried.sort(key=lambda each: each[:2])
     kept = list[Plan]()
@@ -213,10 +249,8 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
     return whole
 
 
-def _try(
-    scope: Scope, candidate: Candidate, catalog: Catalog, required: Requirements, spares_apart: bool
-) -> Explanation | None:
-    built = build(candidate.plan(scope.role), catalog)
+def _try(scope: Scope, candidate: Candidate, basis: Basis) -> Explanation | None:
+    built = basis.build(candidate.plan(scope.role))
     if built is None:
         return None
     designed, billed = built
@@ -226,11 +260,12 @@ def _try(
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    found = fit(slots, own, scope.free, spares_apart, scope.listed)
+    found = fit(slots, own, scope.free, basis.spares_apart, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
-        found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, catalog)))
+        found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
     surplus = [(*_named(part), part.off) for part in found.wrong]
-    return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
+    broken = basis.required.count_broken(each for each in surplus if each[1])
+    return Explanation(candidate, designed, billed, found, broken)
 
 
 def _links_of_managers(scope: Scope, found: Fit, ports: int, catalog: Catalog) -> tuple[Part, ...]:
