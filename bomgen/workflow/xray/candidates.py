@@ -49,6 +49,8 @@ USUAL_RESERVED = 4
 """Ports that the SuperPOD keeps for fabric managers."""
 MOST_NIC_GBPS = 400
 """Switches with faster ports join each other at a higher rate than NICs have."""
+SERVER = "server"
+"""The tier of the ends of links at servers."""
 MOST_RESERVED = 64
 """More ports without a cable are no ports kept for fabric managers."""
 
@@ -169,17 +171,28 @@ def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     cables = [
         count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
-    found = [
-        line.quantity
-        for line in scope.lines
-        if line.kind == "nic" or (line.kind == "transceiver" and line.place.tier == "server")
-    ]
+    modules = list(_modules_at_servers(scope, catalog))
+    found = [line.quantity for line in scope.lines if line.kind == "nic"]
+    found += [pieces for line in modules for pieces in (line.quantity, count_engines(line, catalog))]
     return sorted({each for each in (*found, *cables, sum(cables)) if each})
+
+
+def _modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
+    """Modules that are plugged in at servers, as their lines say, or as they fit no switch."""
+    known = rules(catalog)
+    cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
+    for line in scope.of_kind("transceiver"):
+        plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
+        fits = any(accepts(cage, plug, known) for cage in cages)
+        if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
+            yield line
 
 
 def switches_of(scope: Scope) -> Iterator[Plan]:
     """The switches of a fabric, as a plan names them."""
-    lines = sorted(scope.of_kind("switch"), key=lambda line: -(line.quantity or 0))
+    lines = scope.of_kind("switch")
+    if not scope.shared:
+        lines = sorted(lines, key=lambda line: -(line.quantity or 0))
     own = [line for line in scope.own if line.kind == "switch"]
     tiers = {line.place.tier: line.id for line in own if line.place.tier}
     if tiers.get("leaf"):
@@ -189,7 +202,12 @@ def switches_of(scope: Scope) -> Iterator[Plan]:
                 fabric[tier] = {"switch": tiers[tier]}
         yield fabric
         return
-    for id in dict.fromkeys(line.id for line in own or lines or scope.others):
+    kinds = list(dict.fromkeys(line.id for line in own or lines or scope.others))
+    if scope.shared and len(kinds) > 1:
+        leaf, spine, *_ = kinds
+        yield {"switch": leaf, "spine": {"switch": spine}}
+        return
+    for id in kinds:
         yield {"switch": id}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
@@ -26,7 +26,7 @@ from bomgen.workflow.xray.candidates import MACHINES, ROLES, SERVER_LEAF, Scope,
 from bomgen.workflow.xray.fitting import Fit, Part
 from bomgen.workflow.xray.forward import COMPARED
 from bomgen.workflow.xray.networks import Networks, find_networks
-from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Basis, Explanation, is_of_switches, search
+from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Basis, Explanation, search
 
 MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
@@ -95,9 +95,12 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             if found.rival and _is_trusted(found.rival.fit, scope):
                 findings += _mismatches(found.rival.fit, scope, bill)
             findings += _idle_ports(found.best, scope, bill, catalog)
-        explains = _explains(found.best, trusted)
-        claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
-        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
+        best = found.best
+        if trusted and found.usual and found.usual.fit.wrong and found.usual not in best:
+            best = (found.usual, *best)  # what the findings speak of is shown, too
+        explains = _explains(best, trusted)
+        claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
+        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
     findings += [*laws, *required.findings()]
     findings += _general(bill, fabrics)
     explained = {mark for _, mark in claimed}
@@ -137,7 +140,7 @@ def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
         return NOTHING
     if trusted or not best[0].fit.wrong:
         return WHOLE
-    return NOTHING if any(is_of_switches(part) for part in best[0].fit.wrong) else SWITCHES
+    return NOTHING if any(part.is_switch for part in best[0].fit.wrong) else SWITCHES
 
 
 def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[SentLine, ...]:
@@ -186,15 +189,12 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        own = [line for line in others if line.kind in COMPARED]
-        management = [line for line in own if _is_rj45(line, catalog)]
+        management = [line for line in others if line.kind in COMPARED and _is_rj45(line, catalog)]
         if management:
             yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
-        own = [line for line in own if line not in management]
+        own = [line for line in others if line.kind in COMPARED and line not in management]
         hosts = tuple(line for line in others if line.kind in MACHINES)
-        lone = len({line.id for line in own if line.kind == "switch"}) == 1
-        sure, free = (tuple(own), ()) if lone else ((), tuple(own))
-        yield Scope("", COMPUTE, sure, free, tuple(machines), hosts=hosts), ""
+        yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
     order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
@@ -312,9 +312,14 @@ def _mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
             )
         else:
             line = _culprit(part)
-            code = "few" if part.off < 0 else "many"
+            code: str = "few" if part.off < 0 else "many"
+            name: str | Message = line.shown
+            if len(part.lines) > 1:  # the count is that of all of them
+                name = message(
+                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(each.mark.line) for each in part.lines)
+                )
             yield at_line(
-                "doubt", line, code, part.off, PINPOINTED, part=line.shown, given=part.given, expected=part.expected
+                "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
             )
 
 

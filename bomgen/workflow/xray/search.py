@@ -13,6 +13,7 @@ from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.candidates import (
+    SERVER,
     STAGES,
     Candidate,
     Plan,
@@ -31,7 +32,7 @@ from bomgen.workflow.xray.candidates import (
     switches_of,
     usual_structures,
 )
-from bomgen.workflow.xray.fitting import SERVER, Fit, Part, fit
+from bomgen.workflow.xray.fitting import Fit, Part, fit
 from bomgen.workflow.xray.forward import COMPARED, build, slots_of
 
 OF_SWITCHES = 2
@@ -92,7 +93,7 @@ class Explanation(NamedTuple):
         Plans of one rank fit equally well.
         """
         claimed = sum(line.quantity or 0 for line in self.fit.lines)
-        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in self.corrected)
+        wrong = sum(OF_SWITCHES if part.is_switch else 1 for part in self.corrected) + len(self.fit.spare_switches)
         return wrong + self.broken + self.candidate.given, self.fit.unexplained, -claimed
 
     @property
@@ -141,7 +142,7 @@ def search(scope: Scope, basis: Basis) -> Search:
                     found.append(tried)
                     if scope.shared and _takes_all(tried, scope):
                         return _rank(found)
-            if any(not each.fit.wrong and not each.candidate.given for each in found):
+            if any(not (each.fit.wrong or each.fit.spare_switches or each.candidate.given) for each in found):
                 break
     return _rank(found)
 
@@ -184,11 +185,6 @@ def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | No
     return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
 
 
-def is_of_switches(part: Part) -> bool:
-    """Whether a part is one of switches."""
-    return any(slot.category == "switch" for slot in part.slots) or any(line.kind == "switch" for line in part.lines)
-
-
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
     """The ways to build the links that explain the most modules and cables, whatever the topology."""
     catalog = basis.catalog
@@ -211,7 +207,7 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
 
 def _explains_links(found: Explanation) -> bool:
     """Whether a design has the modules and cables of the bill, if not the number of its switches."""
-    return all(is_of_switches(part) for part in found.fit.wrong)
+    return all(part.is_switch for part in found.fit.wrong)
 
 
 def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
