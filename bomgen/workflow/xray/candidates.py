@@ -190,9 +190,7 @@ def _modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
 
 def switches_of(scope: Scope) -> Iterator[Plan]:
     """The switches of a fabric, as a plan names them."""
-    lines = scope.of_kind("switch")
-    if not scope.shared:
-        lines = sorted(lines, key=lambda line: -(line.quantity or 0))
+    lines = sorted(scope.of_kind("switch"), key=lambda line: -(line.quantity or 0))
     own = [line for line in scope.own if line.kind == "switch"]
     tiers = {line.place.tier: line.id for line in own if line.place.tier}
     if tiers.get("leaf"):
@@ -202,12 +200,7 @@ def switches_of(scope: Scope) -> Iterator[Plan]:
                 fabric[tier] = {"switch": tiers[tier]}
         yield fabric
         return
-    kinds = list(dict.fromkeys(line.id for line in own or lines or scope.others))
-    if scope.shared and len(kinds) > 1:
-        leaf, spine, *_ = kinds
-        yield {"switch": leaf, "spine": {"switch": spine}}
-        return
-    for id in kinds:
+    for id in dict.fromkeys(line.id for line in own or lines or scope.others):
         yield {"switch": id}
 
 

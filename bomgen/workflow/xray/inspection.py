@@ -119,6 +119,8 @@ def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> t
     own = list(_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
     broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in here]
+    if not scope.name:  # a part that no design has may be that of one more network
+        own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
     if broken and own:
         own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
     left = [each for each in laws if each not in broken]
