@@ -154,10 +154,9 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
             pieces = GPUS
         inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
         return [_inline(inline, other.quantity, pieces)]
-    for each in ports:
-        if each % GPUS == 0:
-            found.append(_inline({"name": "server of the bill", "gpus": GPUS, "nics": GPUS}, each // GPUS, GPUS, True))
-    return found
+    twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in _modules_at_servers(scope, catalog))
+    unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
+    return [_inline(unknown, each // GPUS, GPUS, True) for each in ports if each % GPUS == 0]
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
@@ -171,9 +170,12 @@ def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     cables = [
         count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
-    modules = list(_modules_at_servers(scope, catalog))
     found = [line.quantity for line in scope.lines if line.kind == "nic"]
-    found += [pieces for line in modules for pieces in (line.quantity, count_engines(line, catalog))]
+    found += [count_engines(line, catalog) for line in _modules_at_servers(scope, catalog)]
+    if not any((*found, *cables)):
+        # One network of cables alone, without a ratio, with one of 2:1, or without spines.
+        total = sum(count_links(line, catalog) for line in scope.lines if line.kind == "cable")
+        found = [total // 2, total * 2 // 3, total]
     return sorted({each for each in (*found, *cables, sum(cables)) if each})
 
 
@@ -459,16 +461,18 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
 
     Each with how many counts of the bill it only repeats: one where a single count tells of machines without a line.
     """
+    inline = isinstance(servers.cluster.get("server"), dict)
+    below = _links_below(scope, catalog)
+    splitters = _hosts_on_splitters(scope, catalog)
+    on_splitters = [({"hosts": splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS if splitters]
+    if scope.role != COMPUTE and (scope.shared or not below):
+        every = [*_every_port(scope), *(_every_machine(scope, servers) if inline else ())]
+        return [*(() if inline else [({}, 0)]), *((each, 0) for each in every), *on_splitters]
     found: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
-    inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
         found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
-    if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
         found += [(each, 0) for each in _every_machine(scope, servers)]
-    if scope.shared and scope.role != COMPUTE:
-        return [(each, 0) for each in _every_port(scope)]
-    below = _links_below(scope, catalog)
     idle = _idle_ends(scope, catalog)
     for links, told in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
@@ -482,8 +486,7 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
                 found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
                 found.append((own, 0))
-    if on_splitters := _hosts_on_splitters(scope, catalog):
-        found += [({"hosts": on_splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS]
+    found += on_splitters
     if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
         # No count of links is that of the servers alone: it may be the count that is wrong.
         found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
@@ -512,7 +515,9 @@ def _every_port(scope: Scope) -> Iterator[Plan]:
 
 
 def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
-    """All machines of the bill on one network, each with as many ports."""
+    """All machines of the bill on a network that connects every machine, each with as many ports."""
+    if scope.role not in EVERY_MACHINE or len(scope.servers) < 2:
+        return
     others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
     others.remove(servers.number)
     for ports in USUAL_PORTS:
@@ -576,7 +581,9 @@ def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Pla
 def _links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
     """Links to leaves, as cables and the modules at either end tell them, each with how many of the three do."""
     cables = _cables(scope, SERVER_LEAF, catalog)
-    at_server = _engines(scope, SERVER_LEAF, "server", catalog)
+    at_server = _engines(scope, SERVER_LEAF, SERVER, catalog)
+    if not at_server and not any(line.place.links for line in scope.own):
+        at_server = sum(count_engines(line, catalog) for line in _modules_at_servers(scope, catalog))
     at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
     return Counter(each for each in (cables, at_server, at_leaf) if each)
 

@@ -86,7 +86,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
                 fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
             continue
         [(_, found)] = networks.found
-        trusted = found.usual is not None and _is_trusted(found.usual.fit, scope)
+        trusted = found.usual is not None and found.is_usual and _is_trusted(found.usual.fit, scope)
         if found.usual and trusted:
             own, laws = _judge(found.usual.fit, scope, bill, laws)
             if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
@@ -195,7 +195,7 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         if management:
             yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
         own = [line for line in others if line.kind in COMPARED and line not in management]
-        hosts = tuple(line for line in others if line.kind in MACHINES)
+        hosts = tuple(line for line in others if _is_host(line))
         yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
@@ -211,7 +211,7 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         ]
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
-        hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
+        hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
         yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
 
 
@@ -259,6 +259,11 @@ def _is_server(line: SentLine) -> bool:
     if line.kind:
         return line.kind == "server"
     return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
+
+
+def _is_host(line: SentLine) -> bool:
+    """Whether a line is of machines without GPUs."""
+    return line.place.tier == "host" or line.kind in MACHINES
 
 
 def _is_trusted(fit: Fit, scope: Scope) -> bool:

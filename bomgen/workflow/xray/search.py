@@ -85,6 +85,11 @@ class Explanation(NamedTuple):
         return tuple(part for part in self.fit.wrong if part not in swapped)
 
     @property
+    def corrections(self) -> int:
+        """Counts that are to be corrected for it, of required parts, too."""
+        return len(self.corrected) + self.broken
+
+    @property
     def rank(self) -> tuple[int, int, int]:
         """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
 
@@ -120,6 +125,16 @@ class Search(NamedTuple):
     """The best of those that need no more corrections than it and leave fewer required parts wrong."""
     tried: tuple[Explanation, ...] = ()
     """All that could be built, the best first."""
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether a usual plan is as likely as the best, which may repeat counts: it needs no more corrections."""
+        if not self.usual or not self.best:
+            return False
+        best = self.best[0]
+        if self.usual.corrections != best.corrections + best.candidate.given:
+            return self.usual.corrections < best.corrections + best.candidate.given
+        return not best.fit.wrong or self.usual.fit.unexplained <= best.fit.unexplained
 
 
 def search(scope: Scope, basis: Basis) -> Search:
@@ -177,10 +192,9 @@ def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | No
     """
 
     def may_be_meant(each: Explanation) -> bool:
-        corrections = len(each.corrected) + each.broken
         if each.broken < usual.broken:
-            return corrections <= len(usual.corrected) + usual.broken
-        return bool(each.fit.swapped) and corrections == 1 and each.cost[1] < usual.cost[1]
+            return each.corrections <= usual.corrections
+        return bool(each.fit.swapped) and each.corrections == 1 and each.cost[1] < usual.cost[1]
 
     return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
 
