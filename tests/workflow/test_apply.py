@@ -108,6 +108,18 @@ def test_edits_are_applied_or_refused(applied: Applied, name: str) -> None:
     assert changed[0][2] - changed[0][1] <= 1 >= changed[0][4] - changed[0][3]
 
 
+@pytest.mark.parametrize("name", [name for name, edit in EDITS.items() if not edit.refused])
+def test_an_edit_that_was_written_is_there_already(workbooks: dict[str, bytes], applied: Applied, name: str) -> None:
+    """The same workbook again says nothing that the plan has not, and the workbook before the edit is an older one."""
+    file = edited(plan_of(QUOTE), applied(QUOTE, EDITS[name].edit))
+    quote = Quote(workbooks[QUOTE])
+    EDITS[name].edit(quote)
+    again = apply_quote(quote.saved(), WORKBOOK, file)
+    assert (again.applied, again.differences, again.files, again.problems) == (True, (), (), ())
+    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+        apply_quote(workbooks[QUOTE], WORKBOOK, file)
+
+
 def test_a_charge_whose_row_is_deleted_goes(applied: Applied) -> None:
     """The charges behind it keep their places; without any charge the plan is to be edited by hand."""
     found = applied(QUOTE, EDITS["charge-deleted"].edit)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -10,11 +11,13 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, Value
-from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
+from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, name_cell
 
 RULE = "apply-conflict"
-DERIVED = ("amount",)
-"""Columns of the bill that are formulas: they are judged by what the others come to."""
+DERIVED = ("amount", ID)
+"""Columns of the bill that nobody types: amounts are judged by what the others come to, ids name the rows."""
+NOTHING: Mapping[str, Value] = dict.fromkeys(("quantity", "spare", "discount"), Decimal(0))
+"""What an empty cell of the bill says, where it says anything."""
 SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
 MOST_ROWS = 5000
@@ -64,7 +67,7 @@ class Changes(NamedTuple):
 
 
 def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
-    """What differs between the workbook of today and the one that came back."""
+    """What differs between the workbook of today and the one that came back, whose rows `match_rows` has given ids."""
     problems = list[Problem]()
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
@@ -76,14 +79,35 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     return Changes(*changed, returned.added, deleted, returned.mark, tuple(problems))
 
 
+def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
+    """The workbook with ids for rows that a line of today names the same: an added one, or one with another id.
+
+    So the row that somebody added is that of the charge which it became, and a charge keeps its row under another name.
+    """
+    known = {line.id for line in base.lines}
+    there = {line.id for line in returned.lines}
+    names = Counter(map(_name_of, base.lines))
+    lost = {name: line.id for line in base.lines if line.id not in there and names[name := _name_of(line)] == 1}
+    lines, added = list[ReturnedLine](), list[ReturnedLine]()
+    for line in (*returned.lines, *returned.added):
+        own = lost.pop(_name_of(line), line.id) if line.id not in known else line.id
+        (lines if own else added).append(line._replace(id=own))
+    return returned._replace(lines=tuple(lines), added=tuple(added))
+
+
+def _name_of(line: ReturnedLine) -> tuple[Value, Value]:
+    return line.cells["category"].value, line.cells["description"].value
+
+
 def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
     """An edit that the plan cannot take, at its cell."""
     return Problem(cell.mark, "error", f"{name_cell(sheet, cell.mark)}: {message}", RULE, path)
 
 
-def is_same(before: Cell, after: Cell) -> bool:
-    """Whether two cells say the same, but for the last digits, on which programs disagree; nothing is an empty text."""
-    return simplify(before.value) == simplify(after.value) or not (before.filled or after.filled)
+def is_same(before: Cell, after: Cell, empty: Value = None) -> bool:
+    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says."""
+    was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
+    return was == now
 
 
 def simplify(value: Value) -> Value:
@@ -112,12 +136,12 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
         found.setdefault(line.id, []).append(line)
     known = {line.id for line in base.lines}
     for line_id, rows in found.items():
-        cell = rows[-1].cells["id"]
+        cell = rows[-1].cells[ID]
         if line_id not in known:
             message = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
             problems.append(conflict(cell, returned.bill, message))
         elif len(rows) > 1:
-            first = name_cell(returned.bill, rows[0].cells["id"].mark)
+            first = name_cell(returned.bill, rows[0].cells[ID].mark)
             message = (
                 f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
                 "out of sight behind the bill: clear it there, or delete the row"
@@ -127,7 +151,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
         if len(found.get(line.id, ())) == 1:
             [row] = found[line.id]
             for key, before in line.cells.items():
-                if key not in DERIVED and not is_same(before, row.cells[key]):
+                if key not in DERIVED and not is_same(before, row.cells[key], NOTHING.get(key)):
                     yield LineChange(line.id, key, before, row.cells[key])
 
 

@@ -14,7 +14,8 @@ from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill import Bill, Line
 from bomgen.report.result import Report
-from bomgen.workflow.applying.plan_edits import set_servers, unit_of, value_at
+from bomgen.workflow.applying.pieces import set_servers, unit_of
+from bomgen.workflow.applying.proposal import value_at
 from bomgen.workflow.inputs import catalog_of, source_of
 from bomgen.workflow.pipeline import BrokenResult
 from bomgen.workflow.plan_files import PlanFile
