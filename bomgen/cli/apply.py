@@ -61,6 +61,8 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
         complain(f"{len(found.problems)} conflict{'s' * (len(found.problems) > 1)}: nothing is written")
         sys.exit(PASSED)
     if not found.files:
+        if found.differences:
+            say("The plan says all of this already: nothing to apply.")
         return
     if not writing:
         say("Nothing is written; --write writes it.")

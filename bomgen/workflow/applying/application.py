@@ -34,6 +34,8 @@ from bomgen.workflow.plan_files import PlanFile
 
 WORKBOOK = "quote.xlsx"
 STALE = "apply-state"
+MACHINES = ("server", "gpu")
+"""Lines whose pieces a plan is given."""
 
 
 class Application(NamedTuple):
@@ -75,7 +77,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
         _check_applied(file, base, returned, changes)
         totals = report.quote.totals
         return Application((), (), (), totals, totals, (), applied=True)
-    proposal = _propose(base, changes, returned.bill)
+    proposal = _propose(base, changes, returned)
     edited, files, rebuilt = _rebuild(file, proposal)
     differences = tuple(proposal.differences)
     if rebuilt is None:
@@ -94,12 +96,12 @@ def _base_of(report: Report, source: Source) -> Base:
     return Base(report, source, document, words, titles, returned)
 
 
-def _propose(base: Base, changes: Changes, bill: str) -> Proposal:
+def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     """The edits that give what was changed, as far as the plan can say it."""
-    proposal = Proposal(base, bill, problems=list(changes.problems))
+    proposal = Proposal(base, returned.bill, problems=list(changes.problems))
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
-    change_texts(proposal, changes.texts)
+    change_texts(proposal, changes.texts, returned.sheets)
     add_and_remove_charges(proposal, changes.added, changes.deleted, changes.mark)
     return proposal
 
@@ -107,16 +109,23 @@ def _propose(base: Base, changes: Changes, bill: str) -> Proposal:
 def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes: Changes) -> None:
     """Raise PlanErrors unless the plan has all that a workbook of an older state says.
 
-    What bomgen writes by itself is that of then, and pieces may be those that the plan works out for another number of
-    servers.
+    What bomgen writes by itself is that of then. Pieces that follow from servers are those of then, too: they are
+    compared with what the plan gives for the number of servers that had them.
     """
-    counted = [change for change in changes.lines if change.key in (QUANTITY, SPARE)]
-    others = [change for change in changes.lines if change not in counted]
-    proposal = _propose(base, changes._replace(lines=tuple(others)), returned.bill)
-    wanted = [wanted_of(base, returned, line) for line in dict.fromkeys(change.line for change in counted)]
-    machines = any(each.line.alone().id in ("server", "gpu") for each in wanted)
-    differs = proposal.edits or proposal.prices or proposal.problems or machines
-    if differs or (wanted and not find_servers(base.report, file, wanted)):
+    counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
+    wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
+    if wanted and (setting := find_servers(base.report, file, wanted)):
+        now = {line.id: pieces_of(line) for line in base.returned.lines}
+        base = _base_of(work_out(file, [setting]), source_of(file, [setting]))
+        returned = match_rows(base.returned, returned)
+        changes = find_changes(base.returned, returned)
+        same = {line.id for line in returned.lines if now.get(line.id) == pieces_of(line)}
+        lines = [each for each in changes.lines if each.key not in (QUANTITY, SPARE) or each.line not in same]
+        changes = changes._replace(lines=tuple(lines))
+    proposal = _propose(base, changes, returned)
+    counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
+    if machines or counts or proposal.edits or proposal.prices or proposal.problems:
         message = (
             f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
             "settings or bomgen have changed since; build a new one, or apply it all the same with --force"

@@ -107,9 +107,10 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
     kind = kinds.get(str(cells["category"].value))
     name, price = cells["description"].value, number_in(cells[PRICE])
     if kind is None:
+        named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
         message = (
-            f"an added row ({show(name or at.value)}); the plan decides which parts there are: add it there, as "
-            f"hosts, storage, spares or another part. A row of {' or '.join(dict.fromkeys(kinds))} becomes a charge"
+            f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, as "
+            f"hosts, storage, spares or another part. For a charge, choose its category: {named}"
         )
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"

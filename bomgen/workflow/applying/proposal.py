@@ -104,8 +104,9 @@ class Proposal:
     problems: list[Problem] = field(default_factory=list)
 
     def set(self, path: Path, value: Any) -> None:
-        """Have a key of the plan get a value."""
-        self.edits.append(Edit(path, "set", value))
+        """Have a key of the plan get a value, unless it has it."""
+        if value_at(self.base.source.data, path) != value:
+            self.edits.append(Edit(path, "set", value))
 
     def edit_list(self, path: Path, added: Iterable[Any], removed: Iterable[int]) -> None:
         """Have a list of the plan get items behind its others, and lose those at some positions of today."""

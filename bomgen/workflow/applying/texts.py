@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import zip_longest
-from typing import Any
 
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import Party
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.dates import read_dates
-from bomgen.workflow.applying.changes import TextChange, changed_cells
+from bomgen.workflow.applying.changes import Rows, TextChange, changed_cells
 from bomgen.workflow.applying.proposal import Proposal, show, value_at
 
 SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
@@ -25,11 +24,11 @@ LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
 
-def change_texts(proposal: Proposal, changes: Iterable[TextChange]) -> None:
-    """Propose what gives the sheets beside the bill the texts that were typed."""
+def change_texts(proposal: Proposal, changes: Iterable[TextChange], sheets: Mapping[str, Rows]) -> None:
+    """Propose what gives the sheets beside the bill, `sheets` as they came back, the texts that were typed."""
     terms = list[TextChange]()
     for change in changes:
-        if _is_term(proposal, change):
+        if _is_term(proposal, change, sheets):
             terms.append(change)
         elif change.before and change.after:
             for before, after in changed_cells(change):
@@ -46,9 +45,11 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
     row = change.before or change.after
     filled = [cell for cell in row if cell.filled]
     if any(isinstance(cell.value, str) for cell in filled):
-        what = "deleted" if change.before else "added"
-        text = show(filled[0].value)
-        message = f"the row {text} was {what}, which no key of the plan says; put the sheet back as it was"
+        message = f"the row {show(filled[0].value)} was deleted, which the plan cannot say; put it back"
+        if not change.before:
+            terms = proposal.base.document.section("terms").title
+            message = f"{show(filled[0].value)} was added, for which the plan has no place; delete it, or write it "
+            message += f"below the terms on the sheet '{terms}'"
         proposal.refuse_written(change.sheet, change.at, message)
     else:
         for cell in filled:
@@ -97,40 +98,42 @@ def _set_text(proposal: Proposal, change: TextChange, path: Path, before: Cell, 
 
 
 def _change_side(proposal: Proposal, change: TextChange, side: str, before: Cell, after: Cell) -> None:
-    """Take other lines of a side of the quote, where each still has its place."""
-    old, new = str(before.value).split("\n"), write_text(after.value).split("\n")
+    """Take another name, address or contact of a side of the quote; the lines of its address may be more or fewer."""
     path: Path = ("quote", side)
     party: Party | None = getattr(proposal.base.report.plan.quote, side)
-    given = value_at(proposal.base.source.data, path)
-    places = list(_side_places(proposal, given, party)) if party else []
-    if len(old) != len(new) or len(old) != len(places):
-        message = f"the lines of `quote.{side}` were added or deleted; change them in the plan"
+    old, new = str(before.value).split("\n"), write_text(after.value).split("\n")
+    contacts = [key for key in CONTACT if getattr(party, key, None)]
+    end = len(new) - len(contacts)
+    if party is None or len(old) != 1 + len(party.address) + len(contacts) or end < 1 or not all(new):
+        message = f"lines of `quote.{side}` were deleted; put them back, or change them in the plan"
         proposal.refuse(after, message, change.sheet, f"quote.{side}")
         return
-    for was, now, (place, start, end) in zip(old, new, places, strict=True):
+    given = value_at(proposal.base.source.data, path)
+    if not isinstance(given, dict):
+        proposal.tell(after, f"quote.{side}", before.value, after.value, change.sheet)
+        proposal.set(path, {"name": new[0], "address": new[1:]} if new[1:] else new[0])
+        return
+    address: Path = (*path, "address")
+    lines: list[tuple[Path, str, str, str]] = [((*path, "name"), old[0], new[0], "")]
+    if end == 1 + len(party.address):
+        listed = isinstance(given.get("address"), list)
+        places = [(*address, at) if listed else address for at in range(len(party.address))]
+        lines += [(place, was, now, "") for place, was, now in zip(places, old[1:], new[1:], strict=False)]
+    else:
+        proposal.tell(after, f"quote.{side}.address", " / ".join(party.address), " / ".join(new[1:end]), change.sheet)
+        proposal.set(address, new[1:end])
+    word = proposal.base.words.word
+    for key, was, now in zip(contacts, old[1 + len(party.address) :], new[end:], strict=True):
+        lines.append(((*path, key), was, now, word("party-line", label=word(f"party-{key}"), value="")))
+    for place, was, now, start in lines:
+        key = ".".join(map(str, place))
         if was == now:
             continue
-        key = ".".join(map(str, (*path, *place)))
-        if not now or not (now.startswith(start) and now.endswith(end)) or len(now) <= len(start) + len(end):
+        if not now.startswith(start) or now == start.strip():
             proposal.refuse(after, f"{show(now)}; keep the line's beginning '{start}'", change.sheet, key)
             continue
         proposal.tell(after, key, was, now, change.sheet)
-        proposal.set((*path, *place), now[len(start) : len(now) - len(end)])
-
-
-def _side_places(proposal: Proposal, given: Any, party: Party) -> Iterator[tuple[Path, str, str]]:
-    """The key below the side of each of its lines, and what stands before and behind the value."""
-    if not isinstance(given, dict):
-        yield (), "", ""
-        return
-    yield ("name",), "", ""
-    for at in range(len(party.address)):
-        yield (("address", at) if isinstance(given.get("address"), list) else ("address",)), "", ""
-    word = proposal.base.words.word
-    for key in CONTACT:
-        if getattr(party, key):
-            before, _, behind = word("party-line", label=word(f"party-{key}"), value="\0").partition("\0")
-            yield (key,), before, behind
+        proposal.set(place, now.removeprefix(start))
 
 
 def _change_date(proposal: Proposal, change: TextChange, before: Cell, after: Cell) -> None:
@@ -169,16 +172,21 @@ def _change_validity(proposal: Proposal, change: TextChange, before: Cell, after
 # terms --------------------------------------------------------------------------------------------------------------
 
 
-def _is_term(proposal: Proposal, change: TextChange) -> bool:
-    """Whether a row is one of the plan's own terms, or a sentence that was added to them and is none of bomgen's."""
-    base = proposal.base
+def _is_term(proposal: Proposal, change: TextChange, sheets: Mapping[str, Rows]) -> bool:
+    """Whether a row is one of the plan's own terms, or a sentence that was added among them and is none of bomgen's."""
+    section, word = proposal.base.document.section("terms"), proposal.base.words.word
+    own = list(map(clean_text, proposal.base.report.plan.quote.terms))
     filled = [cell for cell in change.before or change.after if cell.filled]
-    if change.base != base.document.section("terms").title or len(filled) != 1 or not isinstance(filled[0].value, str):
+    if change.base != section.title or len(filled) != 1 or not isinstance(filled[0].value, str):
         return False
-    text = filled[0].value
+    text, place = filled[0].value, filled[0].mark
     if change.before:
-        return text in map(clean_text, base.report.plan.quote.terms)
-    return filled[0].mark.column == 1 and text not in base.words.words.values()
+        return text in own
+    rows = {str(cell.value): cell.mark.line for row in sheets[change.sheet] for cell in row[:1] if cell.filled}
+    first = min((line for each, line in rows.items() if each in section.text), default=0)
+    last = rows.get(word("quote-for-seller"), place.line)
+    written = text in proposal.base.words.words.values() or text.startswith(word("terms-payment", payment=""))
+    return place.column == 1 and first < place.line <= last and not written
 
 
 def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange]) -> None:
