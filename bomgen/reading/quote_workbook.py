@@ -45,7 +45,7 @@ class ReturnedQuote(NamedTuple):
     lines: tuple[ReturnedLine, ...]
     """The rows of the bill that have an id, in their order."""
     added: tuple[ReturnedLine, ...]
-    """Rows that have something in a column of the bill and no id."""
+    """Rows that have something in a column of the bill and no id; the amount of an empty one may be 0."""
     below: tuple[tuple[Cell, Cell], ...]
     """The totals below the bill and the rates among them: label and value."""
     beside: tuple[Cell, ...]
@@ -64,6 +64,9 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     Raises PlanErrors for what is no workbook, for one without the ids, and for one whose bill lacks a column.
     """
     tables = read_tables(content, file)
+    if not all(table.name for table in tables):
+        message = "a text holds one sheet of a quote; save the whole workbook as .xlsx"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
         message = (
@@ -83,7 +86,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             lines.append(ReturnedLine(str(line_id), cells))
         elif _is_below(cells):
             below.append((cells["discount"], cells["amount"]))
-        elif any(cell.filled and not isinstance(cell.value, Broken) for cell in cells.values()):
+        elif any(cell.value and not isinstance(cell.value, Broken) for cell in cells.values()):
             added.append(ReturnedLine("", cells))
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     known = set(columns.values())

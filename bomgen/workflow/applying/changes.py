@@ -158,20 +158,22 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
 ) -> Iterator[tuple[Cell, Cell, Cell]]:
-    """The totals and rates below the bill that differ, in pairs from the last one on: above, subtotals may be more."""
-    labels = {label.value: (label, value) for label, value in returned.below}
-    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]]
-    if len(base.below) == len(returned.below):
-        pairs = list(zip(base.below, returned.below, strict=True))
+    """The totals and rates below the bill that differ; subtotals are those of the categories that either has."""
+    lines = (*base.lines, *returned.lines, *returned.added)
+    categories = {line.cells["category"].value for line in lines}
+    was, now = ([row for row in quote.below if row[0].value not in categories] for quote in (base, returned))
+    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]] = []
+    if len(was) == len(now):
+        pairs += zip(was, now, strict=True)
     else:
-        pairs = [(each, labels.get(each[0].value)) for each in base.below]
-        found = {label.value for label, _ in base.below}
-        for label, value in returned.below:
-            if label.value not in found and not isinstance(label.value, Broken):
-                at = value if value.filled else label
-                problems.append(
-                    conflict(at, returned.bill, "a row was added below the lines, where none is read; delete it")
-                )
+        rows = {row[0].value: row for row in now}
+        pairs += ((row, rows.pop(row[0].value, None)) for row in was)
+        for label, value in rows.values():
+            if not isinstance(label.value, Broken):
+                at, message = value if value.filled else label, "a row was added below the lines, where none is read"
+                problems.append(conflict(at, returned.bill, f"{message}; delete it"))
+    subtotals = {row[0].value: row for row in returned.below if row[0].value in categories}
+    pairs += ((row, subtotals[row[0].value]) for row in base.below if row[0].value in subtotals)
     for (label, before), after in pairs:
         if after is None:
             message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"

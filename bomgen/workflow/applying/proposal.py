@@ -119,7 +119,7 @@ class Proposal:
 
     def note_written(self, sheet: str, before: Cell, after: Cell) -> None:
         """Note a changed cell that bomgen works out."""
-        message = f"{show(after.value)}: this cell is computed; change what it comes from, or put it back"
+        message = f"{show(after.value)}: this cell is computed from the plan; put it back, or change what it comes from"
         self.written.append(Written(sheet, before, after, message))
 
     def refuse_written(self, sheet: str, cell: Cell, message: str) -> None:

@@ -104,8 +104,9 @@ def _change_side(proposal: Proposal, change: TextChange, side: str, before: Cell
     old, new = str(before.value).split("\n"), write_text(after.value).split("\n")
     contacts = [key for key in CONTACT if getattr(party, key, None)]
     end = len(new) - len(contacts)
-    if party is None or len(old) != 1 + len(party.address) + len(contacts) or end < 1 or not all(new):
-        message = f"lines of `quote.{side}` were deleted; put them back, or change them in the plan"
+    known = party is not None and len(old) == 1 + len(party.address) + len(contacts)
+    if party is None or not (known and after.filled and end > 0 and all(new)):
+        message = f"lines of `quote.{side}` were deleted; put them back, or remove them from the plan"
         proposal.refuse(after, message, change.sheet, f"quote.{side}")
         return
     given = value_at(proposal.base.source.data, path)
