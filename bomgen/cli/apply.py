@@ -82,6 +82,8 @@ def _tell(found: Application, plan: str) -> None:
     """Print what was changed, what follows, the files before and after, and the money."""
     from difflib import unified_diff
 
+    if found.passed_over:
+        say(f"Texts of bomgen's own that are of an older state and are passed over: {', '.join(found.passed_over)}")
     if found.applied:
         say("The plan has all edits of this workbook already: nothing to apply.")
         return

@@ -64,9 +64,6 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     Raises PlanErrors for what is no workbook, for one without the ids, and for one whose bill lacks a column.
     """
     tables = read_tables(content, file)
-    if not all(table.name for table in tables):
-        message = "a text holds one sheet of a quote; save the whole workbook as .xlsx"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
         message = (
@@ -75,6 +72,9 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         )
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     table, mark = found
+    if not table.name:
+        message = "a text holds one sheet of a quote; save the whole workbook as .xlsx"
+        raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
     lines, added = list[ReturnedLine](), list[ReturnedLine]()

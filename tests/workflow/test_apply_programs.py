@@ -1,7 +1,7 @@
 """Edited quotes as other programs write them: each reads right, or is refused with what to do.
 
-None of these programs is needed here: their forms are made from bomgen's own workbook, as their files show them. The
-workbook is that of the edited plan under the id of the plan before, so its formulas show what a program computes.
+None of these programs is needed here: what is known of their files is made from bomgen's own workbook, that of the
+edited plan under the id of the plan before, so that its formulas show what a program computes.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def wps(parts: Parts) -> Parts:
     return share_strings(sheets(parts, change), plain) | {"docProps/custom.xml": own}
 
 
-def numbers(parts: Parts) -> Parts:
-    """Apple Numbers: no formulas, values alone."""
+def values(parts: Parts) -> Parts:
+    """Programs that keep values alone."""
     return share_strings(sheets(parts, lambda text: re.sub(r"<f>[^<]*</f>", "", text)), plain)
 
 
@@ -216,7 +216,7 @@ def without_hidden_columns(parts: Parts) -> Parts:
     return parts
 
 
-READ = (excel, excel_pasted, strict, macros, google, wps, numbers, prefixed)
+READ = (excel, excel_pasted, strict, macros, google, wps, values, prefixed)
 
 
 @pytest.mark.parametrize("program", READ, ids=lambda program: program.__name__)

@@ -14,7 +14,7 @@ from bomgen.core.money import Totals
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.core.yaml_source import Source
 from bomgen.output.xlsx.quote import quote_workbook
-from bomgen.reading.quote_workbook import ReturnedQuote, read_quote
+from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.customer_quote.contents import quote_document
 from bomgen.report.customer_quote.record import customer_quote
@@ -54,6 +54,8 @@ class Application(NamedTuple):
     """Conflicts; where there are any, nothing is to be written."""
     applied: bool = False
     """Whether the workbook is of an older state, and the plan has its edits already."""
+    passed_over: tuple[str, ...] = ()
+    """Of a workbook of an older state: cells whose texts are bomgen's own and others than those of today."""
 
 
 def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) -> Application:
@@ -74,9 +76,9 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     changes = find_changes(base.returned, returned)
     older = returned.fingerprint != base.returned.fingerprint
     if older and not force:
-        _check_applied(file, base, returned, changes)
+        proposal = _check_applied(file, base, returned, changes)
         totals = report.quote.totals
-        return Application((), (), (), totals, totals, (), applied=True)
+        return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
     proposal = _propose(base, changes, returned)
     edited, files, rebuilt = _rebuild(file, proposal)
     differences = tuple(proposal.differences)
@@ -106,10 +108,10 @@ def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     return proposal
 
 
-def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes: Changes) -> None:
-    """Raise PlanErrors unless the plan has all that a workbook of an older state says.
+def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes: Changes) -> Proposal:
+    """What a workbook of an older state says that the plan has not: texts of bomgen's own.
 
-    What bomgen writes by itself is that of then. Pieces that follow from servers are those of then, too: they are
+    Raises PlanErrors where it says anything else. Pieces that follow from servers are those of then, too: they are
     compared with what the plan gives for the number of servers that had them.
     """
     counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
@@ -131,6 +133,13 @@ def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes:
             "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
         )
         raise _stale(returned, message)
+    return proposal
+
+
+def _passed_over(proposal: Proposal) -> tuple[str, ...]:
+    """The cells of texts that bomgen writes by itself and that are not those of today."""
+    texts = [each for each in proposal.written if each.before is None or isinstance(each.after.value, str)]
+    return tuple(dict.fromkeys(name_cell(each.sheet, each.after.mark) for each in texts))
 
 
 def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
