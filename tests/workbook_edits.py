@@ -286,6 +286,14 @@ EDITS = {
         lambda quote: _add(quote, category="Services", description="Training", quantity=1, unit_price=5000),
         "    - {kind: other, name: Training, price: 5000}",
     ),
+    "required-part": Edited(
+        lambda quote: _add(quote, category="Cables", description="Power cord C19 to C20", quantity=1536, unit_price=8),
+        "  - {part: cord-c20, price: 8}",
+    ),
+    "required-part-too-few": Edited(
+        lambda quote: _add(quote, category="Cables", description="Power cord C19 to C20", quantity=9, unit_price=8),
+        refused="the order needs 1536 pieces of 'Power cord C19 to C20'",
+    ),
     "cable-added": Edited(
         lambda quote: _add(quote, category="Cables", description="A cable", quantity=2, unit_price=5),
         refused="the plan decides which parts there are",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -29,6 +30,15 @@ class ReturnedLine(NamedTuple):
     id: str
     """The id of the line; empty where the reader added the row."""
     cells: Mapping[str, Cell]
+
+    @property
+    def pieces(self) -> tuple[Decimal, Decimal]:
+        """Installed and spare pieces; 0 for what is no number."""
+        quantity, spare = (self.cells[key].value for key in ("quantity", "spare"))
+        return (
+            quantity if isinstance(quantity, Decimal) else Decimal(0),
+            spare if isinstance(spare, Decimal) else Decimal(0),
+        )
 
 
 class ReturnedQuote(NamedTuple):

@@ -175,6 +175,24 @@ def test_several_edits_at_once(workbooks: dict[str, bytes], applied: Applied, pl
     assert (again.applied, again.files, again.problems) == (True, (), ())
 
 
+def test_one_row_prices_a_part_that_several_require(workbooks: dict[str, bytes], applied: Applied) -> None:
+    """The sheet of part numbers asks for it in one row; the bill then has a line for each part that needs it."""
+
+    def price(quote: Quote) -> None:
+        row = max(quote.lines.values()) + 1
+        for key, value in {"description": "Power cord C13 to C14", "quantity": 170, "unit_price": 8}.items():
+            quote.bill.cell(row, quote.column(quote.titles[key])).value = value
+
+    found = applied("h100-127", price)
+    assert (found.problems, len(found.follows)) == ((), 3)
+    assert found.after is not None
+    assert found.after.amount - found.before.amount == Decimal("1536.80")
+    quote = Quote(workbooks["h100-127"])
+    price(quote)
+    again = apply_quote(quote.saved(), WORKBOOK, edited(plan_of("h100-127"), found))
+    assert (again.applied, again.files) == (True, ())
+
+
 def test_a_charge_whose_row_is_deleted_goes(applied: Applied) -> None:
     """The charges behind it keep their places; without any charge the plan is to be edited by hand."""
     found = applied(QUOTE, EDITS["charge-deleted"].edit)

@@ -20,8 +20,7 @@ from bomgen.report.customer_quote.contents import quote_document
 from bomgen.report.customer_quote.record import customer_quote
 from bomgen.report.result import Report
 from bomgen.workflow.applying.changes import RULE, Changes, find_changes, match_rows
-from bomgen.workflow.applying.charges import add_and_remove_charges, change_rates
-from bomgen.workflow.applying.computed import pieces_of
+from bomgen.workflow.applying.charges import add_and_remove_rows, change_rates
 from bomgen.workflow.applying.edited_files import EditedFile, edit_files
 from bomgen.workflow.applying.judgement import judge, wanted_of
 from bomgen.workflow.applying.lines import change_lines
@@ -91,11 +90,18 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
 def _base_of(report: Report, source: Source) -> Base:
     """A result with its workbook as that is read, so that what is compared went through the same hands."""
     words = language(report.plan.quote.language)
-    document = quote_document(customer_quote(Writer(report, words)), words, {}, {})
+    quote = customer_quote(Writer(report, words))
+    document = quote_document(quote, words, {}, {})
     [table] = document.section("bill").tables
     titles = {"category": words.word("xlsx-category")} | {column.key: column.title for column in table.columns}
     returned = read_quote(quote_workbook(document, words), WORKBOOK, titles)
-    return Base(report, source, document, words, titles, returned)
+    names = {line.line.id: line.line.names for line in report.quote.all_lines}
+    required = dict[str, tuple[str, int]]()
+    for line in quote.lines:
+        if not line.counted:
+            pieces = required.get(line.description, ("", 0))[1]
+            required[line.description] = names[line.id][0], pieces + int(line.pieces)
+    return Base(report, source, document, words, titles, returned, required)
 
 
 def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
@@ -104,7 +110,7 @@ def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
     change_texts(proposal, changes.texts, returned.sheets)
-    add_and_remove_charges(proposal, changes.added, changes.deleted, changes.mark)
+    add_and_remove_rows(proposal, changes.added, changes.deleted, changes.mark)
     return proposal
 
 
@@ -118,11 +124,11 @@ def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes:
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
     if wanted and (setting := find_servers(base.report, file, wanted)):
-        now = {line.id: pieces_of(line) for line in base.returned.lines}
+        now = {line.id: line.pieces for line in base.returned.lines}
         base = _base_of(work_out(file, [setting]), source_of(file, [setting]))
         returned = match_rows(base.returned, returned)
         changes = find_changes(base.returned, returned)
-        same = {line.id for line in returned.lines if now.get(line.id) == pieces_of(line)}
+        same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
         lines = [each for each in changes.lines if each.key not in (QUANTITY, SPARE) or each.line not in same]
         changes = changes._replace(lines=tuple(lines))
     proposal = _propose(base, changes, returned)
@@ -153,7 +159,7 @@ def _rebuild(file: PlanFile, proposal: Proposal) -> tuple[PlanFile, list[EditedF
     """
     try:
         edited, files, rebuilt = _try_edits(file, proposal)
-        given = {line.id: pieces_of(line)[1] for line in rebuilt.returned.lines}
+        given = {line.id: line.pieces[1] for line in rebuilt.returned.lines}
         needed = [edit for line, (pieces, edit) in proposal.spares.items() if given.get(line) != pieces]
         if needed:
             proposal.edits += needed

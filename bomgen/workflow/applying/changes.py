@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
@@ -80,23 +79,28 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
 
 
 def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
-    """The workbook with ids for rows that a line of today names the same: an added one, or one with another id.
+    """The workbook with ids for rows that are described as lines of today without a row of their own.
 
-    So the row that somebody added is that of the charge which it became, and a charge keeps its row under another name.
+    So the row that somebody added is that of the charge which it became, or those of a part that stands on several
+    lines with as many pieces; and a charge keeps its row under another name.
     """
-    known = {line.id for line in base.lines}
-    there = {line.id for line in returned.lines}
-    names = Counter(map(_name_of, base.lines))
-    lost = {name: line.id for line in base.lines if line.id not in there and names[name := _name_of(line)] == 1}
+    known, there = ({line.id for line in quote.lines} for quote in (base, returned))
+    lost: dict[Value, list[ReturnedLine]] = {}
+    for line in base.lines:
+        if line.id not in there:
+            lost.setdefault(line.cells["description"].value, []).append(line)
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
-    for line in (*returned.lines, *returned.added):
-        own = lost.pop(_name_of(line), line.id) if line.id not in known else line.id
-        (lines if own else added).append(line._replace(id=own))
+    for row in (*returned.lines, *returned.added):
+        own = lost.get(row.cells["description"].value, []) if row.id not in known else []
+        if len(own) == 1:
+            lines.append(row._replace(id=own.pop().id))
+        elif own and sum(sum(line.pieces) for line in own) == sum(row.pieces):
+            counts = ({key: line.cells[key] for key in ("quantity", "spare")} for line in own)
+            lines += [ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(own, counts, strict=True)]
+            own.clear()
+        else:
+            (lines if row.id else added).append(row)
     return returned._replace(lines=tuple(lines), added=tuple(added))
-
-
-def _name_of(line: ReturnedLine) -> tuple[Value, Value]:
-    return line.cells["category"].value, line.cells["description"].value
 
 
 def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:

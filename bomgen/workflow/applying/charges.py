@@ -71,10 +71,10 @@ def _rate_path(base: Base, label: str) -> Path | None:
     return next(((*CHARGES, ids.index(each), "share") for each, own in base.share_labels.items() if own == label), None)
 
 
-def add_and_remove_charges(
+def add_and_remove_rows(
     proposal: Proposal, added: Iterable[ReturnedLine], deleted: Sequence[ReturnedLine], mark: Mark
 ) -> None:
-    """Take in rows that were added, and take out those that were deleted; only charges can be either.
+    """Take in rows that were added, and take out those that were deleted: charges, and prices of required parts.
 
     The edits of other charges name them by their positions, which are those of today until here.
     """
@@ -100,12 +100,20 @@ def add_and_remove_charges(
 
 
 def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | None:
-    """The charge that an added row is; None where it is none, which is noted: parts come from the plan."""
+    """The charge that an added row is; None for a required part, which gets its price, and for what is neither."""
     cells, word = line.cells, proposal.base.words.word
     at = next(cell for cell in cells.values() if cell.filled and not isinstance(cell.value, Broken))
     kinds = {word(f"category-{category}"): category for category in CHARGED}
     kind = kinds.get(str(cells["category"].value))
     name, price = cells["description"].value, number_in(cells[PRICE])
+    if isinstance(name, str) and name in proposal.base.required and price is not None and price >= 0:
+        part, pieces = proposal.base.required[name]
+        if sum(line.pieces) == pieces:
+            proposal.tell(at, f"{part}, {proposal.base.titles[PRICE].lower()}", None, price)
+            proposal.prices[part] = price
+        else:
+            proposal.refuse(at, f"the order needs {pieces} pieces of {show(name)}; give that quantity with the price")
+        return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
         message = (

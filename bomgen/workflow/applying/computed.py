@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bomgen.core.money import rounded
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote
-from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, number_in
+from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, Base, number_in
 
 ZERO = Decimal(0)
 
@@ -56,11 +56,6 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
 
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:
     """What a line comes to before and after its discount; wrong inputs, which are conflicts, come to nothing."""
-    before = Fraction(sum(pieces_of(line))) * Fraction(price)
+    before = Fraction(sum(line.pieces)) * Fraction(price)
     after = before * (1 - Fraction(number_in(line.cells[DISCOUNT]) or ZERO))
     return Fraction(rounded(max(before, Fraction(0)), currency)), Fraction(rounded(max(after, Fraction(0)), currency))
-
-
-def pieces_of(line: ReturnedLine) -> tuple[Decimal, Decimal]:
-    """Installed and spare pieces of a row."""
-    return number_in(line.cells[QUANTITY]) or ZERO, number_in(line.cells[SPARE]) or ZERO

@@ -17,7 +17,7 @@ from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
 from bomgen.workflow.applying.changes import RULE, Changes, LineChange, conflict, is_same, match_rows, simplify
 from bomgen.workflow.applying.charges import CHARGES
-from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook, pieces_of
+from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook
 from bomgen.workflow.applying.nearest import Wanted, name_nearest
 from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, Proposal, number_in, show
 from bomgen.workflow.plan_files import PlanFile
@@ -69,7 +69,7 @@ def _follows(typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], coun
 
 
 def _show_pieces(line: ReturnedLine) -> str:
-    quantity, spare = pieces_of(line)
+    quantity, spare = line.pieces
     return f"{quantity} + {spare}" if spare else f"{quantity}"
 
 
@@ -103,7 +103,7 @@ def _unmet(
 def wanted_of(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
     """The pieces of a line of the plan that stand in the workbook; none where its row is gone."""
     row = next((line for line in returned.lines if line.id == line_id), None)
-    quantity, spare = pieces_of(row) if row else (ZERO, ZERO)
+    quantity, spare = row.pieces if row else (ZERO, ZERO)
     return Wanted(base.lines[line_id].line, int(quantity), int(spare))
 
 

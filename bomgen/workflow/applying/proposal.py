@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -44,10 +44,12 @@ class Base(NamedTuple):
     """The plan's data, with those of the plans that it extends."""
     document: Document
     words: Language
-    titles: dict[str, str]
+    titles: Mapping[str, str]
     """Of the columns of the bill."""
     returned: ReturnedQuote
     """The workbook that the plan gives, as it is read."""
+    required: Mapping[str, tuple[str, int]]
+    """Parts that others require and that have no price, and their pieces, by their descriptions."""
 
     @property
     def lines(self) -> dict[str, QuoteLine]:
