@@ -83,7 +83,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     differences = tuple(proposal.differences)
     if rebuilt is None:
         return Application(differences, (), (), report.quote.totals, None, tuple(proposal.problems))
-    follows, problems = judge(proposal, changes, returned, rebuilt, edited, older)
+    follows, problems = judge(proposal, changes, rebuilt, edited, older)
     return Application(differences, follows, tuple(files), report.quote.totals, rebuilt.report.quote.totals, problems)
 
 
@@ -106,11 +106,11 @@ def _base_of(report: Report, source: Source) -> Base:
 
 def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     """The edits that give what was changed, as far as the plan can say it."""
-    proposal = Proposal(base, returned.bill, problems=list(changes.problems))
+    proposal = Proposal(base, returned, problems=list(changes.problems))
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
-    change_texts(proposal, changes.texts, returned.sheets)
-    add_and_remove_rows(proposal, changes.added, changes.deleted, changes.mark)
+    change_texts(proposal, changes.texts)
+    add_and_remove_rows(proposal, changes.deleted)
     return proposal
 
 

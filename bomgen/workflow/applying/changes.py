@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, name_cell
 
@@ -57,11 +56,8 @@ class Changes(NamedTuple):
     rates: tuple[tuple[Cell, Cell, Cell], ...]
     """The label of a rate below the bill, its value before and after."""
     texts: tuple[TextChange, ...]
-    added: tuple[ReturnedLine, ...]
     deleted: tuple[ReturnedLine, ...]
     """Lines of today whose rows are gone."""
-    mark: Mark
-    """Where what has no cell of its own is noted."""
     problems: tuple[Problem, ...]
 
 
@@ -74,8 +70,7 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     problems += _notes_beside(base, returned)
     there = {line.id for line in returned.lines}
     deleted = tuple(line for line in base.lines if line.id not in there)
-    changed = tuple(lines), tuple(rates), tuple(texts)
-    return Changes(*changed, returned.added, deleted, returned.mark, tuple(problems))
+    return Changes(tuple(lines), tuple(rates), tuple(texts), deleted, tuple(problems))
 
 
 def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:

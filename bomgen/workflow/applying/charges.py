@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
 from bomgen.pricing.bill_line import Line
@@ -24,6 +23,7 @@ from bomgen.workflow.applying.proposal import (
     Base,
     Proposal,
     number_in,
+    share_in,
     show,
     write_share,
 )
@@ -53,13 +53,13 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -
         path = _rate_path(proposal.base, str(label.value))
         share = number_in(after) if after.filled else Decimal(0)
         if path is None:
-            proposal.note_written(proposal.bill, before, after)
+            proposal.note_written(proposal.returned.bill, before, after)
         elif share is None:
             proposal.refuse(after, f"{label.value} {show(after.value)} {TEXT}")
         elif not 0 <= share <= 1:
             proposal.refuse(after, f"{label.value} {show(after.value)}; {SHARES.format(share)}")
         else:
-            proposal.tell_share(after, str(label.value), before, Fraction(share))
+            proposal.tell(after, str(label.value), share_in(before), Fraction(share))
             proposal.set(path, write_share(Fraction(share)))
 
 
@@ -71,29 +71,28 @@ def _rate_path(base: Base, label: str) -> Path | None:
     return next(((*CHARGES, ids.index(each), "share") for each, own in base.share_labels.items() if own == label), None)
 
 
-def add_and_remove_rows(
-    proposal: Proposal, added: Iterable[ReturnedLine], deleted: Sequence[ReturnedLine], mark: Mark
-) -> None:
+def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> None:
     """Take in rows that were added, and take out those that were deleted: charges, and prices of required parts.
 
     The edits of other charges name them by their positions, which are those of today until here.
     """
-    charges = [charge for line in added if (charge := _read_charge(proposal, line))]
+    bill, mark = proposal.returned.bill, proposal.returned.mark
+    charges = [charge for line in proposal.returned.added if (charge := _read_charge(proposal, line))]
     removed = list[int]()
     for line in deleted:
         at = proposal.base.charge_at(proposal.base.lines[line.id].line)
         what = line.cells["description"].value
         if at is not None:
-            proposal.differences.append(f"{proposal.bill}  {line.id}: {show(what)} -> {show(None)}")
+            proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
             removed.append(at)
             continue
         message = (
-            f"{proposal.bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+            f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
             "put the row back, or take out of the plan what asks for it"
         )
         proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
-        message = f"{proposal.bill}: all charges were deleted; remove `quote.charges` from the plan"
+        message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
         proposal.problems.append(Problem(mark, "error", message, RULE, "quote.charges"))
     else:
         proposal.edit_list(CHARGES, charges, removed)

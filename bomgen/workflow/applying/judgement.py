@@ -5,7 +5,7 @@ What stands in both is right. What differs and was not typed follows from a numb
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
@@ -35,21 +35,19 @@ class Judgement(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def judge(
-    proposal: Proposal, changes: Changes, returned: ReturnedQuote, rebuilt: Base, edited: PlanFile, older: bool
-) -> Judgement:
+def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile, older: bool) -> Judgement:
     """What the edited plan `rebuilt`, whose file is `edited`, gives and does not give of the workbook.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
-    typed = match_rows(rebuilt.returned, returned)
+    typed = match_rows(rebuilt.returned, proposal.returned)
     counted = {change.after.mark: change for change in changes.lines if change.key in (QUANTITY, SPARE)}
     follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys()))
     for problem in proposal.problems:
         counted.pop(problem.mark, None)
-    computed = compute_workbook(returned, proposal.base)
-    problems = [*proposal.problems, *_unmet(proposal, list(counted.values()), returned, rebuilt, edited, typed)]
-    problems = problems or _typed_over(proposal.base, returned, computed)
+    computed = compute_workbook(proposal.returned, proposal.base)
+    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, edited, typed)]
+    problems = problems or _typed_over(proposal, computed)
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
     if not problems and not follows and rebuilt.report.quote.totals.amount != computed.totals["amount"]:
@@ -74,12 +72,7 @@ def _show_pieces(line: ReturnedLine) -> str:
 
 
 def _unmet(
-    proposal: Proposal,
-    counted: Sequence[LineChange],
-    returned: ReturnedQuote,
-    rebuilt: Base,
-    edited: PlanFile,
-    typed: ReturnedQuote,
+    proposal: Proposal, counted: Iterable[LineChange], rebuilt: Base, edited: PlanFile, typed: ReturnedQuote
 ) -> Iterator[Problem]:
     """Pieces that somebody typed and the edited plan does not give."""
     rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
@@ -95,9 +88,11 @@ def _unmet(
             message += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
-            message += f": {name_nearest(rebuilt.report, edited, wanted_of(proposal.base, returned, change.line))}"
+            message += (
+                f": {name_nearest(rebuilt.report, edited, wanted_of(proposal.base, proposal.returned, change.line))}"
+            )
         path = proposal.base.lines[change.line].line.path
-        yield conflict(change.after, proposal.bill, message, path or change.line)
+        yield conflict(change.after, typed.bill, message, path or change.line)
 
 
 def wanted_of(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
@@ -124,13 +119,13 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     return Problem(typed.mark, "error", message, RULE)
 
 
-def _typed_over(base: Base, returned: ReturnedQuote, computed: Computed) -> list[Problem]:
+def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
     """Amounts, prices of charges or the total, where they were typed over or their formulas were changed.
 
     A cell that is still as it was written was not computed again, as by programs that do not calculate. What is wrong
     in one of these three makes the later ones wrong: only the first is told.
     """
-    currency = base.report.plan.quote.currency
+    base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
     old = {line.id: line.cells for line in base.returned.lines}
     amounts, prices = list[Problem](), list[Problem]()
     for line in returned.lines:

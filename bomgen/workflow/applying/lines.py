@@ -22,6 +22,7 @@ from bomgen.workflow.applying.proposal import (
     TEXT,
     Proposal,
     number_in,
+    share_in,
     show,
     write_share,
 )
@@ -48,7 +49,8 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
             proposal.refuse(change.after, f"'{change.line}' is what the customer has, see `stock`; it has no price")
         elif change.key == DISCOUNT:
             discounts[change.line] = Fraction(number)
-            proposal.tell_share(change.after, f"{change.line}, {title.lower()}", change.before, Fraction(number))
+            what = f"{change.line}, {title.lower()}"
+            proposal.tell(change.after, what, share_in(change.before), Fraction(number))
         elif line.charge and line.charge.share is not None:
             continue  # a formula, which is judged by what the others come to
         elif line.charge and line.charge.price is not None:
@@ -101,7 +103,7 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         f"{proposal.base.titles[change.key]} of '{change.line}' was changed to {show(change.after.value)}; what a line "
         f"is comes from the plan ({where}): name another part there"
     )
-    proposal.refuse_written(proposal.bill, change.after, message)
+    proposal.refuse_written(proposal.returned.bill, change.after, message)
 
 
 def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:

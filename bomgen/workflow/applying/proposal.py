@@ -24,6 +24,8 @@ QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
 TEXT = "is text and not a number, so that no sum of the workbook counts it"
 SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
 PERCENT = 100
+Shown = Value | int | Fraction
+"""What messages repeat; a fraction is a share."""
 SHOWN = 60
 """Characters of a text that a message repeats."""
 
@@ -93,8 +95,8 @@ class Proposal:
     """Collects what is to be done to a plan, and what cannot be, change after change."""
 
     base: Base
-    bill: str
-    """The sheet of the bill, as it came back."""
+    returned: ReturnedQuote
+    """The workbook as it came back."""
     edits: list[Edit] = field(default_factory=list)
     spares: dict[str, tuple[int, Edit]] = field(default_factory=dict)
     """Spare pieces by the id of the line, and the edit for those that the other edits do not give by themselves."""
@@ -117,7 +119,7 @@ class Proposal:
 
     def refuse(self, cell: Cell, message: str, sheet: str | None = None, path: str = "") -> None:
         """Note a change that the plan cannot take."""
-        self.problems.append(conflict(cell, sheet or self.bill, message, path))
+        self.problems.append(conflict(cell, sheet or self.returned.bill, message, path))
 
     def note_written(self, sheet: str, before: Cell, after: Cell) -> None:
         """Note a changed cell that bomgen works out."""
@@ -128,16 +130,10 @@ class Proposal:
         """Note a changed text of bomgen's own."""
         self.written.append(Written(sheet, None, cell, message))
 
-    def tell(self, cell: Cell, what: str, before: Value, after: Value, sheet: str | None = None) -> None:
+    def tell(self, cell: Cell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
         """Note a change in words."""
-        place = name_cell(sheet or self.bill, cell.mark)
+        place = name_cell(sheet or self.returned.bill, cell.mark)
         self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
-
-    def tell_share(self, cell: Cell, what: str, before: Cell, share: Fraction) -> None:
-        """Note a change of a share in words."""
-        was = write_share(Fraction(number_in(before) or 0)) if before.filled else show(None)
-        place = name_cell(self.bill, cell.mark)
-        self.differences.append(f"{place}  {what}: {was} -> {write_share(share)}")
 
 
 def value_at(data: Any, path: Path) -> Any:
@@ -155,18 +151,25 @@ def number_in(cell: Cell) -> Decimal | None:
     return cell.value if isinstance(cell.value, Decimal) else None
 
 
+def share_in(cell: Cell) -> Fraction | None:
+    """The share in a cell, 0 for what is no number; None where there is nothing."""
+    return Fraction(number_in(cell) or 0) if cell.filled else None
+
+
 def write_share(share: Fraction) -> str:
     """A share as plans have it: 12.5%."""
     percent = share * PERCENT
     return f"{(Decimal(percent.numerator) / Decimal(percent.denominator)).normalize():f}%"
 
 
-def show(value: Value | int | Fraction) -> str:
-    """A value for a message: nothing as such, a long text cut."""
+def show(value: Shown) -> str:
+    """A value for a message: nothing as such, a fraction as a share, a long text cut."""
     if value is None or value == "":
         return "nothing"
     if isinstance(value, Broken):
         return value.message
+    if isinstance(value, Fraction):
+        return write_share(value)
     if isinstance(value, Decimal):
         return f"{value:f}"
     text = str(value).replace("\n", " / ")

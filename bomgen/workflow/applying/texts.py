@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import zip_longest
@@ -12,7 +12,7 @@ from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import Party
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.dates import read_dates
-from bomgen.workflow.applying.changes import Rows, TextChange, changed_cells
+from bomgen.workflow.applying.changes import TextChange, changed_cells
 from bomgen.workflow.applying.proposal import Proposal, show, value_at
 
 SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
@@ -24,11 +24,11 @@ LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
 
-def change_texts(proposal: Proposal, changes: Iterable[TextChange], sheets: Mapping[str, Rows]) -> None:
-    """Propose what gives the sheets beside the bill, `sheets` as they came back, the texts that were typed."""
+def change_texts(proposal: Proposal, changes: Iterable[TextChange]) -> None:
+    """Propose what gives the sheets beside the bill the texts that were typed."""
     terms = list[TextChange]()
     for change in changes:
-        if _is_term(proposal, change, sheets):
+        if _is_term(proposal, change):
             terms.append(change)
         elif change.before and change.after:
             for before, after in changed_cells(change):
@@ -173,7 +173,7 @@ def _change_validity(proposal: Proposal, change: TextChange, before: Cell, after
 # terms --------------------------------------------------------------------------------------------------------------
 
 
-def _is_term(proposal: Proposal, change: TextChange, sheets: Mapping[str, Rows]) -> bool:
+def _is_term(proposal: Proposal, change: TextChange) -> bool:
     """Whether a row is one of the plan's own terms, or a sentence that was added among them and is none of bomgen's."""
     section, word = proposal.base.document.section("terms"), proposal.base.words.word
     own = list(map(clean_text, proposal.base.report.plan.quote.terms))
@@ -183,7 +183,8 @@ def _is_term(proposal: Proposal, change: TextChange, sheets: Mapping[str, Rows])
     text, place = filled[0].value, filled[0].mark
     if change.before:
         return text in own
-    rows = {str(cell.value): cell.mark.line for row in sheets[change.sheet] for cell in row[:1] if cell.filled}
+    sheet = proposal.returned.sheets[change.sheet]
+    rows = {str(cell.value): cell.mark.line for row in sheet for cell in row[:1] if cell.filled}
     first = min((line for each, line in rows.items() if each in section.text), default=0)
     last = rows.get(word("quote-for-seller"), place.line)
     written = text in proposal.base.words.words.values() or text.startswith(word("terms-payment", payment=""))
