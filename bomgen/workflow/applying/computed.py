@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bomgen.core.money import rounded
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.reading.cells import Value
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote
 from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, Base, number_in
 
@@ -22,6 +23,8 @@ class Computed(NamedTuple):
     """Of the charges that are a share of the hardware, by the ids of their lines."""
     totals: Mapping[str, Decimal]
     """List, discount, net, tax and amount."""
+    subtotals: tuple[Decimal, ...]
+    """What the lines of each category come to, and which share of the net amount that is."""
 
 
 def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
@@ -35,23 +38,32 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
         for charge in quote.charges
         if charge.share is not None and charge.id in labels
     }
-    amounts, hardware = list[tuple[Fraction, Fraction]](), list[Fraction]()
+    amounts, hardware = list[tuple[Value, Fraction, Fraction]](), list[Fraction]()
     for line in (*returned.lines, *returned.added):
-        price = number_in(line.cells[PRICE])
+        price, category = number_in(line.cells[PRICE]), line.cells["category"].value
         if line.id in shares or price is None:
             continue
-        amounts.append(amounts_of(line, price, currency))
+        amounts.append((category, *amounts_of(line, price, currency)))
         in_stock = line.id in lines and lines[line.id].line.in_stock
-        if line.cells["category"].value not in charged and not in_stock:
-            hardware.append(amounts[-1][1])
+        if category not in charged and not in_stock:
+            hardware.append(amounts[-1][2])
     prices = {line: rounded(sum(hardware) * share, currency) for line, share in shares.items()} if hardware else {}
-    amounts += [amounts_of(line, prices[line.id], currency) for line in returned.lines if line.id in prices]
-    listed = sum((before for before, _ in amounts), Fraction(0))
-    net = sum((after for _, after in amounts), Fraction(0))
+    amounts += [
+        (line.cells["category"].value, *amounts_of(line, prices[line.id], currency))
+        for line in returned.lines
+        if line.id in prices
+    ]
+    listed = sum((before for _, before, _ in amounts), Fraction(0))
+    net = sum((after for _, _, after in amounts), Fraction(0))
     rate = rates.get(base.words.word("xlsx-rate"), Fraction(quote.tax.value) if quote.tax else Fraction(0))
     tax = Fraction(rounded(net * rate, currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
-    return Computed(prices, {key: rounded(value, currency) for key, value in totals.items()})
+    by_category: dict[Value, Fraction] = {}
+    for category, _, after in amounts:
+        by_category[category] = by_category.get(category, Fraction(0)) + after
+    sums = [rounded(amount, currency) for amount in by_category.values()]
+    sums += [each / rounded(net, currency) for each in sums if net]
+    return Computed(prices, {key: rounded(value, currency) for key, value in totals.items()}, tuple(sums))
 
 
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:

@@ -166,7 +166,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     removed = any(edit.action == "remove" and edit.path[:-1] == CHARGES for edit in proposal.edits)
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
-    totals = {simplify(amount) for amount in computed.totals.values()}
+    totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
     for sheet, before, cell, message in proposal.written:
         shown = simplify(cell.value)
         computed_anew = before is not None and (
