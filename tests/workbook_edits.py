@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,14 @@ TITLES = {
         "discount": "Discount",
         "amount": "Amount",
     },
-    "zh": {"quantity": "数量", "spare": "备件", "unit_price": "单价", "discount": "折扣"},
+    "zh": {
+        "category": "类别",
+        "description": "描述",
+        "quantity": "数量",
+        "spare": "备件",
+        "unit_price": "单价",
+        "discount": "折扣",
+    },
 }
 
 
@@ -137,6 +145,15 @@ def _append_term(quote: Quote) -> None:
     quote.terms.cell(cell.row + 1, 1).value = "Warranty of three years."
 
 
+def _change_term(quote: Quote) -> None:
+    quote.labelled(quote.terms, "Delivery within 16 weeks of the order.", 0).value = "Delivery in 12 weeks."
+
+
+def _replace(quote: Quote, label: str, before: str, after: str) -> None:
+    cell = quote.labelled(quote.cover, label)
+    cell.value = cell.value.replace(before, after)
+
+
 def _duplicate(quote: Quote) -> None:
     row = max(quote.lines.values()) + 1
     for column in range(1, quote.bill.max_column + 1):
@@ -209,6 +226,7 @@ EDITS = {
         lambda quote: setattr(quote.total("bom_share_1"), "value", 0.02), "    - {kind: freight, share: 2%}"
     ),
     "servers": Edited(_set("server", "quantity", 264), "  servers: 264"),
+    "servers-on-one-switch": Edited(_set("server", "quantity", 8), "  servers: 8"),
     "spare-servers": Edited(_set("server", "spare", 2), "  spare_servers: 2"),
     "spare-switches": Edited(
         _set("compute.switch.leaf", "spare", 4), "spares: {transceiver: 2%, cable: 2%, switch: 4}"
@@ -226,6 +244,22 @@ EDITS = {
         '  customer: {name: "Other, Inc.", address: [1 Example Street, 12345 Example Town], contact: A. Example, '
         "reference: RFQ 17}",
     ),
+    "address-longer": Edited(
+        lambda quote: _replace(quote, "Customer", "12345 Example Town", "12345 Example Town\nExample Land"),
+        "  customer: {name: Example Research, address: [1 Example Street, 12345 Example Town, Example Land], "
+        "contact: A. Example, reference: RFQ 17}",
+    ),
+    "customer-deleted": Edited(
+        lambda quote: setattr(quote.labelled(quote.cover, "Customer"), "value", None), refused="were deleted"
+    ),
+    "date-of-the-calendar": Edited(
+        lambda quote: setattr(quote.labelled(quote.cover, "Valid until"), "value", date(2027, 1, 31)),
+        "  valid_days: 72",
+    ),
+    "date-of-two-days": Edited(
+        lambda quote: setattr(quote.labelled(quote.cover, "Valid until"), "value", "01/02/2027"),
+        refused="write a day after the quote's date, YYYY-MM-DD",
+    ),
     "date": Edited(
         lambda quote: setattr(quote.labelled(quote.cover, "Valid until"), "value", "20 January 2027"),
         "  valid_days: 61",
@@ -237,9 +271,28 @@ EDITS = {
         "  terms: [Delivery in 12 weeks.]",
     ),
     "term-added": Edited(_append_term, "  terms: [Delivery within 16 weeks of the order., Warranty of three years.]"),
+    "term-changed-and-added": Edited(
+        lambda quote: (_append_term(quote), _change_term(quote)),
+        "  terms: [Delivery in 12 weeks., Warranty of three years.]",
+    ),
+    "signed": Edited(
+        lambda quote: setattr(quote.labelled(quote.terms, "For the seller", 0).offset(3), "value", "A. Example"),
+        refused="'A. Example' was added, for which the plan has no place",
+    ),
+    "text-on-the-cover": Edited(
+        lambda quote: setattr(quote.cover["B3"], "value", "Please call."), refused="write it below the terms"
+    ),
     "charge-added": Edited(
         lambda quote: _add(quote, category="Services", description="Training", quantity=1, unit_price=5000),
         "    - {kind: other, name: Training, price: 5000}",
+    ),
+    "required-part": Edited(
+        lambda quote: _add(quote, category="Cables", description="Power cord C19 to C20", quantity=1536, unit_price=8),
+        "  - {part: cord-c20, price: 8}",
+    ),
+    "required-part-too-few": Edited(
+        lambda quote: _add(quote, category="Cables", description="Power cord C19 to C20", quantity=9, unit_price=8),
+        refused="the order needs 1536 pieces of 'Power cord C19 to C20'",
     ),
     "cable-added": Edited(
         lambda quote: _add(quote, category="Cables", description="A cable", quantity=2, unit_price=5),

@@ -61,6 +61,8 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
         complain(f"{len(found.problems)} conflict{'s' * (len(found.problems) > 1)}: nothing is written")
         sys.exit(PASSED)
     if not found.files:
+        if found.differences:
+            say("The plan says all of this already: nothing to apply.")
         return
     if not writing:
         say("Nothing is written; --write writes it.")
@@ -80,6 +82,8 @@ def _tell(found: Application, plan: str) -> None:
     """Print what was changed, what follows, the files before and after, and the money."""
     from difflib import unified_diff
 
+    if found.passed_over:
+        say(f"Texts of bomgen's own that are of an older state and are passed over: {', '.join(found.passed_over)}")
     if found.applied:
         say("The plan has all edits of this workbook already: nothing to apply.")
         return

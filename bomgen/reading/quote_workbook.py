@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -30,6 +31,15 @@ class ReturnedLine(NamedTuple):
     """The id of the line; empty where the reader added the row."""
     cells: Mapping[str, Cell]
 
+    @property
+    def pieces(self) -> tuple[Decimal, Decimal]:
+        """Installed and spare pieces; 0 for what is no number."""
+        quantity, spare = (self.cells[key].value for key in ("quantity", "spare"))
+        return (
+            quantity if isinstance(quantity, Decimal) else Decimal(0),
+            spare if isinstance(spare, Decimal) else Decimal(0),
+        )
+
 
 class ReturnedQuote(NamedTuple):
     """What stands in the workbook."""
@@ -45,7 +55,7 @@ class ReturnedQuote(NamedTuple):
     lines: tuple[ReturnedLine, ...]
     """The rows of the bill that have an id, in their order."""
     added: tuple[ReturnedLine, ...]
-    """Rows that have something in a column of the bill and no id."""
+    """Rows that have something in a column of the bill and no id; the amount of an empty one may be 0."""
     below: tuple[tuple[Cell, Cell], ...]
     """The totals below the bill and the rates among them: label and value."""
     beside: tuple[Cell, ...]
@@ -72,6 +82,9 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         )
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     table, mark = found
+    if not table.name:
+        message = "a text holds one sheet of a quote; save the whole workbook as .xlsx"
+        raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
@@ -83,7 +96,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             lines.append(ReturnedLine(str(line_id), cells))
         elif _is_below(cells):
             below.append((cells["discount"], cells["amount"]))
-        elif any(cell.filled and not isinstance(cell.value, Broken) for cell in cells.values()):
+        elif any(cell.value and not isinstance(cell.value, Broken) for cell in cells.values()):
             added.append(ReturnedLine("", cells))
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     known = set(columns.values())

@@ -108,6 +108,97 @@ def test_edits_are_applied_or_refused(applied: Applied, name: str) -> None:
     assert changed[0][2] - changed[0][1] <= 1 >= changed[0][4] - changed[0][3]
 
 
+@pytest.mark.parametrize("name", [name for name, edit in EDITS.items() if not edit.refused])
+def test_an_edit_that_was_written_is_there_already(workbooks: dict[str, bytes], applied: Applied, name: str) -> None:
+    """The same workbook again says nothing that the plan has not."""
+    file = edited(plan_of(QUOTE), applied(QUOTE, EDITS[name].edit))
+    quote = Quote(workbooks[QUOTE])
+    EDITS[name].edit(quote)
+    again = apply_quote(quote.saved(), WORKBOOK, file)
+    assert (again.applied, again.differences, again.files, again.problems) == (True, (), (), ())
+
+
+@pytest.mark.parametrize("name", ["price", "term-added", "charge-added", "charge-deleted", "share-of-a-charge"])
+def test_the_workbook_before_an_edit_is_an_older_one(workbooks: dict[str, bytes], applied: Applied, name: str) -> None:
+    """It would take the edit back."""
+    file = edited(plan_of(QUOTE), applied(QUOTE, EDITS[name].edit))
+    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+        apply_quote(workbooks[QUOTE], WORKBOOK, file)
+
+
+def several(quote: Quote, words: dict[str, str]) -> None:
+    """What is agreed in one talk: a price, a server more, a charge, an address, a term and the validity."""
+    quote.cell("server", "unit_price").value = 180000
+    quote.cell("server", "quantity").value += 1
+    row = max(quote.lines.values()) + 1
+    for key, value in {"category": words["category"], "description": "Air", "quantity": 1, "unit_price": 500}.items():
+        quote.bill.cell(row, quote.column(quote.titles[key])).value = value
+    customer = quote.labelled(quote.cover, words["customer"])
+    first, *others = customer.value.split("\n")
+    customer.value = "\n".join((first, "A new street", *others))
+    last = quote.labelled(quote.terms, words["last"], 0)
+    quote.terms.cell(last.row + 1, 1).value = words["term"]
+    quote.labelled(quote.cover, words["until"]).value = "2027-01-31"
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (
+            QUOTE,
+            {
+                "category": "Services",
+                "customer": "Customer",
+                "until": "Valid until",
+                "last": "Delivery within 16 weeks of the order.",
+                "term": "Warranty of three years.",
+            },
+        ),
+        (
+            SMALL,
+            {
+                "category": "服务",
+                "customer": "客户",
+                "until": "有效期至",
+                "last": "税额按折后合计计算。",
+                "term": "质保三年。",
+            },
+        ),
+    ],
+)
+def test_several_edits_at_once(workbooks: dict[str, bytes], applied: Applied, plan: str, words: dict[str, str]) -> None:
+    """All are applied, and all are there already once they are written."""
+    language = "zh" if plan == SMALL else "en"
+    found = applied(plan, lambda quote: several(quote, words), language)
+    assert found.problems == ()
+    lines = "\n".join(text_after(found))
+    assert all(
+        each in lines for each in ("A new street", words["term"], "name: Air", "price: 180000", "valid_days: 72")
+    )
+    quote = Quote(workbooks[plan], language)
+    several(quote, words)
+    again = apply_quote(quote.saved(), WORKBOOK, edited(plan_of(plan), found))
+    assert (again.applied, again.files, again.problems) == (True, (), ())
+
+
+def test_one_row_prices_a_part_that_several_require(workbooks: dict[str, bytes], applied: Applied) -> None:
+    """The sheet of part numbers asks for it in one row; the bill then has a line for each part that needs it."""
+
+    def price(quote: Quote) -> None:
+        row = max(quote.lines.values()) + 1
+        for key, value in {"description": "Power cord C13 to C14", "quantity": 170, "unit_price": 8}.items():
+            quote.bill.cell(row, quote.column(quote.titles[key])).value = value
+
+    found = applied("h100-127", price)
+    assert (found.problems, found.follows) == ((), ())
+    assert found.after is not None
+    assert found.after.amount - found.before.amount == Decimal("1536.80")
+    quote = Quote(workbooks["h100-127"])
+    price(quote)
+    again = apply_quote(quote.saved(), WORKBOOK, edited(plan_of("h100-127"), found))
+    assert (again.applied, again.files) == (True, ())
+
+
 def test_a_charge_whose_row_is_deleted_goes(applied: Applied) -> None:
     """The charges behind it keep their places; without any charge the plan is to be edited by hand."""
     found = applied(QUOTE, EDITS["charge-deleted"].edit)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, Value
-from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
+from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, name_cell
 
 RULE = "apply-conflict"
-DERIVED = ("amount",)
-"""Columns of the bill that are formulas: they are judged by what the others come to."""
+DERIVED = ("amount", ID)
+"""Columns of the bill that nobody types: amounts are judged by what the others come to, ids name the rows."""
+NOTHING: Mapping[str, Value] = dict.fromkeys(("quantity", "spare", "discount"), Decimal(0))
+"""What an empty cell of the bill says, where it says anything."""
 SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
 MOST_ROWS = 5000
@@ -55,16 +56,13 @@ class Changes(NamedTuple):
     rates: tuple[tuple[Cell, Cell, Cell], ...]
     """The label of a rate below the bill, its value before and after."""
     texts: tuple[TextChange, ...]
-    added: tuple[ReturnedLine, ...]
     deleted: tuple[ReturnedLine, ...]
     """Lines of today whose rows are gone."""
-    mark: Mark
-    """Where what has no cell of its own is noted."""
     problems: tuple[Problem, ...]
 
 
 def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
-    """What differs between the workbook of today and the one that came back."""
+    """What differs between the workbook of today and the one that came back, whose rows `match_rows` has given ids."""
     problems = list[Problem]()
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
@@ -72,8 +70,32 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     problems += _notes_beside(base, returned)
     there = {line.id for line in returned.lines}
     deleted = tuple(line for line in base.lines if line.id not in there)
-    changed = tuple(lines), tuple(rates), tuple(texts)
-    return Changes(*changed, returned.added, deleted, returned.mark, tuple(problems))
+    return Changes(tuple(lines), tuple(rates), tuple(texts), deleted, tuple(problems))
+
+
+def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
+    """The workbook with ids for rows that are described as lines of today without a row of their own.
+
+    So the row that somebody added is that of the charge which it became, or those of a part that stands on several
+    lines with as many pieces; and a charge keeps its row under another name.
+    """
+    known, there = ({line.id for line in quote.lines} for quote in (base, returned))
+    lost: dict[Value, list[ReturnedLine]] = {}
+    for line in base.lines:
+        if line.id not in there:
+            lost.setdefault(line.cells["description"].value, []).append(line)
+    lines, added = list[ReturnedLine](), list[ReturnedLine]()
+    for row in (*returned.lines, *returned.added):
+        own = lost.get(row.cells["description"].value, []) if row.id not in known else []
+        if len(own) == 1:
+            lines.append(row._replace(id=own.pop().id))
+        elif own and sum(sum(line.pieces) for line in own) == sum(row.pieces):
+            counts = ({key: line.cells[key] for key in ("quantity", "spare")} for line in own)
+            lines += [ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(own, counts, strict=True)]
+            own.clear()
+        else:
+            (lines if row.id else added).append(row)
+    return returned._replace(lines=tuple(lines), added=tuple(added))
 
 
 def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
@@ -81,9 +103,10 @@ def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
     return Problem(cell.mark, "error", f"{name_cell(sheet, cell.mark)}: {message}", RULE, path)
 
 
-def is_same(before: Cell, after: Cell) -> bool:
-    """Whether two cells say the same, but for the last digits, on which programs disagree; nothing is an empty text."""
-    return simplify(before.value) == simplify(after.value) or not (before.filled or after.filled)
+def is_same(before: Cell, after: Cell, empty: Value = None) -> bool:
+    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says."""
+    was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
+    return was == now
 
 
 def simplify(value: Value) -> Value:
@@ -112,12 +135,12 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
         found.setdefault(line.id, []).append(line)
     known = {line.id for line in base.lines}
     for line_id, rows in found.items():
-        cell = rows[-1].cells["id"]
+        cell = rows[-1].cells[ID]
         if line_id not in known:
             message = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
             problems.append(conflict(cell, returned.bill, message))
         elif len(rows) > 1:
-            first = name_cell(returned.bill, rows[0].cells["id"].mark)
+            first = name_cell(returned.bill, rows[0].cells[ID].mark)
             message = (
                 f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
                 "out of sight behind the bill: clear it there, or delete the row"
@@ -127,27 +150,29 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
         if len(found.get(line.id, ())) == 1:
             [row] = found[line.id]
             for key, before in line.cells.items():
-                if key not in DERIVED and not is_same(before, row.cells[key]):
+                if key not in DERIVED and not is_same(before, row.cells[key], NOTHING.get(key)):
                     yield LineChange(line.id, key, before, row.cells[key])
 
 
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
 ) -> Iterator[tuple[Cell, Cell, Cell]]:
-    """The totals and rates below the bill that differ, in pairs from the last one on: above, subtotals may be more."""
-    labels = {label.value: (label, value) for label, value in returned.below}
-    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]]
-    if len(base.below) == len(returned.below):
-        pairs = list(zip(base.below, returned.below, strict=True))
+    """The totals and rates below the bill that differ; subtotals are those of the categories that either has."""
+    lines = (*base.lines, *returned.lines, *returned.added)
+    categories = {line.cells["category"].value for line in lines}
+    was, now = ([row for row in quote.below if row[0].value not in categories] for quote in (base, returned))
+    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]] = []
+    if len(was) == len(now):
+        pairs += zip(was, now, strict=True)
     else:
-        pairs = [(each, labels.get(each[0].value)) for each in base.below]
-        found = {label.value for label, _ in base.below}
-        for label, value in returned.below:
-            if label.value not in found and not isinstance(label.value, Broken):
-                at = value if value.filled else label
-                problems.append(
-                    conflict(at, returned.bill, "a row was added below the lines, where none is read; delete it")
-                )
+        rows = {row[0].value: row for row in now}
+        pairs += ((row, rows.pop(row[0].value, None)) for row in was)
+        for label, value in rows.values():
+            if not isinstance(label.value, Broken):
+                at, message = value if value.filled else label, "a row was added below the lines, where none is read"
+                problems.append(conflict(at, returned.bill, f"{message}; delete it"))
+    subtotals = {row[0].value: row for row in returned.below if row[0].value in categories}
+    pairs += ((row, subtotals[row[0].value]) for row in base.below if row[0].value in subtotals)
     for (label, before), after in pairs:
         if after is None:
             message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"

@@ -14,7 +14,8 @@ from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill import Bill, Line
 from bomgen.report.result import Report
-from bomgen.workflow.applying.plan_edits import set_servers, unit_of, value_at
+from bomgen.workflow.applying.pieces import set_servers, unit_of
+from bomgen.workflow.applying.proposal import value_at
 from bomgen.workflow.inputs import catalog_of, source_of
 from bomgen.workflow.pipeline import BrokenResult
 from bomgen.workflow.plan_files import PlanFile
@@ -42,7 +43,7 @@ class Wanted(NamedTuple):
 
 def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
     """What gives the pieces wanted, as options of `bomgen build`: spares, another number of servers, another ratio."""
-    servers = _by_servers(report, file, wanted)
+    servers = find_servers(report, file, wanted)
     found = [*_by_spares(report, file, wanted), *([servers] if servers else ()), *_by_ratio(report, file, wanted)]
     explained = f"`bomgen explain {file.name} {wanted.line.path or wanted.line.id}` says how"
     if not found:
@@ -50,17 +51,6 @@ def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
         return f"it is worked out, and {tried}; {explained}"
     options = ", or ".join(f"`bomgen build {file.name} --set {setting}`" for setting in found)
     return f"it is worked out, {explained}; what gives it: {options}"
-
-
-def find_servers(report: Report, file: PlanFile, wanted: Sequence[Wanted]) -> str | None:
-    """The setting of another number of servers that gives all of some lines their pieces; None where none is found."""
-    setting = next(filter(None, (_by_servers(report, file, each) for each in wanted if each.quantity)), None)
-    bill = _try(file, [setting]) if setting else None
-    if bill is None:
-        return None
-    given = {line.id: (int(line.quantity.value), int(line.spare.value) if line.spare else 0) for line in bill.lines}
-    same = all(given.get(each.line.id, (0, 0)) == (each.quantity, each.spare) for each in wanted)
-    return setting if same else None
 
 
 def _try(file: PlanFile, settings: Sequence[str]) -> Bill | None:
@@ -102,7 +92,7 @@ def _by_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
         yield f"spares.{line.category}={spare}"
 
 
-def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
+def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
     """The number of servers nearest to that of the plan that gives a line its pieces."""
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)

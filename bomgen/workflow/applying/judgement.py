@@ -1,0 +1,187 @@
+"""The edited plan held against the workbook: what follows from the edits, and what it does not give.
+
+What stands in both is right. What differs and was not typed follows from a number of servers. Else it is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
+from itertools import pairwise
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Problem
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Mark
+from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
+from bomgen.workflow.applying.changes import RULE, Changes, LineChange, conflict, is_same, match_rows, simplify
+from bomgen.workflow.applying.charges import CHARGES
+from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook
+from bomgen.workflow.applying.nearest import Wanted, name_nearest
+from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, Proposal, number_in, show
+from bomgen.workflow.plan_files import PlanFile
+
+TYPED = "was typed, or its formula was changed"
+SEARCHED = 3
+"""Conflicts for which the nearest plan is searched: each takes a dozen designs."""
+
+
+class Judgement(NamedTuple):
+    """What the edited plan gives beside, and what it does not give."""
+
+    follows: tuple[str, ...]
+    """Lines with other pieces than the workbook has, in words."""
+    problems: tuple[Problem, ...]
+
+
+def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile, older: bool) -> Judgement:
+    """What the edited plan `rebuilt`, whose file is `edited`, gives and does not give of the workbook.
+
+    In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
+    """
+    typed = match_rows(rebuilt.returned, proposal.returned)
+    counted = {change.after.mark: change for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys()))
+    for problem in proposal.problems:
+        counted.pop(problem.mark, None)
+    computed = compute_workbook(proposal.returned, proposal.base)
+    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, edited, typed)]
+    problems = problems or _typed_over(proposal, computed)
+    if not older:
+        problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
+    if not problems and not follows and rebuilt.report.quote.totals.amount != computed.totals["amount"]:
+        problems = [_other_total(rebuilt, typed, computed.totals["amount"])]
+    return Judgement(follows, tuple(sorted(problems, key=lambda problem: problem.mark)))
+
+
+def _follows(typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark]) -> Iterator[str]:
+    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew."""
+    new = {line.id: line for line in rebuilt.returned.lines}
+    for line in typed.lines:
+        after = new.pop(line.id, None)
+        keys = [key for key in (QUANTITY, SPARE) if line.cells[key].mark not in counted]
+        if after is None or any(not is_same(line.cells[key], after.cells[key], ZERO) for key in keys):
+            yield f"{line.id}: {_show_pieces(line)} -> {_show_pieces(after) if after else 'gone'}"
+    yield from (f"{line.id}: new, {_show_pieces(line)}" for line in new.values() if line.id not in deleted)
+
+
+def _show_pieces(line: ReturnedLine) -> str:
+    quantity, spare = line.pieces
+    return f"{quantity} + {spare}" if spare else f"{quantity}"
+
+
+def _unmet(
+    proposal: Proposal, counted: Iterable[LineChange], rebuilt: Base, edited: PlanFile, typed: ReturnedQuote
+) -> Iterator[Problem]:
+    """Pieces that somebody typed and the edited plan does not give."""
+    rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
+    new, searched = {line.id: line for line in rebuilt.returned.lines}, 0
+    for change in counted:
+        line = new.get(rows[change.after.mark.line])
+        value = number_in(line.cells[change.key]) or ZERO if line else ZERO
+        if value == (number_in(change.after) or ZERO):
+            continue
+        title = proposal.base.titles[change.key].lower()
+        message = f"{title} {show(change.after.value)} of '{change.line}'; the plan gives {show(value)}"
+        if line is None:
+            message += ", which has no such line any more"
+        elif searched < SEARCHED:
+            searched += 1
+            message += (
+                f": {name_nearest(rebuilt.report, edited, wanted_of(proposal.base, proposal.returned, change.line))}"
+            )
+        path = proposal.base.lines[change.line].line.path
+        yield conflict(change.after, typed.bill, message, path or change.line)
+
+
+def wanted_of(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
+    """The pieces of a line of the plan that stand in the workbook; none where its row is gone."""
+    row = next((line for line in returned.lines if line.id == line_id), None)
+    quantity, spare = row.pieces if row else (ZERO, ZERO)
+    return Wanted(base.lines[line_id].line, int(quantity), int(spare))
+
+
+def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
+    """That the edited plan comes to another total than the workbook."""
+    currency = rebuilt.report.plan.quote.currency
+    came = {line.id: line.cells for line in typed.lines}
+    lines = [
+        line.id
+        for line in rebuilt.returned.lines
+        if line.id in came and any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
+    ]
+    others = f" ({', '.join(lines)})" if lines else ""
+    message = (
+        f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
+        f"{wanted} {currency}{others}; edit the plan by hand"
+    )
+    return Problem(typed.mark, "error", message, RULE)
+
+
+def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
+    """Amounts, prices of charges or the total, where they were typed over or their formulas were changed.
+
+    A cell that is still as it was written was not computed again, as by programs that do not calculate. What is wrong
+    in one of these three makes the later ones wrong: only the first is told.
+    """
+    base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
+    old = {line.id: line.cells for line in base.returned.lines}
+    amounts, prices = list[Problem](), list[Problem]()
+    for line in returned.lines:
+        if line.id not in old:
+            continue
+        price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
+        if own is not None and not _is_one_of(price, own, old[line.id][PRICE]):
+            message = (
+                f"the price of '{line.id}' {TYPED}: it is a share of the hardware; change the share below the lines"
+            )
+            prices.append(conflict(price, returned.bill, message, line.id))
+            continue
+        unit = number_in(price) if own is None else own
+        comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
+        if comes_to is not None and not _is_one_of(amount, comes_to, old[line.id]["amount"]):
+            message = (
+                f"the amount {show(amount.value)} of '{line.id}' {TYPED}: pieces, price and discount come to "
+                f"{comes_to}; change these"
+            )
+            amounts.append(conflict(amount, returned.bill, message, line.id))
+    if amounts or prices or not returned.below:
+        return amounts or prices
+    total, comes_to = returned.below[-1][1], computed.totals["amount"]
+    if _is_one_of(total, comes_to, base.returned.below[-1][1]):
+        return []
+    message = f"the total {show(total.value)} {TYPED}: the lines come to {comes_to}; change prices or discounts"
+    return [conflict(total, returned.bill, message)]
+
+
+def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
+    """Whether a cell shows what is computed, or what stood there before, or nothing that is known."""
+    return isinstance(cell.value, Broken) or simplify(cell.value) in (simplify(computed), simplify(before.value))
+
+
+def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
+    """Differences in what bomgen writes by itself, unless they show what the changed inputs come to."""
+    checks = set(_check_cells(proposal.base))
+    removed = any(edit.action == "remove" and edit.path[:-1] == CHARGES for edit in proposal.edits)
+    rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
+    given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
+    totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
+    for sheet, before, cell, message in proposal.written:
+        shown = simplify(cell.value)
+        computed_anew = before is not None and (
+            isinstance(cell.value, Broken)
+            or (sheet, before.mark) in checks
+            or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
+            or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
+        )
+        if not computed_anew:
+            yield conflict(cell, sheet, message)
+
+
+def _check_cells(base: Base) -> Iterator[tuple[str, Mark]]:
+    """The cells that show what a sum and the net amount of the bill differ by, behind their label."""
+    label = base.words.word("xlsx-difference")
+    for sheet, rows in base.returned.sheets.items():
+        for row in rows:
+            yield from ((sheet, cell.mark) for before, cell in pairwise(row) if before.value == label)
