@@ -1,14 +1,14 @@
 """The sheets of a workbook as tables: what a spreadsheet program computed and shows, never what it would run.
 
 calamine reads xlsx, xls and ods. It takes the space of the whole rectangle that cells span, and shows errors and
-formulas without a value as empty: `sheet_scan` looks at what is in the package first.
+formulas without a value as empty: `xlsx_scan`, `ods_scan` and `xls_scan` look at what is in the file first.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -21,8 +21,10 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.books.book import KEPT
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
-from bomgen.reading.sheet_scan import MAX_COLUMNS, Found, scan_ods, scan_xlsx
+from bomgen.reading.ods_scan import scan_ods
+from bomgen.reading.sheet_scan import MAX_COLUMNS, Found
 from bomgen.reading.xls_scan import scan_xls
+from bomgen.reading.xlsx_scan import scan_xlsx
 
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 20 * 10**6
@@ -126,7 +128,14 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool) -> RawTable:
         Area(top + 1, left + 1, bottom + 1, right + 1)
         for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
     )
-    return RawTable(sheet.name, tuple(rows), hidden, merged)
+    hidden_rows = _within(found.hidden_rows, len(rows))
+    hidden_columns = _within(found.hidden_columns, MAX_COLUMNS)
+    return RawTable(sheet.name, tuple(rows), hidden, merged, hidden_rows, hidden_columns)
+
+
+def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
+    """The numbers of some ranges up to the last one that counts."""
+    return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
 
 
 def _value(value: Any) -> Value:
