@@ -140,14 +140,11 @@ class Conventions:
             value, currency = written.value(self.point), written.currency
         if not isinstance(value, Decimal) or value < 0:
             return None
-        scale = self.scales.get(role or "", ONE)
-        if role in AMOUNTS and self.units:
-            pieces = self.pieces(cells)
+        if self.units or self.scales:
+            pieces = self.pieces(cells) if role in AMOUNTS else ONE
             if pieces is None:
                 return None
-            scale /= pieces
-        if scale != ONE:
-            value = (value * scale).quantize(PLACES).normalize()
+            value = (value * self.scales.get(role or "", ONE) / pieces).quantize(PLACES).normalize()
         return value, currency, cell.mark
 
     def pieces(self, cells: Mapping[str, Cell]) -> Decimal | None:
@@ -215,7 +212,7 @@ class Conventions:
         for scale in sorted({found[role] for role in AMOUNTS if role in found} - {ONE}):
             what = f"in units of {scale:f}" if scale > 1 else f"for {(ONE / scale).normalize():f} pieces"
             self.notes.append(f"prices {what}, {where if self.asked.scale is None else 'as asked'}")
-        return found
+        return {role: scale for role, scale in found.items() if scale != ONE}
 
     def _named_date(self, role: str) -> Cell | None:
         """The date of all prices that a text above the header or a note says, such as "valid until 31 Dec 2026"."""

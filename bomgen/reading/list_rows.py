@@ -79,6 +79,7 @@ class _Reader:
         self.rows = [*rows_of(layout)]
         self.conventions = Conventions(layout, self.rows, file, asked)
         self.more = [role for role in MORE if role in layout.columns or (role == FROM_QUANTITY and layout.breaks)]
+        self.amounts = [role for role in (self.conventions.base, self.conventions.net, "min", "max") if role]
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
 
@@ -139,8 +140,9 @@ class _Reader:
         except ValueError as error:
             self._wrong(part, str(error))
         places["part"] = part.mark
-        for role in (how.base, how.net, "min", "max"):
-            self._refuse_broken(cells.get(role or ""))
+        for role in self.amounts:
+            if (cell := cells.get(role)) is not None:
+                self._refuse_broken(cell)
         base, net = how.amount(cells, how.base), how.amount(cells, how.net)
         named = next((each[1] for each in (net, base) if each and each[1]), None)
         if (cell := cells.get("currency")) is not None:
@@ -195,10 +197,8 @@ class _Reader:
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 
-    def _refuse_broken(self, cell: Cell | None) -> None:
+    def _refuse_broken(self, cell: Cell) -> None:
         """Note that an amount is an error of a spreadsheet, or a date."""
-        if cell is None:
-            return
         if isinstance(cell.value, Broken):
             self._wrong(cell, cell.value.message, "cell")
         elif isinstance(cell.value, date | time):

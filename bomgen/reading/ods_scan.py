@@ -1,11 +1,11 @@
-"""What the XML of an OpenDocument workbook has and calamine does not say: repeated cells, errors, formulas, merged cells.
+"""What the XML of an OpenDocument workbook has and calamine does not say: repeated and merged cells, errors, formulas.
 
 Elements and attributes are those with the prefixes that programs write, which calamine asks for, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from zipfile import ZipFile
 
 from bomgen.reading.cells import Area, Value
@@ -25,13 +25,10 @@ def scan_ods(package: ZipFile) -> dict[str, Found]:
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal sheet
         if name in CELLS:
-            parser.CharacterDataHandler = None
             sheet.start_cell(attributes)
         elif name == "text:p":
-            sheet.start_text()
-            parser.CharacterDataHandler = sheet.texts.append
+            parser.CharacterDataHandler = sheet.start_text()
         elif name == "table:table-row":
-            parser.CharacterDataHandler = None
             sheet.start_row(attributes)
         elif name == "table:table-column":
             sheet.add_columns(attributes)
@@ -54,7 +51,8 @@ class _Sheet:
         self.defined = 1
         """The next column that is defined."""
         self.value: Value = None
-        self.is_error, self.texts = False, list[str]()
+        self.is_error = self.is_counted = False
+        self.texts: list[str] = []
         self.last_row = self.last_column = self.text = 0
         self.beyond: tuple[int, int] | None = None
         self.cells: dict[int, dict[int, Value]] = {}
@@ -100,14 +98,20 @@ class _Sheet:
             if down > 1 or right > 1:
                 self.merged.append(Area(self.row, self.column, self.row + down - 1, self.column + right - 1))
 
-    def start_text(self) -> None:
-        """Go on to the text that a cell shows: one without a value shows none, which is what its formula came to."""
-        self.count()
-        if self.value == NO_VALUE:
+    def start_text(self) -> Callable[[str], None] | None:
+        """Go on to the text that a cell shows, and give what takes it, where it is asked for.
+
+        A cell without a value shows none, which is what its formula came to.
+        """
+        if not self.is_counted:
+            self.count()
+        if self.value is NO_VALUE:
             self.value = None
+        return self.texts.append if self.is_error or self.times_right * self.times_down > 1 else None
 
     def count(self) -> None:
         """Count the cell as one that holds something."""
+        self.is_counted = True
         self.last_row = max(self.last_row, self.row + self.times_down - 1)
         self.last_column = max(self.last_column, self.column + self.times_right - 1)
         if self.last_column > MAX_COLUMNS and self.beyond is None:
@@ -116,7 +120,8 @@ class _Sheet:
     def end_cell(self) -> None:
         """Count the text of the cell that ended, keep what calamine does not tell of it, and go on behind it."""
         times = self.times_down * self.times_right
-        self.text += sum(map(len, self.texts)) * times
+        if self.texts:
+            self.text += sum(map(len, self.texts)) * times
         value = shown_error("".join(self.texts)) if self.is_error else self.value
         if value is not None:
             if times > LAST_COLUMN:
@@ -125,5 +130,5 @@ class _Sheet:
                 columns = range(self.column, self.column + self.times_right)
                 self.cells.setdefault(row, {}).update(dict.fromkeys(columns, value))
         self.column += self.times_right
-        self.times_right, self.value, self.is_error = 0, None, False
-        self.texts.clear()
+        self.times_right, self.value, self.is_error, self.is_counted = 0, None, False, False
+        self.texts = []

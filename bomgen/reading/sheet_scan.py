@@ -26,7 +26,7 @@ class Found(NamedTuple):
     columns: int = 0
     """The last row and column that have a cell."""
     text: int = 0
-    """Bytes of the texts of its cells, each as often as it is shown."""
+    """Bytes of the texts that several cells may show, each as often as it is shown."""
     beyond: tuple[int, int] | None = None
     """The first row and column of a value beyond the columns that are read."""
     cells: Mapping[int, Mapping[int, Value]] = {}

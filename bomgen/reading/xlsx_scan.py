@@ -17,7 +17,8 @@ _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>
 """A cell as all programs write it; one with a second `r` is no XML, and the library takes that one."""
 _BEGINNINGS = (b"<c ", b"<c>", b"<c/")
 """How cells begin where names have no prefix."""
-_OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', b' hidden="', b"<c\t", b"<c\r", b"<c\n")
+_HIDDEN = (b' hidden="1"', b' hidden="true"')
+_OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"<c\t", b"<c\r", b"<c\n")
 """What only a parser of XML reads rightly, formulas, errors, and what is hidden."""
 
 
