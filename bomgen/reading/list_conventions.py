@@ -105,7 +105,7 @@ class Conventions:
         self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
         """The column of prices before discount."""
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
-        self.around = [*layout.titles, *(row.filled for row in rows if PART not in row.cells)]
+        self.around = [*layout.titles, *(row.filled for row in rows if PART not in row.cells or len(row.filled) == 1)]
         """What stands above the header, and in notes."""
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]

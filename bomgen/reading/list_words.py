@@ -48,7 +48,7 @@ _BREAKS = tuple(
 """Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
 _FOR_SEVERAL = re.compile(
-    rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![0-9.,]){_PIECES_WORD}", re.IGNORECASE
+    rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
 )
 """What prices are for where it is not one piece: `per 100`, `/1000 Stk`."""
 ONE = Decimal(1)
@@ -119,18 +119,26 @@ def read_heading(text: str) -> Heading:
 
     `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone; `Price per 100` is one of 100 pieces.
     """
-    if (scale := find_scale(text)) != ONE:
+    scale, bare = find_scale(text), text
+    if scale != ONE:
         bare = _FOR_SEVERAL.sub(" ", unicodedata.normalize("NFKC", text))
         for word, _ in _multiples():
             bare = word.sub(" ", bare)
-        return _read_heading(bare)._replace(text=text, currency=find_currency(text), scale=scale)
-    if found := find_break(text):
-        quantity, around = found
-        without = _read_heading(around)
-        prices = tuple(role for role in without.roles if role in PRICE_ROLES)
-        if prices or "quantity" in without.roles or not normalize(_BRACKETS.sub(" ", around)):
-            return Heading(prices or ("price",), find_currency(text), without.languages, text, quantity)
-    return _read_heading(text)
+    found = _read_break(bare) or _read_heading(bare)
+    return found._replace(currency=find_currency(text), text=text, scale=scale)
+
+
+def _read_break(text: str) -> Heading | None:
+    """What the heading of a column of prices from some pieces on says; None for another heading."""
+    found = find_break(text)
+    if found is None:
+        return None
+    quantity, around = found
+    without = _read_heading(around)
+    prices = tuple(role for role in without.roles if role in PRICE_ROLES)
+    if prices or "quantity" in without.roles or not re.sub(r"\W", "", _BRACKETS.sub(" ", around)):
+        return Heading(prices or ("price",), None, without.languages, text, quantity)
+    return None
 
 
 def _read_heading(text: str) -> Heading:

@@ -120,9 +120,9 @@ class _Sheet:
     def end_cell(self) -> None:
         """Count the text of the cell that ended, keep what calamine does not tell of it, and go on behind it."""
         times = self.times_down * self.times_right
-        if self.texts:
-            self.text += sum(map(len, self.texts)) * times
-        value = shown_error("".join(self.texts)) if self.is_error else self.value
+        text = "".join(self.texts).strip()
+        self.text += len(text) * times
+        value = shown_error(text) if self.is_error else self.value
         if value is not None:
             if times > LAST_COLUMN:
                 raise ValueError("a value that is repeated beyond measure")

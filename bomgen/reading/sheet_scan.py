@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 def shown_error(text: str) -> Broken:
     """The value of a cell that shows an error."""
-    return Broken(f"the cell shows {text.strip() or 'an error'}; fix its formula, or write the value")
+    return Broken(f"the cell shows {text or 'an error'}; fix its formula, or write the value")
 
 
 def parser_of(start: Callable[[str, dict[str, str]], None]) -> expat.XMLParserType:

@@ -83,7 +83,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
         """Judge the cell that ended."""
         nonlocal formula, text
         if kind == "e":
-            cells.setdefault(row, {})[column] = shown_error("".join(text or ()))
+            cells.setdefault(row, {})[column] = shown_error("".join(text or ()).strip())
         elif formula and kind != "str" and not "".join(text or ()).strip():
             cells.setdefault(row, {})[column] = NO_VALUE
         formula, text, parser.CharacterDataHandler = False, None, None

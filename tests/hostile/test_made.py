@@ -192,7 +192,9 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "package-bomb": plan(X, package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
     "package-expands": plan(X, package({"a.xml": b"a" * (20 << 20), "b.xml": b"b" * (20 << 20)}), "b.xlsx"),
     "package-of-much-work": plan(X, package({"a.xml": "<".join(map(str, range(1_710_000))).encode()}), "b.xlsx"),
-    "package-of-many-tags": plan(X, package({"a.xml": "".join(f"{n}{TAGS}" for n in range(205_000)).encode()}), "b.xlsx"),
+    "package-of-many-tags": plan(
+        X, package({"a.xml": "".join(f"{n}{TAGS}" for n in range(205_000)).encode()}), "b.xlsx"
+    ),
     "package-with-entities": plan(X, package({"xl/workbook.xml": ENTITIES}), "b.xlsx"),
     "package-with-entities-in-utf16": plan(
         X, package({"xl/workbook.xml": ENTITIES.decode().encode("utf-16")}), "b.xlsx"
