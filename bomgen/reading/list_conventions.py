@@ -276,7 +276,7 @@ class Conventions:
             return self.asked.decimal
         proved: dict[str, list[Cell]] = {POINT: [], COMMA: []}
         unclear: list[Cell] = []
-        for role in (*AMOUNTS, "amount"):
+        for role in [role for role in (*AMOUNTS, "amount") if role in self.columns]:
             for cell in self._texts(role):
                 written = read_amount(str(cell.value))
                 if written and written.point:

@@ -118,7 +118,14 @@ class _Sheet:
             self.beyond = self.row, max(self.column, MAX_COLUMNS + 1)
 
     def end_cell(self) -> None:
-        """Count the text of the cell that ended, keep what calamine does not tell of it, and go on behind it."""
+        """Go on behind the cell that ended."""
+        if self.texts or self.is_error or self.value is not None:
+            self.keep_cell()
+        self.column += self.times_right
+        self.times_right, self.is_counted = 0, False
+
+    def keep_cell(self) -> None:
+        """Count the text of a cell, and keep what calamine does not tell of it."""
         times = self.times_down * self.times_right
         text = "".join(self.texts).strip()
         self.text += len(text) * times
@@ -129,6 +136,4 @@ class _Sheet:
             for row in range(self.row, self.row + self.times_down):
                 columns = range(self.column, self.column + self.times_right)
                 self.cells.setdefault(row, {}).update(dict.fromkeys(columns, value))
-        self.column += self.times_right
-        self.times_right, self.value, self.is_error, self.is_counted = 0, None, False, False
-        self.texts = []
+        self.value, self.is_error, self.texts = None, False, []
