@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     metavar="part=C,price=F",
     multiple=True,
     help="What columns of a vendor's list are, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
-    "sheet=NAME, header=LINE; none leaves one out.",
+    "scale=0.01, sheet=NAME, header=LINE; none leaves one out.",
 )
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"

@@ -82,7 +82,7 @@ class Language(NamedTuple):
         if "/" in text.code:
             return self.records.get(text.code, text)
         comma = self.words["list-comma"]
-        sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands)
+        sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands, self.point)
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)
 
     def _filled(self, place: str, text: str) -> str:

@@ -4,7 +4,7 @@
 and parameters, so that `Language.message` says the same in another language. The sentences stand in
 `data/language/CODE.yaml` under `messages:`. A place is written
 
-- `{held}`: a text, a number, another message, or a list of them;
+- `{held}`: a text, a number, an amount of money (a Decimal), another message, or a list of them;
 - `{count:# switch|# switches}`: a number with its noun, the first form for one, `#` for the number itself;
 - `{names:and}`: a list whose last two members the word joins; without a word, commas do.
 
@@ -15,6 +15,7 @@ a language translates it by that, under `records:`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from string import Formatter
@@ -29,7 +30,7 @@ GROUPED = 10**4
 """From here on the thousands of a number are separated; shorter ones (2048, 2026) are found by a plain search."""
 _NUMBER = "#"
 _FORMS = "|"
-Parameter = str | int | Fraction | Iterable[str]
+Parameter = str | int | Fraction | Decimal | Iterable[str]
 
 
 class Message(str):
@@ -52,7 +53,8 @@ class Message(str):
 def message(code: str, /, **parameters: Parameter) -> Message:
     """The English sentence of a code. Raises KeyError when there is none, or when it has a place without parameter."""
     kept = {
-        place: value if isinstance(value, (str, int, Fraction)) else tuple(value) for place, value in parameters.items()
+        place: value if isinstance(value, (str, int, Fraction, Decimal)) else tuple(value)
+        for place, value in parameters.items()
     }
     english = read_language(ENGLISH)
     text = fill(english["messages"][code], kept, lambda _, text: text, thousands=english["thousands"])
@@ -70,16 +72,17 @@ def fill(
     translate: Callable[[str, str], str],
     comma: str = COMMA,
     thousands: str = COMMA.strip(),
+    point: str = ".",
 ) -> str:
     """A sentence with its places filled; `translate` gives the text for a place and what stands in it.
 
-    `comma` stands between the members of a list, `thousands` in long numbers.
+    `comma` stands between the members of a list, `thousands` in long numbers, `point` before the cents of an amount.
     """
     filled = []
     for text, place, form, _ in _pieces(sentence):
         filled.append(text)
         if place:
-            filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands))
+            filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands, point))
     return "".join(filled)
 
 
@@ -100,10 +103,19 @@ def group_digits(number: int, thousands: str) -> str:
 
 
 def _shown(
-    place: str, value: Parameter, form: str, translate: Callable[[str, str], str], comma: str, thousands: str
+    place: str,
+    value: Parameter,
+    form: str,
+    translate: Callable[[str, str], str],
+    comma: str,
+    thousands: str,
+    point: str,
 ) -> str:
     if isinstance(value, str):
         return translate(place, value)
+    if isinstance(value, Decimal):
+        whole, _, cents = f"{value:,f}".partition(".")
+        return whole.replace(",", thousands) + (point + cents if cents else "")
     if isinstance(value, (int, Fraction)):
         number = group_digits(int(value), thousands) if value == int(value) else str(value)
         one, _, other = form.partition(_FORMS)

@@ -32,8 +32,10 @@ OF_PAIR = 8
 """Steps of two modules that are tried at the ends of a link."""
 OF_NAME = 10
 """Steps of a name of a part that is compared with a misspelt one."""
-BYTES_A_STEP = 2
-"""Bytes of a workbook once it is unpacked: a row of three cells has 150, and takes as long as a line of a table."""
+OF_TAG = 2
+"""Steps of a tag in the XML of a workbook: a cell has four, and takes some microseconds in any format."""
+BYTES_A_STEP = 50
+"""Bytes of a workbook once it is unpacked, tags and text alike: they are searched and copied some times."""
 
 
 class _Count:

@@ -10,7 +10,7 @@ from bomgen.core.money import decimal
 from bomgen.core.text_table import TextTable
 from bomgen.output.terminal import align
 from bomgen.reading.list_columns import Column
-from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, LeftOut
+from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, LeftOut
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList
 
@@ -22,13 +22,14 @@ GAP = "  "
 REASONS = {
     NO_PRICE: ("row without a price", "rows without a price"),
     FREE: ("row with a price of 0", "rows with a price of 0"),
+    UNIT_UNKNOWN: ("row priced by another unit than pieces", "rows priced by another unit than pieces"),
     NO_PART: ("row with a price and no part", "rows with a price and no part"),
     SUM: ("subtotal or total", "subtotals and totals"),
     NOTE: ("note", "notes"),
     HEADER: ("header again", "headers again"),
     SAME: ("row that repeats another", "rows that repeat others"),
 }
-NAMED_REASONS = (NO_PRICE, FREE, NO_PART)
+NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART)
 """Rows that a reader may miss."""
 
 

@@ -31,6 +31,7 @@ _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
+_PIECES = re.compile(r"(?:/|per|je|pro|par|每)? *([0-9]{1,3}(?:[.,' ][0-9]{3})+|[0-9]*) *([^0-9]*)")
 _TIME = re.compile(r"(?:[0-9]+(?:[.,][0-9]+)? *(?:-|–|—|~|to|bis|至|到) *)?([0-9]+(?:[.,][0-9]+)?) *([^0-9]*)")
 
 
@@ -127,6 +128,21 @@ def _read_written_share(text: str) -> Share | None:
         number = Decimal(found[1].replace(COMMA, POINT))
         return Share(number, bool(found[2]), False, max(0, -int(number.as_tuple().exponent)))
     return None
+
+
+def read_pieces(value: Value) -> Decimal | None:
+    """For how many pieces a price is by its unit: `EA` is one, `100 St` is 100; None for `PK5` and metres."""
+    if isinstance(value, Decimal):
+        return value if value > 0 else None
+    return _read_written_pieces(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=KEPT)
+def _read_written_pieces(text: str) -> Decimal | None:
+    found = _PIECES.fullmatch(unicodedata.normalize("NFKC", text).strip().lower())
+    if found is None or not (found[2].strip() == "" or normalize(found[2]) in words("pieces")):
+        return None
+    return Decimal(re.sub("[^0-9]", "", found[1]) or 1) or None
 
 
 @lru_cache(maxsize=KEPT)

@@ -46,10 +46,10 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         line,
         "amount",
         weight=PINPOINTED,
-        shown=_text(line.amount),
-        expected=_text(expected[0]),
+        shown=_short(line.amount),
+        expected=_short(expected[0]),
         pieces=line.pieces,
-        price=_text(line.unit_price),
+        price=_short(line.unit_price),
         discount=_percent(share),
     )
     return found._replace(money=difference)
@@ -113,7 +113,7 @@ def _check_sums(bill: SentBill) -> Iterator[Finding]:
 
 def _wrong_sum(each: Sum, expected: Decimal) -> Finding:
     said = message(
-        "xray-sum", kind=message(f"xray-sum-{each.kind}"), shown=_text(each.amount), expected=_text(expected)
+        "xray-sum", kind=message(f"xray-sum-{each.kind}"), shown=_short(each.amount), expected=_short(expected)
     )
     return Finding("error", said, each.mark, money=each.amount - expected, weight=PINPOINTED)
 
@@ -131,8 +131,8 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
                 "doubt",
                 line,
                 "two-prices",
-                price=_text(line.unit_price),
-                other=_text(first.unit_price),
+                price=_short(line.unit_price),
+                other=_short(first.unit_price),
                 at=first.mark.line,
             )
 
@@ -148,8 +148,9 @@ def _times(share: Decimal, amount: Decimal) -> Decimal:
     return ANY_AMOUNT.multiply(share, amount)
 
 
-def _text(amount: Decimal) -> str:
-    return f"{amount.normalize():f}" if amount != amount.to_integral_value() else f"{amount:.0f}"
+def _short(amount: Decimal) -> Decimal:
+    """An amount without digits behind the point that say nothing."""
+    return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
 
 
 def _percent(share: Decimal) -> str:

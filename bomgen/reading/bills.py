@@ -12,7 +12,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import POINT, TENTHS, read_amount, read_share
 from bomgen.reading.cells import Cell, RawTable
-from bomgen.reading.list_words import YEN, find_currencies, read_heading, yen_of
+from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, kinds, recognize, words_of
 
 MAX_HEADER = 40
@@ -398,6 +398,6 @@ def _currency_of(taken: Sequence[tuple[int, RawTable, int, Columns]]) -> str:
                     found.update(find_currencies(cell.value))
     if YEN in found:  # yuan or yen, as the language of the headings says
         headings = (read_heading(str(cell.value)) for _, table, at, _ in taken for cell in table.rows[at])
-        named = {yen_of(heading.language) for heading in headings if heading.roles} - {None}
+        named = {yen_of(language_of(headings))} - {None}
         found = {str(code) for code in (found - {YEN}) | named}
     return found.pop() if len(found) == 1 else ""

@@ -51,6 +51,9 @@ class RawTable(NamedTuple):
     """Whether whoever opens the workbook does not see the sheet."""
     merged: tuple[Area, ...] = ()
     """Merged cells; their value stands in the first cell alone."""
+    hidden_rows: frozenset[int] = frozenset()
+    hidden_columns: frozenset[int] = frozenset()
+    """Those that whoever opens the workbook does not see; they count from 1."""
 
 
 def fill_merged(table: RawTable) -> RawTable:

@@ -7,7 +7,8 @@ candidates, and the answer that `bomgen prices --columns` takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
@@ -16,7 +17,14 @@ from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.dates import ORDERS
-from bomgen.reading.list_words import Heading, find_break, is_multiple, normalize, read_heading
+from bomgen.reading.list_words import (
+    Heading,
+    find_break,
+    has_price_word,
+    language_of,
+    normalize,
+    read_heading,
+)
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
@@ -25,10 +33,13 @@ DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
 MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)
 """What a price may stand in, the one that is taken first."""
-SHEET, DECIMAL, CURRENCY, HEADER, DATES = "sheet", "decimal", "currency", "header", "dates"
+SHEET, DECIMAL, CURRENCY, HEADER, DATES, SCALE = "sheet", "decimal", "currency", "header", "dates", "scale"
 NO_COLUMN = "none"
 """What `--columns` asks for where a column is not to be read: `valid_until=none`."""
 QUANTITY, FROM_QUANTITY = "quantity", "from_quantity"
+UNIT, PACK = "unit", "pack"
+UNITS = (UNIT, "pieces", PACK)
+"""What says for how many pieces the prices of a row are."""
 DECIMALS = {"point": POINT, "comma": COMMA}
 MAX_HEADER = 100
 """Rows from the top in which the header is looked for."""
@@ -36,8 +47,13 @@ JUDGED = 500
 """Rows by whose values a column is judged."""
 CLEAR = 3
 """A column with so many times the part numbers of every other one is that of the parts."""
+LEAST = 2
+"""Columns that a header names at least; a row with fewer cells is a title or a note."""
 QUESTION = "columns"
 """The rule of questions."""
+DIGIT = re.compile("[0-9]")
+"""What every part number has, and no heading of parts."""
+_SCALE = re.compile(r"[1-9][0-9]{0,6}|0\.0{0,5}[1-9]")
 _LETTER = re.compile(r"[A-Z]{1,2}")
 
 
@@ -59,9 +75,12 @@ class Layout(NamedTuple):
     """How a table is to be read."""
 
     table: RawTable
-    """With what was merged down in every row."""
+    """The sheet, with what was merged down in every row."""
+    titles: tuple[tuple[Cell, ...], ...]
+    """The rows above the header, of a later table those at the top of the sheet, too."""
     start: int
-    """The first row below the header, from 0."""
+    end: int
+    """The first row below the header, and the first that is none of the table, from 0."""
     header: Mark
     columns: Mapping[str, Column]
     """By what they are."""
@@ -84,6 +103,8 @@ class Asked(NamedTuple):
     """The line of the header."""
     dates: str | None = None
     """The order in which dates are written."""
+    scale: Decimal | None = None
+    """What makes the amounts prices of one piece in units of the currency."""
 
 
 NOTHING = Asked({})
@@ -100,12 +121,12 @@ def read_asked(text: str) -> Asked:
         key, equals, value = (each.strip() for each in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
-        if key in (SHEET, DECIMAL, HEADER, DATES) or (key == CURRENCY and value.upper() in minor_units()):
+        if key in (SHEET, DECIMAL, HEADER, DATES, SCALE) or (key == CURRENCY and value.upper() in minor_units()):
             others[key] = value
         elif key in ROLES:
             columns[key] = value
         else:
-            known = [*ROLES, SHEET, DECIMAL, HEADER, DATES]
+            known = [*ROLES, SHEET, DECIMAL, HEADER, DATES, SCALE]
             raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'known here: ' + ', '.join(known))}")
     if others.get(DECIMAL, "point") not in DECIMALS:
         raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
@@ -113,6 +134,8 @@ def read_asked(text: str) -> Asked:
         raise ValueError(f"header={others[HEADER]} is no line; write the number of the line with the headings")
     if others.get(DATES, "dmy") not in ORDERS:
         raise ValueError(f"dates={others[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
+    if not _SCALE.fullmatch(others.get(SCALE, "1")):
+        raise ValueError(f"scale={others[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
     return Asked(
         columns,
         others.get(SHEET),
@@ -120,62 +143,107 @@ def read_asked(text: str) -> Asked:
         others[CURRENCY].upper() if CURRENCY in others else None,
         int(others[HEADER]) if HEADER in others else None,
         others.get(DATES),
+        Decimal(others[SCALE]) if SCALE in others else None,
     )
 
 
 ROLES = (
     *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
-    *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate"),
+    *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate", *UNITS),
 )
 """What a column may be asked to be."""
 
 
-def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIndex]) -> Layout | None:
-    """How a table is to be read as a price list; None where it does not look like one.
+def layouts(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIndex]) -> Iterator[Layout]:
+    """How the tables of a sheet are to be read as price lists, each below its own header; none where it has no list.
 
     `known` gives the parts of the catalogue, for columns that headings do not tell. Raises PlanErrors with a question.
     """
-    filled = fill_merged(table)
-    found = _header(filled, asked)
-    if found is None:
-        return None
-    start, headings, mark = found
-    rows = filled.rows[start : start + JUDGED]
-    choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
-    columns = choice.columns()
-    taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
-    unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
-    code = next((column.heading.language for column in columns.values() if column.heading.language), "en")
-    if any(column.heading.language == "zh" for column in columns.values()):
-        code = "zh"
-    return Layout(filled, start, mark, columns, tuple(choice.breaks), unused, code)
+    filled = fill_merged(_hide_columns(table, asked))
+    begin, top = 0, tuple[tuple[Cell, ...], ...]()
+    while (found := _header(filled, begin, asked)) is not None:
+        start, headings, mark = found
+        end = _next_header(filled, start, headings)
+        rows = filled.rows[start : min(start + JUDGED, end)]
+        choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
+        columns = choice.columns()
+        taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
+        unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
+        titles = top + filled.rows[begin : start - 1]
+        language = language_of(column.heading for column in columns.values())
+        yield Layout(filled, titles, start, end, mark, columns, tuple(choice.breaks), unused, language)
+        begin, top = end, top or titles
 
 
-def _header(table: RawTable, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
-    """The first row below the header, the headings, and the place of the header: the row that names most columns."""
-    best: tuple[int, int, list[Heading]] | None = None
-    for at, row in enumerate(table.rows[:MAX_HEADER]):
-        filled = [cell for cell in row if cell.filled]
-        if asked.header is not None and (not filled or filled[0].mark.line != asked.header):
+def _hide_columns(table: RawTable, asked: Asked) -> RawTable:
+    """The table without the cells of hidden columns that were not asked for."""
+    wanted = {_number(name) + 1 for name in asked.columns.values() if _LETTER.fullmatch(name)}
+    hidden = table.hidden_columns - wanted
+    if not hidden:
+        return table
+    rows = tuple(
+        tuple(Cell(None, cell.mark) if at in hidden else cell for at, cell in enumerate(row, 1)) for row in table.rows
+    )
+    used = {at for row in table.rows for at, cell in enumerate(row, 1) if at in hidden and cell.filled}
+    return table._replace(rows=rows, hidden_columns=frozenset(used))
+
+
+def _header(table: RawTable, begin: int, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
+    """The first row below the next header, its headings, and its place.
+
+    It is the first row that names parts and prices, of several below each other the one that names most; else the row
+    that names most columns. `begin` is the row from which it is looked for, from 0.
+    """
+    best: tuple[bool, int, int, list[Heading]] | None = None
+    for at in range(begin, min(begin + MAX_HEADER, len(table.rows))):
+        row = table.rows[at]
+        first = next((cell for cell in row if cell.filled), None)
+        if asked.header is not None and not begin and (first is None or first.mark.line != asked.header):
             continue
         headings = _headings(table, at)
+        if asked.header is not None and not begin and first is not None:
+            return at + 1, headings, first.mark
         roles = {role for each in headings for role in each.roles}
-        enough = len(roles) > 1 and ({PART, MAYBE_PART, "description"} & roles or {*PRICES, TAXED} & roles)
-        if asked.header is not None:
-            return at + 1, headings, filled[0].mark
-        if enough and (best is None or len(roles) > best[0]):
-            best = len(roles), at, headings
+        full = _is_full(roles)
+        if best and best[0] and not (full and at == best[2] + 1):
+            break
+        enough = full or (len(roles) >= LEAST and {PART, MAYBE_PART, "description", *PRICES, TAXED} & roles)
+        if enough and (best is None or (full, len(roles), full) > (best[0], best[1], False)):
+            best = full, len(roles), at, headings
     if best:
-        _, at, headings = best
+        *_, at, headings = best
         return at + 1, headings, next(cell.mark for cell in table.rows[at] if cell.filled)
-    if PART in asked.columns and asked.columns.keys() & set(PRICES):
+    if not begin and PART in asked.columns and asked.columns.keys() & set(PRICES):
         # A list without a header: its columns are those that were asked for.
-        first = next((at for at, row in enumerate(table.rows) if any(cell.filled for cell in row)), None)
-        if first is not None:
+        at = next((at for at, row in enumerate(table.rows) if any(cell.filled for cell in row)), -1)
+        if at >= 0:
             width = max(len(row) for row in table.rows)
-            mark = next(cell.mark for cell in table.rows[first] if cell.filled)
-            return first, [Heading((), None, "", "")] * width, mark
+            return at, [Heading((), None, (), "")] * width, next(cell.mark for cell in table.rows[at] if cell.filled)
     return None
+
+
+def _is_full(roles: Collection[str]) -> bool:
+    """Whether headings name both parts and prices."""
+    return bool({PART, MAYBE_PART} & {*roles} and {*PRICES, TAXED} & {*roles})
+
+
+def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> int:
+    """The row from which another table begins, from 0: its titles, and a header that is not the one above again."""
+    known = [heading.text for heading in headings if heading.text]
+    parts = [at for at, heading in enumerate(headings) if {PART, MAYBE_PART} & {*heading.roles}]
+    above = start
+    for at in range(start, len(table.rows)):
+        row = table.rows[at]
+        # A row with a part number, which has a digit, is no header: most rows are known as none at once.
+        if any(place < len(row) and DIGIT.search(str(row[place].value)) for place in parts):
+            above = at + 1
+        elif sum(cell.value is not None for cell in row) >= LEAST:
+            others = _headings(table, at)
+            texts = [each.text for each in others if each.text]
+            if texts != known and _is_full({role for each in others for role in each.roles}):
+                return above
+            above = at + 1
+    return len(table.rows)
 
 
 def _headings(table: RawTable, at: int) -> list[Heading]:
@@ -220,6 +288,8 @@ class _Choice:
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
             for role in heading.roles:
+                # "Unit" beside "Extended" has the unit prices.
+                role = PRICE if role == UNIT and self._is_numeric(at) else role
                 self.by_role.setdefault(role, []).append(at)
 
     def columns(self) -> dict[str, Column]:
@@ -246,11 +316,21 @@ class _Choice:
                     found[role] = self._column(places[0])
         if FROM_QUANTITY not in found and (column := found.get(QUANTITY)) and self._has_breaks(column.at):
             found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why="by its values, such as 10-99")
-        for role in PRICES:
-            if role in found and is_multiple(found[role].heading.text):
-                message = f"'{found[role].heading.text}' are no prices of one piece; give them in units of the currency"
-                raise PlanErrors([Problem(self._mark(found[role].at), "error", message, QUESTION)])
+        self._ask_of_others(found, asked=bool(prices))
         return found
+
+    def _ask_of_others(self, found: Mapping[str, Column], asked: bool) -> None:
+        """Raise PlanErrors with a question where columns that are not read may have the prices: `EDU price`."""
+        taken = next((found[role] for role in (PRICE, LIST) if role in found), None)
+        if asked or NET in found or taken is None:
+            return
+        others = [
+            at
+            for at, heading in enumerate(self.headings)
+            if not heading.roles and has_price_word(heading.text) and self._is_numeric(at)
+        ]
+        if others:
+            raise self._question(PRICE, [taken.at, *others])
 
     def _asked(self) -> dict[str, Column]:
         """The columns that were asked for."""
@@ -271,7 +351,7 @@ class _Choice:
                 )
                 message = f"no column '{name}' for {role}; it has {names or 'no headings'}"
                 raise PlanErrors([Problem(self._mark(), "error", message, QUESTION)])
-            heading = self.headings[at] if at < len(self.headings) else Heading((), None, "", "")
+            heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
             found[role] = Column(at, heading, "as asked")
         return found
 
@@ -378,8 +458,3 @@ def _number(letters: str) -> int:
     for letter in letters:
         number = number * LETTERS + ord(letter) - ord("A") + 1
     return number - 1
-
-
-def mentions(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """The texts of some rows, such as those above a header."""
-    return (text for row in rows for cell in row if (text := _text(cell)))

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +26,7 @@ WORDS = frozenset(("ALL", "BOB", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "SOS"
 """Codes that are words, too: they are currencies only where they stand alone ("ALL PRICES IN USD")."""
 KEPT = 4096
 """Texts that are remembered."""
+ENGLISH = "en"
 YEN = "¥"
 """The sign of yuan and yen: the language of the list decides."""
 _BRACKETS = re.compile(r"[(\[（【][^)\]）】]*[)\]）】]")
@@ -43,6 +47,11 @@ _BREAKS = tuple(
 )
 """Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
+_FOR_SEVERAL = re.compile(
+    rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
+)
+"""What prices are for where it is not one piece: `per 100`, `/1000 Stk`."""
+ONE = Decimal(1)
 
 
 class Heading(NamedTuple):
@@ -52,11 +61,14 @@ class Heading(NamedTuple):
     """What the column may be; empty where its name is not known."""
     currency: str | None
     """The currency that it names."""
-    language: str
+    languages: tuple[str, ...]
+    """Those that have its name."""
     text: str
     """The heading as it stands."""
     from_quantity: int | None = None
     """The pieces from which its prices hold, where it names them: 10 of `Price 10-99`."""
+    scale: Decimal = ONE
+    """What makes its amounts prices of one piece in units of the currency: 10000 of 单价（万元）, 0.01 of `per 100`."""
 
 
 @cache
@@ -73,14 +85,15 @@ def words(kind: str) -> frozenset[str]:
 
 
 @cache
-def _roles() -> dict[str, tuple[tuple[str, ...], str]]:
-    """The roles of a column by its normalised heading, and the language."""
-    found: dict[str, tuple[tuple[str, ...], str]] = {}
+def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The roles of a column by its normalised heading, and the languages that have it."""
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for code, language in languages().items():
         for role, headings in language["columns"].items():
             for heading in headings:
-                roles, first = found.get(normalize(heading), ((), code))
-                found[normalize(heading)] = (tuple(dict.fromkeys((*roles, role))), first)
+                roles, codes = found.get(normalize(heading), ((), ()))
+                named = tuple(dict.fromkeys((*roles, role))), tuple(dict.fromkeys((*codes, code)))
+                found[normalize(heading)] = named
     return found
 
 
@@ -104,15 +117,28 @@ def normalize(text: str) -> str:
 def read_heading(text: str) -> Heading:
     """What a heading says: as it stands, without what is in brackets, and without a currency.
 
-    `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone.
+    `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone; `Price per 100` is one of 100 pieces.
     """
-    if found := find_break(text):
-        quantity, around = found
-        without = _read_heading(around)
-        prices = tuple(role for role in without.roles if role in PRICE_ROLES)
-        if prices or "quantity" in without.roles or not normalize(_BRACKETS.sub(" ", around)):
-            return Heading(prices or ("price",), find_currency(text), without.language, text, quantity)
-    return _read_heading(text)
+    scale, bare = find_scale(text), text
+    if scale != ONE:
+        bare = _FOR_SEVERAL.sub(" ", unicodedata.normalize("NFKC", text))
+        for word, _ in _multiples():
+            bare = word.sub(" ", bare)
+    found = _read_break(bare) or _read_heading(bare)
+    return found._replace(currency=find_currency(text), text=text, scale=scale)
+
+
+def _read_break(text: str) -> Heading | None:
+    """What the heading of a column of prices from some pieces on says; None for another heading."""
+    found = find_break(text)
+    if found is None:
+        return None
+    quantity, around = found
+    without = _read_heading(around)
+    prices = tuple(role for role in without.roles if role in PRICE_ROLES)
+    if prices or "quantity" in without.roles or not re.sub(r"\W", "", _BRACKETS.sub(" ", around)):
+        return Heading(prices or ("price",), None, without.languages, text, quantity)
+    return None
 
 
 def _read_heading(text: str) -> Heading:
@@ -120,10 +146,10 @@ def _read_heading(text: str) -> Heading:
     currency = find_currency(text)
     without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles())
     for each in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
-        roles, language = _roles().get(normalize(each), ((), ""))
+        roles, codes = _roles().get(normalize(each), ((), ()))
         if roles:
-            return Heading(roles, currency, language, text)
-    return Heading((), currency, "", text)
+            return Heading(roles, currency, codes, text)
+    return Heading((), currency, (), text)
 
 
 def find_break(text: str) -> tuple[int, str] | None:
@@ -134,6 +160,11 @@ def find_break(text: str) -> tuple[int, str] | None:
             quantity = max(int(re.sub("[^0-9]", "", found[1])), 1)
             return quantity, f"{plain[: found.start()]} {plain[found.end() :]}"
     return None
+
+
+def _is_within(name: str, text: str) -> bool:
+    """Whether a text has the name of a currency in it, in a script that puts no blanks between words."""
+    return len(name) > 1 and not name.isascii() and name in text
 
 
 def find_currency(text: str) -> str | None:
@@ -149,11 +180,20 @@ def find_currencies(text: str) -> frozenset[str]:
     codes = {str(code) for code in _CODE.findall(text) if code in minor_units()}
     found = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
     found |= {named for piece in _PIECES.split(text) if (named := _currency_names().get(normalize(piece)))}
+    if not text.isascii():
+        found |= {code for name, code in _currency_names().items() if _is_within(name, text)}
     for sign, code in SIGNS.items():
         if sign in text:
             found.add(code)
             text = text.replace(sign, " ")
     return frozenset(found or ({YEN} if YEN in text else ()))
+
+
+def language_of(headings: Iterable[Heading]) -> str:
+    """The language that has most of the headings that English lacks; English where it has all, empty for several."""
+    known = Counter(code for heading in headings if ENGLISH not in heading.languages for code in heading.languages)
+    best = [code for code, count in known.items() if count == max(known.values())] or [ENGLISH]
+    return best[0] if len(best) == 1 else ""
 
 
 def yen_of(language: str) -> str | None:
@@ -168,7 +208,31 @@ def decimal_of(language: str) -> str | None:
     return str(found) if found else None
 
 
-def is_multiple(heading: str) -> bool:
-    """Whether a heading gives prices by the thousand or ten thousand."""
-    pieces = re.split(r"[\s()（）\[\]/,:：]+", heading)
-    return any(normalize(piece) in words("multiples") for piece in (*pieces, " ".join(pieces)))
+def has_price_word(heading: str) -> bool:
+    """Whether a heading that is not known may be that of prices."""
+    pieces = normalize(re.sub(r"[()\[\]（）]", " ", heading)).split()
+    return any(piece in words("price_words") or piece.endswith(_price_endings()) for piece in pieces)
+
+
+@cache
+def _price_endings() -> tuple[str, ...]:
+    """The words for prices in scripts that put no blanks between words, which headings end with."""
+    return tuple(word for word in words("price_words") if not word.isascii())
+
+
+def find_scale(text: str) -> Decimal:
+    """What makes the amounts of a heading or a title prices of one piece in units of the currency; 1 where they are."""
+    plain = unicodedata.normalize("NFKC", text)
+    pieces = _FOR_SEVERAL.search(plain)
+    times = next((Decimal(times) for word, times in _multiples() if word.search(plain)), ONE)
+    return times / Decimal(pieces["pieces"]) if pieces else times
+
+
+@cache
+def _multiples() -> tuple[tuple[re.Pattern[str], int], ...]:
+    """The words for thousands and more in headings, longer ones first, and how many each is."""
+    named = {word: times for language in languages().values() for word, times in language["multiples"].items()}
+    return tuple(
+        (re.compile(rf"\b{word}\b" if word.isascii() else rf"(?<![0-9]){word}(?!\w)", re.IGNORECASE), times)
+        for word, times in sorted(named.items(), key=lambda each: -len(each[0]))
+    )

@@ -71,11 +71,6 @@ class Recognition(NamedTuple):
 _Names = dict[str, dict[tuple[str, str], Fraction | None]]
 
 
-class _Family(NamedTuple):
-    record: Record
-    pattern: re.Pattern[str]
-
-
 class PartIndex:
     """The parts of a catalogue by every number and name.
 
@@ -84,7 +79,9 @@ class PartIndex:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.families: list[_Family] = []
+        self.families: list[Record] = []
+        """Cables whose numbers have their length in them."""
+        patterns: list[str] = []
         self.titles: dict[str, set[tuple[str, str]]] = {}
         """The kinds and ids of parts by what the catalogue calls them."""
         exact, others = _Names(), _Names()
@@ -100,7 +97,10 @@ class PartIndex:
             self.titles.setdefault(str(record.data.get("name", "")).lower(), set()).add((record.kind, record.id))
             if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
                 before, after = map(re.escape, record.id.split(ANY_LENGTH))
-                self.families.append(_Family(record, re.compile(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")))
+                self.families.append(record)
+                patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
+        self.of_family = re.compile("|".join(patterns))
+        """A number of a cable of a family: the group of the family has its length."""
         self.names: _Names = others | exact
         """The kinds and ids of parts by a name in lower case, each with the length that the name says."""
 
@@ -143,22 +143,19 @@ class PartIndex:
         return Named(kind, id, length, certain, message(code, number=text, part=record.id))
 
     def _of_family(self, text: str, written: str, line: str) -> Named | None:
-        for record, pattern in self.families:
-            match = pattern.fullmatch(written)
-            if match is None:
-                continue
-            length = _coded(match.group(1))
-            sold = record.value("lengths_m") or ()
-            if sold and float(length) not in [float(each) for each in sold]:
-                return None
-            # Two digits are one short of a code: only a line that says the length makes them one.
-            if len(match.group(1)) == 2 and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
-                return None
-            metres = f"{float(length):g} m"
-            return Named(
-                "cable", record.id, length, True, message("xray-by-length", number=text, part=record.id, length=metres)
-            )
-        return None
+        match = self.of_family.fullmatch(written)
+        if match is None or match.lastindex is None:
+            return None
+        record, code = self.families[match.lastindex - 1], match[match.lastindex]
+        length = _coded(code)
+        sold = record.value("lengths_m") or ()
+        if sold and float(length) not in [float(each) for each in sold]:
+            return None
+        # Two digits are one short of a code: only a line that says the length makes them one.
+        if len(code) == 2 and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
+            return None
+        reason = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
+        return Named("cable", record.id, length, True, reason)
 
     def _suffixed(self, text: str, written: str, line: str) -> Named | None:
         for suffix in known_suffixes():

@@ -6,7 +6,7 @@ writes them, is a price book. Any other table is a vendor's list, whose columns 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -16,8 +16,8 @@ from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
 from bomgen.reading.cells import RawTable
-from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layout
-from bomgen.reading.list_rows import LeftOut, read_rows
+from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layouts, letter_of
+from bomgen.reading.list_rows import LeftOut, Seen, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
 from bomgen.reading.separated import decode_text
@@ -101,22 +101,21 @@ def read_list(
             names = ", ".join(f"'{table.name}'" for table in seen)
             raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", QUESTION)
         seen = chosen
-    layouts, unread = list[Layout](), list[str]()
+    found, unread = list[Layout](), list[str]()
     for table in seen:
-        found = layout(table, file, asked, known)
-        if found is None:
-            unread.append(table.name)
-        else:
-            layouts.append(found)
-    if not layouts:
+        of_sheet = [*layouts(table, file, asked, known)]
+        found += of_sheet
+        unread += [] if of_sheet else [table.name]
+    if not found:
         message = "no row is known as the header of a price list; name columns: "
         raise _wrong(file, f"{message}bomgen prices {file} --columns {PART}=A,{PRICE}=B", QUESTION)
     entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
     top = Mark(file, 1, 1)
     marks |= {(): top, ("prices",): top}
     left_out, warnings, notes = list[LeftOut](), list[Problem](), list[str]()
-    for each in layouts:
-        rows = read_rows(each, file, asked)
+    read: Seen = {}
+    for each in found:
+        rows = read_rows(each, file, asked, read)
         for entry, (mark, places) in zip(rows.entries, rows.places, strict=True):
             path: Path = ("prices", len(entries))
             entries.append(entry)
@@ -125,7 +124,9 @@ def read_list(
                 marks[(*path, key)] = place
         left_out += rows.left_out
         warnings += rows.warnings
-        notes += [note for note in rows.notes if note not in notes]
+        notes += [
+            note for note in (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes) if note not in notes
+        ]
     if not entries:
         raise _wrong(
             file, f"no row has a part and a price; name columns: bomgen prices {file} --columns part=A,price=B"
@@ -134,7 +135,15 @@ def read_list(
     if problems := find_slips(source):
         raise PlanErrors(problems)
     hidden = hidden_sheets(content, file)
-    return PriceList(source, tuple(layouts), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
+    return PriceList(source, tuple(found), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
+
+
+def _hidden(layout: Layout, marks: Iterable[Mark]) -> Iterator[str]:
+    """What whoever opens the workbook does not see of a table: columns, which are not read, and rows, which are."""
+    if columns := sorted(layout.table.hidden_columns):
+        yield f"hidden columns that are not read: {', '.join(letter_of(at - 1) for at in columns)}"
+    if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
+        yield f"hidden rows that are read: {len(rows)}, the first in line {rows[0]}"
 
 
 def is_table(file: str) -> bool:

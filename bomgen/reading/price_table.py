@@ -26,7 +26,8 @@ from bomgen.reading.list_words import find_break
 DESCRIPTION = "description"
 """A column for whoever reads the table."""
 NEEDED = ("part", "currency")
-DATES = ("valid_until", "date")
+VALID_UNTIL = "valid_until"
+DATES = (VALID_UNTIL, "date")
 MAX_ROWS = 20_000
 """What a price list needs at most; more is another table, or an attack."""
 MAX_SHOWN = 40

@@ -23,9 +23,11 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 """What files begin with, and the encoding that it says; the mark of UTF-32 begins with that of UTF-16."""
-CHINESE, WESTERN = "gb18030", "cp1252"
+CHINESE, JAPANESE, WESTERN = "gb18030", "cp932", "cp1252"
 JUDGED = 100
 """Lines that the separator is judged by."""
+_KANA = re.compile("[ぁ-ゖァ-ヺー]")
+"""Letters that every Japanese table has, and text in another encoding that is read as Japanese has not."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|\r\n])) *"[^"]*(?:""[^"]*)*"')
 _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
@@ -33,9 +35,10 @@ _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 
 
 def decode_text(content: bytes, file: str) -> tuple[str, str]:
-    """The text of a file, and its encoding: what its mark says, UTF-16 without a mark, UTF-8, GB18030 or Windows-1252.
+    """The text of a file, and its encoding: by its mark, UTF-16 without one, UTF-8, GB18030, Shift JIS or Windows-1252.
 
-    Text that is not UTF-8 is taken for Chinese where its bytes beyond ASCII come in pairs, as those of GB 2312 do.
+    Text that is not UTF-8 is taken for Japanese where it has kana then, and for Chinese where its bytes beyond ASCII
+    come in pairs, as those of GB 2312 do; the backslash of Shift JIS is the sign of yen.
     Raises PlanErrors for too many bytes, and for what is no text.
     """
     if len(content) > MAX_BYTES:
@@ -48,6 +51,8 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
         raise _wrong(Mark(file, 1, 1), message, "encoding") from None
     if "\0" in text:
         raise _wrong(Mark(file, 1, 1), "this is no text; save the table as .csv or .xlsx", "encoding")
+    if encoding == JAPANESE:
+        text = text.replace("\\", "¥")
     return text.removeprefix("\ufeff"), encoding.removesuffix("-sig")
 
 
@@ -56,13 +61,14 @@ def _guess(content: bytes) -> str:
     low, high = content[0 : JUDGED**2 : 2].count(0), content[1 : JUDGED**2 : 2].count(0)
     if low or high:  # separators and digits of UTF-16 have one byte that is zero
         return "utf-16-be" if low > high else "utf-16-le"
-    for encoding in ("utf-8", CHINESE):
+    runs = [len(found[0]) for found in _HIGH.finditer(content)]
+    is_paired = sum(length % 2 for length in runs) < len(runs) / 2
+    for encoding in ("utf-8", JAPANESE, CHINESE):
         try:
-            content.decode(encoding)
+            text = content.decode(encoding)
         except UnicodeDecodeError:
             continue
-        runs = [len(found[0]) for found in _HIGH.finditer(content)]
-        if encoding != CHINESE or sum(length % 2 for length in runs) < len(runs) / 2:
+        if encoding == "utf-8" or (_KANA.search(text) if encoding == JAPANESE else is_paired):
             return encoding
     return WESTERN
 

@@ -1,31 +1,38 @@
 """The sheets of a workbook as tables: what a spreadsheet program computed and shows, never what it would run.
 
 calamine reads xlsx, xls and ods. It takes the space of the whole rectangle that cells span, and shows errors and
-formulas without a value as empty: `sheet_scan` looks at what is in the package first.
+formulas without a value as empty: `xlsx_scan`, `ods_scan` and `xls_scan` look at what is in the file first.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time
 from decimal import Context, Decimal
 from functools import lru_cache
 from io import BytesIO
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.books.book import KEPT
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
-from bomgen.reading.sheet_scan import MAX_COLUMNS, Found, scan_ods, scan_xlsx
+from bomgen.reading.ods_scan import scan_ods
+from bomgen.reading.sheet_scan import MAX_COLUMNS, Found
 from bomgen.reading.xls_scan import scan_xls
+from bomgen.reading.xlsx_scan import scan_xlsx
 
 MAX_BYTES = 5 * 10**6
-MAX_EXPANDED = 20 * 10**6
+MAX_EXPANDED = 40 * 10**6
+"""20 000 rows of 14 columns in OpenDocument, which takes 150 bytes a cell, three times those of Excel."""
+MAX_TAGS = 4 * 10**6
+"""Of XML, at the beginning and the end of elements: the four of a cell take about 3 microseconds."""
+MAX_TEXT = 20 * 10**6
+"""Bytes of texts that stand once in a workbook and in many cells of a sheet."""
 MAX_ENTRIES = 200
 MAX_RATIO = 200
 """Repeated rows are packed to a fiftieth; a bomb, to a thousandth."""
@@ -42,6 +49,14 @@ COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 UNREADABLE = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 """The stream of a workbook that a password protects."""
+
+
+class Unpacked(NamedTuple):
+    """The size of a package once it is unpacked."""
+
+    bytes: int
+    tags: int
+    """Of its XML, at the beginning and the end of elements."""
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
@@ -95,10 +110,10 @@ def _scan(content: bytes, file: str) -> Mapping[str, Found] | list[Found]:
     for sheet in found.values() if isinstance(found, Mapping) else found:
         if sheet.beyond:
             raise _beyond(Mark(file, *sheet.beyond))
-        if sheet.rows * sheet.columns > MAX_CELLS or sheet.text > MAX_EXPANDED:
+        if sheet.rows * sheet.columns > MAX_CELLS or sheet.text > MAX_TEXT:
             message = f"a sheet that spans {sheet.rows} rows and {sheet.columns} columns; remove what is far from it"
-            if sheet.text > MAX_EXPANDED:
-                message = f"{sheet.text} bytes of text in a sheet; at most {MAX_EXPANDED} are read"
+            if sheet.text > MAX_TEXT:
+                message = f"{sheet.text} bytes of text in a sheet; at most {MAX_TEXT} are read"
             raise _wrong(file, message, "workbook-limit")
     return found
 
@@ -126,7 +141,14 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool) -> RawTable:
         Area(top + 1, left + 1, bottom + 1, right + 1)
         for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
     )
-    return RawTable(sheet.name, tuple(rows), hidden, merged)
+    hidden_rows = _within(found.hidden_rows, len(rows))
+    hidden_columns = _within(found.hidden_columns, MAX_COLUMNS)
+    return RawTable(sheet.name, tuple(rows), hidden, merged, hidden_rows, hidden_columns)
+
+
+def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
+    """The numbers of some ranges up to the last one that counts."""
+    return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
 
 
 def _value(value: Any) -> Value:
@@ -148,8 +170,8 @@ def _value(value: Any) -> Value:
 
 
 @lru_cache(maxsize=KEPT)
-def unpacked(content: bytes, file: str) -> int:
-    """The bytes of a package once it is unpacked; kept, because what that costs is asked before it is read.
+def unpacked(content: bytes, file: str) -> Unpacked:
+    """How large a package is once it is unpacked; kept, because what that costs is asked before it is read.
 
     Raises PlanErrors for one that is none, or that would take too much room.
     """
@@ -174,12 +196,17 @@ def unpacked(content: bytes, file: str) -> int:
                 if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
                     message = f"'{entry.filename}' is packed to less than 1/{MAX_RATIO}; at most that is unpacked"
                     raise _wrong(file, message, "workbook-limit")
+            tags = 0
             for entry in entries:
-                head = package.read(entry) if entry.filename.lower().endswith((".xml", ".rels")) else b""
-                if b"<!DOCTYPE" in head or b"<!ENTITY" in head or b"\0" in head:
+                part = package.read(entry) if entry.filename.lower().endswith((".xml", ".rels")) else b""
+                tags += part.count(b"<")
+                if tags > MAX_TAGS:
+                    message = f"more than {MAX_TAGS} tags in the workbook; at most so many are read"
+                    raise _wrong(file, message, "workbook-limit")
+                if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\0" in part:
                     message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
                     raise _wrong(file, message, "workbook")
-            return expanded
+            return Unpacked(expanded, tags)
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         message = "not a workbook: no .xlsx package, or protected by a password; save it as .xlsx"
         raise _wrong(file, message, "workbook") from error

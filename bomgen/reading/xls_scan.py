@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from bomgen.reading.cells import Broken, Value
-from bomgen.reading.sheet_scan import ERROR, MAX_COLUMNS, Found
+from bomgen.reading.cells import Value
+from bomgen.reading.sheet_scan import MAX_COLUMNS, Found, shown_error
 
 STREAMS = ("Workbook", "Book")
 ENTRY, INT, SHORT, KIND = 128, 4, 2, 4
@@ -28,6 +28,9 @@ NAME_LENGTH, START = 0x40, 0x74
 SHEET, BEGIN, MANY, TRUTH = 0x85, 0x809, 0xBD, 0x205
 SIZE, WIDE, LAST_ROW, LAST_COLUMN = 0x200, 12, 65536, 256
 """The record of the size of a sheet, its least length in Excel 97, and the largest size."""
+ROW, COLUMNS = 0x208, 0x7D
+"""The records of a row and of the widths of columns, the least length of each, and where they say what is hidden."""
+ROW_LENGTH, COLUMNS_LENGTH, FLAGS_OF_ROW, FLAGS_OF_COLUMNS, ROW_HIDDEN, COLUMNS_HIDDEN = 16, 10, 12, 8, 0x20, 0x01
 FORMULAS = (0x06, 0x206, 0x406)
 CELLS = (0x203, 0x27E, MANY, 0x204, 0xFD, TRUTH, 0xD6, *FORMULAS)
 """Records of cells: numbers, texts, truths and formulas."""
@@ -54,6 +57,7 @@ def _scan(stream: bytes) -> list[Found]:
     """What is in the sheets of a stream of records."""
     found: dict[int, Found] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
+    hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
     order: list[int] = []
     begin = 0
     for at, kind, data in _records(stream):
@@ -67,6 +71,12 @@ def _scan(stream: bytes) -> list[Found]:
         elif kind == BEGIN:
             begin = at
             found[begin] = Found()
+        elif kind == ROW and len(data) >= ROW_LENGTH and data[FLAGS_OF_ROW] & ROW_HIDDEN:
+            row = struct.unpack_from("<H", data)[0] + 1
+            hidden_rows.setdefault(begin, []).append(range(row, row + 1))
+        elif kind == COLUMNS and len(data) >= COLUMNS_LENGTH and data[FLAGS_OF_COLUMNS] & COLUMNS_HIDDEN:
+            left, right = struct.unpack_from("<HH", data)
+            hidden_columns.setdefault(begin, []).append(range(left + 1, right + 2))
         elif kind in CELLS and len(data) >= 2 * SHORT:
             row, column = (number + 1 for number in struct.unpack_from("<HH", data))
             last = struct.unpack_from("<H", data, len(data) - SHORT)[0] + 1 if kind == MANY else column
@@ -75,7 +85,14 @@ def _scan(stream: bytes) -> list[Found]:
             if error := _error(kind, data):
                 broken.setdefault(begin, {}).setdefault(row, {})[column] = error
             found[begin] = each._replace(rows=max(each.rows, row), columns=max(each.columns, last), beyond=beyond)
-    return [found.get(place, Found())._replace(cells=broken.get(place, {})) for place in order]
+    return [
+        found.get(place, Found())._replace(
+            cells=broken.get(place, {}),
+            hidden_rows=tuple(hidden_rows.get(place, ())),
+            hidden_columns=tuple(hidden_columns.get(place, ())),
+        )
+        for place in order
+    ]
 
 
 def _error(kind: int, data: bytes) -> Value:
@@ -85,7 +102,7 @@ def _error(kind: int, data: bytes) -> Value:
         code = data[RESULT]
     elif kind in FORMULAS and data[MARK] == NO_NUMBER and data[RESULT] == IS_ERROR:
         code = data[RESULT + 2]
-    return None if code is None else Broken(ERROR.format(ERRORS.get(code, "an error")))
+    return None if code is None else shown_error(ERRORS.get(code, ""))
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:

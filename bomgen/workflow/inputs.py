@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
 from bomgen.core.readable_files import refuse_git_files
-from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, TooMuch, budget, spend
+from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, override, read
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
@@ -191,7 +191,8 @@ def _steps(content: bytes, given: str) -> int:
     if content.startswith(PACKAGE):
         from bomgen.reading.workbooks import unpacked
 
-        return unpacked(content, given) // BYTES_A_STEP
+        size = unpacked(content, given)
+        return OF_TAG * size.tags + size.bytes // BYTES_A_STEP
     return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
 
 

@@ -71,6 +71,7 @@ NOT_PROVOKED = {
     "'{}' asks for nothing": "usage of the command; tests/reading/test_price_lists.py",
     "decimal={} is neither": "usage of the command; tests/reading/test_price_lists.py",
     "dates={} is no order of dates": "usage of the command; tests/reading/test_price_lists.py",
+    "scale={} is no number": "usage of the command; tests/reading/test_price_lists.py",
     "header={} is no line": "usage of the command; tests/reading/test_price_lists.py",
     "which is {}; the net price is taken": "a warning",
     "links between the fabrics and their management ports grow": "a search that has settled in every plan",

@@ -78,6 +78,8 @@ WANTED = {
     "cells that a sheet spans": [workbooks.MAX_CELLS],
     "bytes of a workbook": [workbooks.MAX_BYTES],
     "bytes once it is unpacked": [workbooks.MAX_EXPANDED],
+    "tags of its XML": [workbooks.MAX_TAGS],
+    "bytes of its texts that many cells show": [workbooks.MAX_TEXT],
     "files in a workbook": [workbooks.MAX_ENTRIES],
     "bytes of a picture": [picture.MOST_LOGO],
     "bytes of a template": [templates.TEMPLATE_BYTES],
@@ -101,11 +103,11 @@ def test_the_steps_that_the_page_tells() -> None:
     counted = (
         f"counts as {work_budget.OF_SHAPE}, a fabric that is designed as {work_budget.OF_FABRIC}, an entry of "
         f"`hosts` as {work_budget.OF_HOST}, a line of a price book as "
-        f"{work_budget.OF_PRICE}. Two bytes of an unpacked workbook are a step. A part file of your own that is read "
+        f"{work_budget.OF_PRICE}. A tag of a workbook counts as {work_budget.OF_TAG}, "
+        f"{work_budget.BYTES_A_STEP} bytes of it once it is unpacked as 1. A part file of your own that is read "
         f"counts as {work_budget.OF_PART}, and as {work_budget.OF_PART_LOOKUP} each time that the parts of its kind "
         f"are searched; a module or cable that a design looks at counts as {work_budget.OF_LINK_PART}, two modules "
         f"that are tried at the ends of a link as {work_budget.OF_PAIR}, a name of a part that is compared with a "
         f"misspelt one as {work_budget.OF_NAME}."
     )
-    assert work_budget.BYTES_A_STEP == 2
     assert counted in " ".join(text.split())

@@ -112,6 +112,7 @@ def sparse(text: str, at: str, size: int) -> Callable[[Path], None]:
 
 
 X = PRICED % "b.xlsx"
+TAGS = "<a/>" * 20
 ENTITIES = b"<!DOCTYPE x [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>]><x>&b;</x>"
 INPUTS: dict[str, Callable[[Path], None]] = {
     "no-utf8": raw(b"title: \xff\n"),
@@ -189,8 +190,11 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "package-cut-short": plan(X, workbook(("part",))[:-40], "b.xlsx"),
     "package-of-many-entries": plan(X, package({f"{n}.xml": b"" for n in range(201)}), "b.xlsx"),
     "package-bomb": plan(X, package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
-    "package-expands": plan(X, package({"a.xml": b"a" * (11 << 20), "b.xml": b"b" * (11 << 20)}), "b.xlsx"),
-    "package-of-much-work": plan(X, package({"a.xml": "".join(map(str, range(1_200_000))).encode()}), "b.xlsx"),
+    "package-expands": plan(X, package({"a.xml": b"a" * (20 << 20), "b.xml": b"b" * (20 << 20)}), "b.xlsx"),
+    "package-of-much-work": plan(X, package({"a.xml": "<".join(map(str, range(1_710_000))).encode()}), "b.xlsx"),
+    "package-of-many-tags": plan(
+        X, package({"a.xml": "".join(f"{n}{TAGS}" for n in range(205_000)).encode()}), "b.xlsx"
+    ),
     "package-with-entities": plan(X, package({"xl/workbook.xml": ENTITIES}), "b.xlsx"),
     "package-with-entities-in-utf16": plan(
         X, package({"xl/workbook.xml": ENTITIES.decode().encode("utf-16")}), "b.xlsx"

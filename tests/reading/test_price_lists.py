@@ -21,6 +21,7 @@ from judging import find_judge
 
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.reading.amounts import read_pieces
 from bomgen.reading.cells import Broken
 from bomgen.reading.dates import read_dates
 from bomgen.reading.list_columns import NOTHING, read_asked
@@ -72,6 +73,8 @@ def test_a_list_is_read(name: str) -> None:
     assert expected.get("left_out", {}) == Counter(row.reason for row in found.left_out)
     assert expected.get("unread", []) == list(found.unread)
     assert expected.get("hidden", []) == list(found.hidden)
+    assert expected.get("tables", len(found.layouts)) == len(found.layouts)
+    assert set(expected.get("notes", [])) <= set(found.notes)
     for key in ("valid_until", "from_quantity"):
         if key in expected:
             assert [str(each) for each in expected[key]] == [str(each[key]) for each in found.source.data["prices"]]
@@ -121,6 +124,10 @@ def test_a_list_that_can_be_read_in_two_ways_is_asked_about(name: str) -> None:
         ("dates-unclear.csv", "valid_until=none", ("MQM9700-NS2F", Decimal(25000), "USD", None)),
         ("sheets.xlsx", "sheet=Optics", ("MMA4Z00-NS", Decimal(850), "USD", "28 days")),
         ("two-numbers.csv", "part=A", ("A-100", Decimal(25000), "USD", None)),
+        ("edu.csv", "price=D", ("MQM9700-NS2F", Decimal(24000), "USD", None)),
+        ("hidden.xlsx", "net_price=D", ("MQM9700-NS2F", Decimal(20000), "USD", None)),
+        ("german-units.csv", "unit=none,pieces=none", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("simple.csv", "scale=0.01", ("MQM9700-NS2F", Decimal(250), "USD", None)),
     ],
 )
 def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any, ...]) -> None:
@@ -136,6 +143,7 @@ def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any,
         ("decimal=both", "write decimal=point"),
         ("dates=us", "write one of dmy, mdy, ymd"),
         ("header=top", "is no line"),
+        ("scale=all", "is no number"),
     ],
 )
 def test_what_columns_cannot_say(text: str, said: str) -> None:
@@ -167,6 +175,84 @@ def test_headings_of_prices_by_quantity(
     """A range of pieces in a heading of prices is where its prices begin, in any form; times and years are none."""
     found = read_heading(heading)
     assert (roles, quantity, currency) == (found.roles, found.from_quantity, found.currency)
+
+
+@pytest.mark.parametrize(
+    ("heading", "roles", "scale", "currency"),
+    [
+        ("Price per 100 (USD)", ("price",), "0.01", "USD"),
+        ("Preis/1000 Stk. EUR", ("price",), "0.001", "EUR"),
+        ("单价（万元）", ("price",), "10000", "CNY"),
+        ("Listenpreis (TEUR)", ("list_price",), "1000", None),
+        ("Price / 10 pcs", ("price",), "0.1", None),
+        ("Price 100+", ("price",), "1", None),
+        ("Part number / 100GbE", (), "1", None),
+        ("万兆端口", (), "1", None),
+    ],
+)
+def test_headings_of_prices_for_several_pieces(
+    heading: str, roles: tuple[str, ...], scale: str, currency: str | None
+) -> None:
+    """What prices are for, and thousands, are told from numbers and words that are neither."""
+    found = read_heading(heading)
+    assert (roles, Decimal(scale), currency) == (found.roles, found.scale, found.currency)
+
+
+@pytest.mark.parametrize(
+    ("unit", "pieces"),
+    [
+        ("EA", 1),
+        ("each", 1),
+        ("100 Stk.", 100),
+        ("per 1.000", 1000),
+        ("台", 1),
+        ("1 EA", 1),
+        ("PK5", None),
+        ("m", None),
+    ],
+)
+def test_units_of_prices(unit: str, pieces: int | None) -> None:
+    """A unit is one piece or a number of them; of packs and metres nobody knows how many pieces they are."""
+    assert pieces == read_pieces(unit)
+
+
+@pytest.mark.parametrize(
+    ("title", "said", "price"),
+    [
+        ("Prices in thousands USD", {}, 25_000_000),
+        ("Quote expires 12/31/2026 (USD)", {"valid_until": "2026-12-31"}, 25_000),
+        (
+            "Effective date: 1 Oct 2026, valid thru 31 Dec 2026, USD",
+            {"valid_until": "2026-12-31", "date": "2026-10-01"},
+            25_000,
+        ),
+        ("Delivery date: 2027-03-01, USD", {}, 25_000),
+        ("USD, valid until further notice", {}, 25_000),
+        ("报价有效期至2026年12月31日，美元", {"valid_until": "2026-12-31"}, 25_000),
+    ],
+)
+def test_a_title_says_what_holds_for_all_prices(title: str, said: dict[str, str], price: int) -> None:
+    """Dates and units in it are those of every price; other dates, and words that name no day, are not."""
+    content = f'"{title}"\nPart;Price\nMQM9700-NS2F;25000\n'
+    [found] = read_list(content.encode(), "list.csv").source.data["prices"]
+    assert (said, price) == ({key: str(found[key]) for key in ("valid_until", "date") if key in found}, found["price"])
+
+
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("Turnover in thousand USD", "scale=1000 or scale=1"),
+        ("Valid until 01/02/2027, USD", "dates=dmy or dates=mdy"),
+        ("Valid until 2026-12-31, option valid until 2027-01-31, USD", "valid_until=none"),
+    ],
+)
+def test_a_title_that_may_be_read_in_two_ways_is_asked_about(title: str, question: str) -> None:
+    """The question names what `--columns` takes, and each of its answers ends it."""
+    content = f'"{title}"\nPart;Price\nMQM9700-NS2F;25000\n'.encode()
+    with pytest.raises(PlanErrors, match=re.escape(question)):
+        read_list(content, "list.csv")
+    for answer in question.split(" or "):
+        assert read_list(content, "list.csv", read_asked(answer)).source.data["prices"]
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,7 @@ LINES = "料号;描述;单价\nMQM9700;交换机;￥25.000,50\nnaïve;Prüfgerä
         ("utf-16-le", "", LINES),
         ("utf-16-be", "", LINES),
         ("utf-32", "", LINES),
+        ("cp932", "", "型番,品名,単価\nMQM9700,スイッチ,￥25000\n"),
         ("gb18030", "", "料号,描述,单价\nMQM9700,交换机,￥25000\n"),
         ("cp1252", "", "Artikel;Stückzahl;Prüfung\nMQM9700;1;€ 3\n"),
         ("cp1252", "", "Référence;Désignation;Délai\nMQM9700;câble;à définir\n"),

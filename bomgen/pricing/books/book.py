@@ -139,19 +139,18 @@ def find_slips(source: Source) -> list[Problem]:
     for at, entry in enumerate(source.data["prices"]):
         given, odd = _amounts(source, at)
         found += odd
-        mark = source.mark(("prices", at))
         if "price" not in given and not {"min", "max"} <= given.keys() and not odd:
             message = f"no price for {entry['part']}; give a price, or `min` and `max`, or leave the part out"
-            found.append(Problem(mark, "error", message, "no-price"))
+            found.append(Problem(source.mark(("prices", at)), "error", message, "no-price"))
         ordered = [given[key] for key in ("min", "price", "max") if key in given]
         if ordered != sorted(ordered):
             message = f"the range of {entry['part']} does not hold its price; `min` <= `price` <= `max`"
-            found.append(Problem(mark, "error", message, "price-range"))
+            found.append(Problem(source.mark(("prices", at)), "error", message, "price-range"))
         tier = (str(entry["part"]).strip().lower(), int(entry.get("from_quantity") or 1))
         if tier in seen:
             first = source.mark(("prices", seen[tier])).line
             message = f"a second price for {tier[0]} from {tier[1]}, the first is in line {first}; keep one"
-            found.append(Problem(mark, "error", message, "duplicate-price"))
+            found.append(Problem(source.mark(("prices", at)), "error", message, "duplicate-price"))
         seen.setdefault(tier, at)
     return sorted(found, key=lambda problem: problem.mark)[:MAX_PROBLEMS]
 
@@ -165,18 +164,18 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
         value = entry.get(key)
         if value is None:
             continue
-        message = f"a price of {MAX_PRICE} or more looks wrong; give the price of one piece"
         try:
             amount = value if isinstance(value, Decimal) else decimal(value)
-            fine = len(f"{amount:f}") <= MAX_DIGITS
+            is_short = len(f"{amount:f}") <= MAX_DIGITS
         except ValueError:
-            fine = False
-        if not fine:
-            message = f"a price of more than {MAX_DIGITS} digits; give it to a fraction of the minor unit"
-        if fine and amount < MAX_PRICE:
+            is_short = False
+        if is_short and amount < MAX_PRICE:
             given[key] = amount
-        else:
-            found.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
+            continue
+        message = f"a price of {MAX_PRICE} or more looks wrong; give the price of one piece"
+        if not is_short:
+            message = f"a price of more than {MAX_DIGITS} digits; give it to a fraction of the minor unit"
+        found.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
     return given, found
 
 

@@ -52,6 +52,48 @@ CHINESE: list[Row] = [
 ]
 
 
+TABLES: list[Row] = [
+    ("Acme price list, valid until 31 Dec 2026",),
+    ("Switches",),
+    ("Part", "Description", "Unit price USD"),
+    ("MQM9700-NS2F", "Quantum-2 switch", 25000),
+    ("Page 1 of 2",),
+    ("Part", "Description", "Unit price USD"),
+    ("MQM9790-NS2F", "Quantum-2 switch, unmanaged", 23000),
+    ("Optics",),
+    ("Description", "SKU", "Qty", "Net USD"),
+    ("Twin-port OSFP", "MMA4Z00-NS", 64, 879),
+    ("OSFP", "MMA4Z00-NS400", 64, 650),
+]
+HIDDEN: list[Row] = [
+    ("Part", "Description", "List USD", "Net USD"),
+    ("Switches",),
+    ("MQM9700-NS2F", "Switch", 30000, 20000),
+    ("Optics",),
+    ("MMA4Z00-NS", "OSFP", 1000, 600),
+]
+CHINESE_UNITS: list[Row] = [
+    ("某某科技有限公司 报价单", None, None, None, None, "报价日期：2026年10月8日"),
+    ("单位：万元",),
+    ("序号", "设备名称", "规格型号", "单位", "数量", "未税单价", "含税单价", "含税金额", "交货期"),
+    (1, "交换机", "MQM9700-NS2F", "台", 2, 18, 20.34, 40.68, "6周"),
+    (2, "光模块", "MMA4Z00-NS", "只", 64, 0.68, 0.7684, 49.1776, "现货"),
+    (3, "光纤", "MFP7E10-N030", "箱", 4, 0.5, 0.565, 2.26, None),
+    (4, "服务器", "DGX-H100", "台", 4, "询价", "询价", None, None),
+    ("合计", None, None, None, None, None, None, 92.1176),
+    ("合计（大写）：人民币玖拾贰万壹仟壹佰柒拾陆元整",),
+    ("备注：报价有效期30天",),
+]
+
+
+def hidden() -> Workbook:
+    """A list with a hidden column of what a partner pays, and groups of rows that are folded."""
+    made = book(HIDDEN)
+    made.active.column_dimensions["D"].hidden = True
+    made.active.row_dimensions.group(3, 3, hidden=True)
+    return made
+
+
 def book(rows: list[Row], title: str = "List", merged: str = "") -> Workbook:
     """A workbook of one sheet."""
     made = Workbook()
@@ -176,6 +218,15 @@ def error() -> Workbook:
     return book([("Part", "Price", "Currency"), ("MQM9700-NS2F", 25000, "USD"), ("MMA4Z00-NS", "#REF!", "USD")])
 
 
+JAPANESE = [
+    "御見積書",
+    "有効期限：2026年12月31日",
+    "",
+    "型番|品名|数量|標準価格|仕切価格|金額|納期",
+    'MQM9700-NS2F|スイッチ|2|"\\4,500,000"|"\\3,800,000"|"\\7,600,000"|8週間',
+    'MMA4Z00-NS|光トランシーバ|64|"\\180,000"|"\\150,000"|"\\9,600,000"|在庫あり',
+    '小計|||||"\\17,200,000"|',
+]
 PRICES = "Part number|Description|Price"
 FILES: dict[str, Callable[[], bytes]] = {
     "quote.xlsx": lambda: saved(book(QUOTE)),
@@ -308,6 +359,45 @@ FILES: dict[str, Callable[[], bytes]] = {
         "\t",
         "utf-16-le",
     ),
+    "tables.xlsx": lambda: saved(book(TABLES)),
+    "hidden.xlsx": lambda: saved(hidden()),
+    "hidden.ods": lambda: converted(hidden(), "ods"),
+    "hidden.xls": lambda: converted(hidden(), "xls"),
+    "german-units.csv": lambda: text(
+        [
+            "Angebot 4711 vom 08.10.2026, gültig bis 31.12.2026|||||||",
+            "Pos.|Artikelnr.|Bezeichnung|Menge|ME|Preis/ME|PE|Gesamt",
+            "10|MQM9700-NS2F|Switch|2|ST|25.000,00 €|1|50.000,00 €",
+            "20|MFP7E10-N030|Faser|200|ST|11.900,50 €|100|23.801,00 €",
+            "30|MFP7E10-N020|Faser, 5 Stück im Beutel|40|BTL|550,00 €|1|22.000,00 €",
+        ],
+        ";",
+        "cp1252",
+    ),
+    "french.csv": lambda: text(
+        [
+            "Référence|Désignation|Prix unitaire HT|Remise|Prix net HT|Délai",
+            "MQM9700-NS2F|Commutateur|25\u202f000,00 €|10 %|22\u202f500,00 €|6 semaines",
+            "MMA4Z00-NS|Module|1\u202f034,50 €|10 %|931,05 €|en stock",
+            "AC-1|Rails|sur demande|||",
+            "Total HT||||23\u202f431,05 €|",
+        ],
+        ";",
+        "utf-8",
+    ),
+    "japanese.csv": lambda: text(JAPANESE, ",", "cp932"),
+    "edu.csv": lambda: text(
+        [
+            "P/N,Description,MSRP,EDU price,GSA price,Status",
+            'MQM9700-NS2F,Switch,"$31,500.00","$24,000.00","$26,100.00",Active',
+        ],
+        ",",
+        "utf-8",
+    ),
+    "mixed-discounts.csv": lambda: text(
+        ["Part,List USD,Disc", "MQM9700-NS2F,30000,0.35", "MMA4Z00-NS,1000,35", "MFP7E10-N030,140,35%"], ",", "utf-8"
+    ),
+    "zh-units.xlsx": lambda: saved(book(CHINESE_UNITS, "报价")),
     "zh-ten-thousands.csv": lambda: text(["型号,单价（万元）", "MQM9700-NS2F,20"], ",", "utf-8"),
 }
 

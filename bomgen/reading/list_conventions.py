@@ -1,0 +1,460 @@
+"""How the amounts, dates and discounts of a price list are written, which its rows together say.
+
+That is decided before a row is read, from all of them, the headings, and what stands above the header and in notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.money import minor_unit
+from bomgen.core.provenance import Mark
+from bomgen.reading.amounts import COMMA, PERCENT, POINT, TENTHS, Share, read_amount, read_pieces, read_share
+from bomgen.reading.cells import Cell
+from bomgen.reading.dates import ORDERS, read_dates, written_date
+from bomgen.reading.list_columns import (
+    DIGIT,
+    DISCOUNT,
+    FROM_QUANTITY,
+    LIST,
+    NET,
+    NO_COLUMN,
+    PACK,
+    PAID,
+    PART,
+    PRICE,
+    PRICES,
+    QUESTION,
+    SCALE,
+    UNCLEAR,
+    UNIT,
+    UNITS,
+    Asked,
+    Layout,
+)
+from bomgen.reading.list_words import (
+    ONE,
+    YEN,
+    decimal_of,
+    find_currencies,
+    find_currency,
+    find_scale,
+    languages,
+    normalize,
+    words,
+    yen_of,
+)
+from bomgen.reading.price_table import DATES, VALID_UNTIL
+
+HALF = Decimal("0.5")
+AMOUNTS = (*PRICES, "min", "max")
+PLACES = Decimal("0.000001")
+"""Decimal places of the price of one piece where the list has that of several."""
+MAX_DATE = 24
+"""Characters of a date with the name of its month, and time."""
+GAP = r"[\s.,:;'’-]+"
+"""What stands between the words of a phrase."""
+Amount = tuple[Decimal, str | None, Mark]
+"""An amount, the currency that its cell names, and its place."""
+
+
+class Row(NamedTuple):
+    """A row of a list with one price at most."""
+
+    filled: Sequence[Cell]
+    """Every cell that has a value, from the left."""
+    cells: Mapping[str, Cell]
+    """Those that are read, by what their columns are."""
+
+
+def rows_of(layout: Layout) -> Iterator[Row]:
+    """The rows below the header that hold anything; one with several prices by quantity is as many rows."""
+    columns = [(column.at, role) for role, column in layout.columns.items()]
+    breaks = [(role, quantity or 1, column.at) for role, quantity, column in layout.breaks]
+    for row in layout.table.rows[layout.start : layout.end]:
+        filled = [cell for cell in row if cell.value is not None]
+        if not filled:
+            continue
+        width = len(row)
+        cells = {role: row[at] for at, role in columns if at < width and row[at].value is not None}
+        tiers = [
+            Row(filled, cells | {role: row[at], FROM_QUANTITY: Cell(Decimal(quantity), row[at].mark)})
+            for role, quantity, at in breaks
+            if at < width and row[at].value is not None
+        ]
+        yield from tiers or [Row(filled, cells)]
+
+
+class Conventions:
+    """How a list writes its amounts, dates and discounts.
+
+    Raises PlanErrors with a question where they may be read in two ways.
+    """
+
+    def __init__(self, layout: Layout, rows: Sequence[Row], file: str, asked: Asked) -> None:
+        self.layout, self.rows, self.file, self.asked = layout, rows, file, asked
+        self.columns = layout.columns
+        self.notes: list[str] = []
+        """How the list was read, for whoever checks it."""
+        self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
+        """The column of prices before discount."""
+        self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
+        self.around = [*layout.titles, *(row.filled for row in rows if PART not in row.cells or len(row.filled) == 1)]
+        """What stands above the header, and in notes."""
+        self.scales = self._scales()
+        self.units = [unit for unit in UNITS if unit in self.columns]
+        if UNIT in self.units and PACK in self.units:
+            self.units.remove(PACK)
+        self.point = self._point()
+        self.named_dates = {role: found for role in DATES if (found := self._named_date(role))}
+        """Dates of all prices: that of the prices, and until when they hold."""
+        self.dates = self._dates()
+        for role, cell in self.named_dates.items():
+            self.notes.append(f"{role.replace('_', ' ')}: {self.day(cell)}, by '{cell.value}'")
+        self.unit_of_times = self._unit_of_times()
+        self.currency = self._currency()
+        """That of prices that name none."""
+        self.shares = next((role for role in (DISCOUNT, PAID, UNCLEAR) if role in self.columns), "")
+        """The column of discounts; empty without one."""
+        self.percent = self.paid = False
+        """Whether numbers in it are per cent, and what is paid."""
+        if self.shares and self.base:
+            self._judge_shares()
+
+    def amount(self, cells: Mapping[str, Cell], role: str | None) -> Amount | None:
+        """The amount of a cell, a price for one piece; None for what is none, and for one of an unknown unit."""
+        cell = cells.get(role or "")
+        if cell is None:
+            return None
+        value, currency = cell.value, None
+        if isinstance(value, str):
+            written = read_amount(value)
+            if written is None:
+                return None
+            value, currency = written.value(self.point), written.currency
+        if not isinstance(value, Decimal) or value < 0:
+            return None
+        if self.units or self.scales:
+            pieces = self.pieces(cells) if role in AMOUNTS else ONE
+            if pieces is None:
+                return None
+            value = (value * self.scales.get(role or "", ONE) / pieces).quantize(PLACES).normalize()
+        return value, currency, cell.mark
+
+    def pieces(self, cells: Mapping[str, Cell]) -> Decimal | None:
+        """For how many pieces the price of a row is; None where its unit is none of pieces."""
+        pieces = ONE
+        for unit in self.units:
+            if (cell := cells.get(unit)) is None:
+                continue
+            number = read_pieces(cell.value)
+            if number is None or (unit == PACK and number != 1):
+                return None
+            pieces *= number
+        return pieces
+
+    def day(self, cell: Cell) -> date | None:
+        """The day of a cell; None where it is none."""
+        if isinstance(cell.value, date):
+            return cell.value.date() if isinstance(cell.value, datetime) else cell.value
+        return read_dates(written_date(cell.value) or "").get(self.dates)
+
+    def share(self, cells: Mapping[str, Cell], needed: bool) -> tuple[Decimal, Decimal] | None:
+        """The share that is taken off in a row, and how far that is from the exact one at most; None without one.
+
+        Raises ValueError for a discount that nobody can read, where it is needed.
+        """
+        cell = cells.get(self.shares)
+        if cell is None:
+            return None
+        share = read_share(cell.value)
+        if share is None:
+            if needed and (not isinstance(cell.value, str) or DIGIT.search(cell.value)):
+                raise ValueError(f"'{cell.value}' is not a discount; write it as 35 %")
+            return None
+        value, near = self._scaled(share)
+        if value > 1:
+            raise ValueError(f"a discount of {(value * PERCENT).normalize():f} %; at most 100 %")
+        return (1 - value if self.paid or share.paid else value), near
+
+    def _scaled(self, share: Share) -> tuple[Decimal, Decimal]:
+        """A share of one, and how far it is from the exact one at most."""
+        scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or self.percent else 1)
+        return share.value / scale, HALF.scaleb(-share.places) / scale
+
+    def _scales(self) -> dict[str, Decimal]:
+        """What makes amounts prices of one piece in units of the currency, by what their column is."""
+        columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
+        found: dict[str, Decimal] = {}
+        for role, column in columns:
+            if found.setdefault(role, column.heading.scale) != column.heading.scale:
+                message = f"'{column.heading.text}' is in another unit than the prices beside it"
+                raise self._question(self.layout.header, message, [f"{role}={column.letter}"])
+        where = "by the heading of the prices"
+        every = self.asked.scale
+        if every is None and all(found.get(role, ONE) == ONE for role in AMOUNTS):
+            for cell in (cell for row in self.around for cell in row if isinstance(cell.value, str)):
+                text = str(cell.value)
+                if (scale := find_scale(text)) == ONE:
+                    continue
+                if not normalize(text).startswith(tuple(words("about_units"))):
+                    answers = [f"{SCALE}={scale.normalize():f}", f"{SCALE}=1"]
+                    raise self._question(cell.mark, f"'{text}' may say that all prices are in other units", answers)
+                every, where = scale, f"by '{text}'"
+        if every is not None:
+            found = dict.fromkeys((*AMOUNTS, "amount"), every)
+        for scale in sorted({found[role] for role in AMOUNTS if role in found} - {ONE}):
+            what = f"in units of {scale:f}" if scale > 1 else f"for {(ONE / scale).normalize():f} pieces"
+            self.notes.append(f"prices {what}, {where if self.asked.scale is None else 'as asked'}")
+        return {role: scale for role, scale in found.items() if scale != ONE}
+
+    def _named_date(self, role: str) -> Cell | None:
+        """The date of all prices that a text above the header or a note says, such as "valid until 31 Dec 2026"."""
+        if role in self.columns or self.asked.columns.get(role) == NO_COLUMN:
+            return None
+        found: list[Cell] = []
+        for row in self.around:
+            cells = [cell for cell in row if cell.value is not None]
+            for cell, behind in zip(cells, [*cells[1:], None], strict=False):
+                for phrase in _phrases(role).finditer(cell.value) if isinstance(cell.value, str) else ():
+                    named = _date_behind(cell, phrase.end(), behind)
+                    if named is not None:
+                        found.append(named)
+                    elif role == VALID_UNTIL:
+                        self.notes.append(f"not read, as it names no day: '{cell.value}'")
+        if len({str(cell.value) for cell in found}) > 1:
+            shown = " or ".join(f"'{cell.value}'" for cell in found)
+            raise self._question(found[-1].mark, f"the date of all prices may be {shown}", [f"{role}={NO_COLUMN}"])
+        return found[0] if found else None
+
+    def _dates(self) -> str:
+        """The order in which dates are written. Raises PlanErrors where that may be one or another."""
+        if self.asked.dates:
+            return self.asked.dates
+        cells = [cell for row in self.rows for role in DATES if (cell := row.cells.get(role))]
+        dated = [
+            (cell, days)
+            for cell in (*self.named_dates.values(), *cells)
+            if (days := read_dates(written_date(cell.value) or ""))
+        ]
+        orders = [*ORDERS]
+        for cell, days in dated:
+            before, orders = orders, [order for order in orders if order in days]
+            if not orders:
+                message = f"'{cell.value}' is in another order of day and month than the dates above it"
+                raise self._question(cell.mark, message, [f"dates={order}" for order in (*before, *days)])
+        for cell, days in dated:
+            readings = {days[order]: f"dates={order}" for order in reversed(orders)}
+            if len(readings) > 1:
+                days_shown = " or ".join(day.isoformat() for day in reversed(readings))
+                raise self._question(cell.mark, f"'{cell.value}' may be {days_shown}", [*reversed(readings.values())])
+        if any(len(days) < len(ORDERS) for _, days in dated):
+            self.notes.append(f"dates: {ORDERS[orders[0]]}")
+        return orders[0]
+
+    def _unit_of_times(self) -> str:
+        """The unit in the heading of the lead times: `Lead time (weeks)`."""
+        column = self.columns.get("lead_time")
+        heading = normalize(re.sub("[()（）]", " ", column.heading.text)) if column else ""
+        units = ("working_days", "days", "weeks", "months")
+        return next((word for word in reversed(heading.split()) if any(word in words(kind) for kind in units)), "")
+
+    def _texts(self, role: str) -> Iterator[Cell]:
+        """The cells of a column that hold text."""
+        cells = (row.cells.get(role) for row in self.rows)
+        return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
+
+    def _point(self) -> str:
+        """The decimal separator. Raises PlanErrors where the amounts prove both, or none and one may be either."""
+        if self.asked.decimal:
+            return self.asked.decimal
+        proved: dict[str, list[Cell]] = {POINT: [], COMMA: []}
+        unclear: list[Cell] = []
+        for role in [role for role in (*AMOUNTS, "amount") if role in self.columns]:
+            for cell in self._texts(role):
+                written = read_amount(str(cell.value))
+                if written and written.point:
+                    proved[written.point].append(cell)
+                elif written and written.unclear and role != "amount":
+                    unclear.append(cell)
+        points = [point for point, cells in proved.items() if cells]
+        if unclear and not points and (usual := decimal_of(self.layout.language)):
+            points = [usual]
+        if len(points) > 1:
+            odd = min(sorted(proved.values(), key=len)[0], key=lambda cell: cell.mark)
+            message = f"'{odd.value}' has another decimal separator than most"
+            raise self._question(odd.mark, message, ["decimal=comma"])
+        if unclear and not points:
+            first = min(unclear, key=lambda cell: cell.mark)
+            message = f"'{first.value}' may have a decimal separator or one of thousands"
+            raise self._question(first.mark, message, ["decimal=point", "decimal=comma"])
+        found = points[0] if points else POINT
+        if unclear or found == COMMA:
+            self.notes.append(f"decimal separator: {found}")
+        return found
+
+    def _currency(self) -> str | None:
+        """The currency of prices that name none. Raises PlanErrors with a question."""
+        if self.asked.currency:
+            return self.asked.currency
+        if "currency" in self.columns:
+            return self._alone_in(self._named_by_rows())
+        headings = [column.heading for role, column in self.layout.columns.items() if role in PRICES]
+        named = {heading.currency for heading in headings if heading.currency}
+        where = "by the heading of the prices"
+        if not named:
+            every, codes = self._named_by_cells()
+            if every and YEN not in codes:
+                self.notes.append(f"currency: {', '.join(sorted(codes))}, by the prices")
+                return None
+            named, where = (codes, "by some of the prices") if codes else (named, where)
+        if not named:
+            named = {code for text in _texts_of(self.layout.titles) for code in find_currencies(text)}
+            where = "by the text above the header"
+        if not named:
+            texts = _texts_of([row.filled for row in self.rows])
+            named = {code for text in texts for code in self._named_in_note(text)}
+            where = "by a note"
+        if YEN in named:
+            named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
+        if len(named) == 1 and YEN not in named:
+            [code] = named
+            self.notes.append(f"currency: {code}, {where}")
+            return code
+        what = f"the list names {' and '.join(sorted(filter(None, named)))}" if named else "no currency is named"
+        if named == {YEN}:
+            what = "¥ may be yuan or yen"
+        if not self._any_prices():
+            return None
+        raise self._question(self.layout.header, what, ["currency=USD"])
+
+    @staticmethod
+    def _named_in_note(text: str) -> frozenset[str]:
+        """The currencies that a note names in words, such as "all prices in EUR"."""
+        said = normalize(text)
+        return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
+
+    def _any_prices(self) -> bool:
+        return any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows)
+
+    def _named_by_rows(self) -> set[str]:
+        return {code for cell in self._texts("currency") if (code := find_currency(str(cell.value)))}
+
+    @staticmethod
+    def _alone_in(codes: set[str]) -> str | None:
+        """The one currency of all rows; rows without one are refused where there are several."""
+        return next(iter(codes)) if len(codes) == 1 else None
+
+    def _named_by_cells(self) -> tuple[bool, set[str]]:
+        """Whether every price names its currency, and the currencies that they name."""
+        codes, every = set[str](), True
+        for row in self.rows:
+            found = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
+            amounts = [*filter(None, found)]
+            named = {amount[1] for amount in amounts if amount[1]}
+            codes |= named
+            every = every and (bool(named) or not amounts)
+        yen = yen_of(self.layout.language)
+        return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
+
+    def _judge_shares(self) -> None:
+        """Find out whether discounts are per cent, and what is taken off or paid.
+
+        Raises PlanErrors where that is not clear.
+        """
+        role = self.shares
+        discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, PART} <= row.cells.keys()]
+        shares = [(cells, cell, share) for cells, cell in discounted if (share := read_share(cell.value))]
+        bare = [(cells, cell, share.value) for cells, cell, share in shares if not share.percent and not share.paid]
+        self.percent = any(number > 1 for *_, number in bare)
+        ones = [cell for _, cell, number in bare if number == 1]
+        if ones and not self.percent and all(number in (0, 1) for *_, number in bare):
+            message = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
+            raise PlanErrors([Problem(ones[0].mark, "error", message, QUESTION)])
+        for cells, cell, number in bare if self.percent else ():
+            if 0 < number < 1 and not self.amount(cells, self.net):
+                percent = (number * PERCENT).normalize()
+                message = f"a discount of {number:f} beside larger ones may be {number:f} % or {percent:f} %; "
+                message += "write it with a per cent sign"
+                raise PlanErrors([Problem(cell.mark, "error", message, QUESTION)])
+        self.paid = role == PAID
+        if role == UNCLEAR and shares:
+            self.paid = self._is_paid(
+                [(cells, *self._scaled(share), share.paid) for cells, _, share in shares], shares[0][1]
+            )
+            what = "paid" if self.paid else "taken off"
+            self.notes.append(f"'{self.columns[role].heading.text}' is what is {what}")
+
+    def _is_paid(self, shares: Sequence[tuple[Mapping[str, Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
+        """Whether shares are what is paid: by word, net prices, amounts, or a share of 0 or 1. Raises PlanErrors."""
+        if all(tenths for *_, tenths in shares):
+            return True
+        off = paid = 0
+        for cells, value, near, _ in shares:
+            base, net = self.amount(cells, self.base), self.amount(cells, self.net) or self._per_piece(cells)
+            if base and net and base[0]:
+                room = base[0] * near + minor_unit("") * 2
+                off += abs(base[0] * (1 - value) - net[0]) <= room
+                paid += abs(base[0] * value - net[0]) <= room
+        if (off == 0) != (paid == 0):
+            return paid > 0
+        values = {value for _, value, *_ in shares}
+        if (0 in values) != (1 in values):
+            return 1 in values  # a price of 0 is none: nothing is taken off, or all is paid
+        heading = self.layout.columns[UNCLEAR].heading.text
+        letter = self.layout.columns[UNCLEAR].letter
+        message = f"'{heading}' may be what is taken off or what is paid"
+        raise self._question(first.mark, message, [f"discount={letter}", f"paid={letter}"])
+
+    def _per_piece(self, cells: Mapping[str, Cell]) -> tuple[Decimal, str | None, Mark] | None:
+        """What a piece costs by the amount of a row."""
+        amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
+        return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
+
+    def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
+        """A question with the answers that `--columns` takes."""
+        choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
+        return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
+
+
+def _date_behind(cell: Cell, at: int, behind: Cell | None) -> Cell | None:
+    """The date that follows in a text, or stands in the cell behind one that ends there; None where none does."""
+    rest = str(cell.value)[at:].lstrip(" \t\n:：至到")
+    if not rest:
+        return (
+            behind
+            if behind and (isinstance(behind.value, date) or read_dates(written_date(behind.value) or ""))
+            else None
+        )
+    for end in range(min(len(rest), MAX_DATE), 0, -1):
+        text = rest[:end].rstrip(" ,;")
+        if not rest[end : end + 1].isdigit() and read_dates(text):
+            return Cell(text, cell.mark)
+    return None
+
+
+@cache
+def _phrases(role: str) -> re.Pattern[str]:
+    """What texts say a date of all prices with: any heading of its columns.
+
+    A word such as "date" alone does so only where a text or a clause begins: that of a delivery is another.
+    """
+    named = {normalize(word) for language in languages().values() for word in language["columns"].get(role, ())}
+    forms = []
+    for phrase in sorted(named, key=lambda phrase: (-len(phrase), phrase)):
+        form = GAP.join(map(re.escape, phrase.split()))
+        if role != VALID_UNTIL and " " not in phrase:
+            form = rf"(?:^|(?<=[,;|(（，；–—-])) *{form}"
+        forms.append(rf"(?<![^\W\d_]){form}(?![^\W\d_])" if phrase.isascii() else form)
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def _texts_of(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """The texts of some rows."""
+    return (cell.value for row in rows for cell in row if isinstance(cell.value, str))
