@@ -144,6 +144,8 @@ def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
 
 def _most_spares(part: Part) -> int:
     """Pieces of a part that may be spares."""
+    if any(line.kind == "server" for line in part.lines):
+        return 0
     if part.is_switch:
         return SPARE_PIECES if part.expected > 1 else 0
     least = SPARE_PIECES if part.expected >= SPARE_SHARE else 0

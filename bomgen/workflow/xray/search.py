@@ -145,7 +145,7 @@ def search(scope: Scope, basis: Basis) -> Search:
     runs, seen = 0, set[str]()
     for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
         media = _best_links(scope, choices[0], switch, basis)
-        for servers, stage in product(choices, STAGES):
+        for stage, servers in product(STAGES, choices):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
                 fabric = _fabric(scope, servers, switch, shape, links, catalog)
                 key = repr((servers, fabric))
