@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -15,12 +15,13 @@ from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_laws import FIBRE, SPARE_SHARE, TRUNK, Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
+from bomgen.reading.part_numbers import Recognition
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
 from bomgen.workflow.xray.candidates import MACHINES, ROLES, SERVER_LEAF, Scope, port_gbps
 from bomgen.workflow.xray.fitting import Fit, Part
@@ -32,11 +33,13 @@ MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
 LEAST_MATCHED = 2
 """Parts that have to agree for each that does not."""
+MOST_GUESSED = 12
+"""Lines with a slip in their number; of a bill with more of them the catalogue does not know the vendor."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of laws that say better why a part is not the right one."""
 MANAGEMENT_GBPS = 10
 """Most ports of a management switch have no higher rate."""
-GROUPED = ("ends", "cages", "no-cables", "many", "one-end")
+GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
 """Findings of laws that a design which fits explains better."""
 
 
@@ -58,7 +61,28 @@ class Inspection(NamedTuple):
 
 
 def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
-    """Look through a bill."""
+    """Look through a bill.
+
+    A line that names no part is read as the one that its number comes closest to where a design needs just these
+    pieces of it; a finding says so.
+    """
+    guesses = {line.mark: guess for line in bill.lines if line.quantity and (guess := line.recognition.guess)}
+    if len(guesses) > MOST_GUESSED:
+        guesses = {}
+    found = _inspect(_read_as(bill, guesses), catalog)
+    whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
+    needed = {line.mark for fit in whole for line in fit.matched_lines}
+    kept = {mark: guess for mark, guess in guesses.items() if mark in needed}
+    return found if kept == guesses else _inspect(_read_as(bill, kept), catalog)
+
+
+def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
+    """A bill with some lines read as other parts."""
+    lines = (line._replace(recognition=guesses.get(line.mark, line.recognition)) for line in bill.lines)
+    return bill._replace(lines=tuple(lines)) if guesses else bill
+
+
+def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
     laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
     basis = Basis(catalog, required, bill.has_spares, {})
@@ -102,7 +126,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
     findings += [*laws, *required.findings()]
-    findings += _general(bill, fabrics)
+    findings += _general(bill, catalog, fabrics)
     explained = {mark for _, mark in claimed}
     left = tuple(
         line
@@ -124,8 +148,15 @@ def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> t
     if broken and own:
         own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
     left = [each for each in laws if each not in broken]
-    wrong = {id(each.line) for each in left if each.code in OF_PARTS}
-    return [each for each in own if each.code != "instead" or id(each.line) not in wrong], left
+    wrong = {
+        id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
+    }
+    own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
+    absent = [part for part in fit.wrong if not part.lines and part.slots[0].category == "cable"]
+    if sum(part.expected for part in absent) <= sum(wrong.values()):  # they stand on the lines of the wrong fibre
+        gone = {part.slots[0].id for part in absent}
+        own = [each for each in own if each.code != "missing" or each.part not in gone]
+    return own, left
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
@@ -256,8 +287,8 @@ def _share(line: SentLine, clusters: int) -> SentLine | None:
 
 def _is_server(line: SentLine) -> bool:
     """Whether a line is of servers with GPUs, or may be: of a part that nobody knows."""
-    if line.kind:
-        return line.kind == "server"
+    if kinds := {line.kind} - {""} or {kind for kind, _ in line.recognition.may_be}:
+        return kinds == {"server"}
     return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
 
 
@@ -310,7 +341,11 @@ def _mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
         )
     settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
     for part in (part for part in fit.wrong if part not in settled):
-        if not part.lines:
+        if unknown := _stand_in(part, bill):
+            yield at_line(
+                "unknown", unknown, "stands-in", part=unknown.shown, needed=part.slots[0].name, pieces=-part.off
+            )
+        elif not part.lines:
             yield _missing(part, scope, bill)
         elif not part.slots:
             line = part.lines[0]
@@ -328,6 +363,14 @@ def _mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
             yield at_line(
                 "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
             )
+
+
+def _stand_in(part: Part, bill: SentBill) -> SentLine | None:
+    """The line that nobody knows and that may be what a part lacks, by its pieces and its words."""
+    lacking, kind = -part.off, part.slots[0].category if part.slots else ""
+    most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
+    unknown = (line for line in bill.lines if not line.kind and lacking <= (line.quantity or 0) <= most)
+    return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
 
 
 def _idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
@@ -406,13 +449,15 @@ def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
-def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
+def _general(bill: SentBill, catalog: Catalog, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
     named = {kind for line in bill.lines for kind in line.kinds}
     if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
-    if "switch" in named and "transceiver" not in named:
+    cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
+    lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
+    if "switch" in named and "transceiver" not in named and lit:
         yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
     if "rack" not in named:
         yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
