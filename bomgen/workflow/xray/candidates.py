@@ -49,6 +49,10 @@ USUAL_RESERVED = 4
 """Ports that the SuperPOD keeps for fabric managers."""
 MOST_NIC_GBPS = 400
 """Switches with faster ports join each other at a higher rate than NICs have."""
+MOST_SERVERS = 2
+"""Kinds of servers of which each is tried."""
+SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
+"""Links to servers among all of a network: with the ratio 1:1, with 2:1, and without spines."""
 SERVER = "server"
 """The tier of the ends of links at servers."""
 MOST_RESERVED = 64
@@ -126,18 +130,21 @@ class Candidate(NamedTuple):
 
 def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
     """The servers that a bill may be about: those it lists, and those that its NICs and links are enough for."""
-    listed = [line for line in scope.servers if line.kind == "server" and line.quantity]
+    listed = dict[str, int]()
+    for line in scope.servers:
+        if line.kind == SERVER and line.quantity:
+            listed[line.id] = listed.get(line.id, 0) + line.quantity
     found = list[Servers]()
     ports = _endpoints(scope, catalog)
-    for line in sorted(listed, key=lambda line: -(line.quantity or 0))[:2]:
-        record = catalog.find_original("server", line.id)
+    for server, pieces in sorted(listed.items(), key=lambda each: -each[1])[:MOST_SERVERS]:
+        record = catalog.find_original("server", server)
         trays = int(record.value("trays") or 1)
         nics = int(record.value("nics") or GPUS)
         gpus = int(record.value("gpus"))
-        described = {"server": line.id}
+        described = {"server": server}
         if record.value("gpu"):
             described["gpu"] = str(record.value("gpu"))
-        count = (line.quantity or 0) * trays
+        count = pieces * trays
         counts = [(count, False)]
         if scope.role == COMPUTE:
             counts += [(each // nics, True) for each in ports if each % nics == 0 and each != count * nics]
@@ -173,9 +180,8 @@ def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     found = [line.quantity for line in scope.lines if line.kind == "nic"]
     found += [count_engines(line, catalog) for line in _modules_at_servers(scope, catalog)]
     if not any((*found, *cables)):
-        # One network of cables alone, without a ratio, with one of 2:1, or without spines.
         total = sum(count_links(line, catalog) for line in scope.lines if line.kind == "cable")
-        found = [total // 2, total * 2 // 3, total]
+        found = [int(total * share) for share in SHARES_BELOW]
     return sorted({each for each in (*found, *cables, sum(cables)) if each})
 
 
