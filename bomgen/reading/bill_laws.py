@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
+from bomgen.reading.findings import GENERAL, LIKELY, Finding, Severity, at_line
+from bomgen.reading.part_numbers import Recognition
 
 SERVER = "server"
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
+MOST_ENGINES = 2
+"""Engines of a module that nobody knows."""
 SPARED = ("transceiver", "cable", "switch", "nic")
 """Kinds of parts that spares are bought of."""
 SPARE_SHARE = Fraction(1, 10)
@@ -46,6 +51,7 @@ class Laws:
                 found += self._check_fibres(group)
             yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
         yield from self._check_far_ends()
+        yield from self._check_plugs()
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
@@ -72,6 +78,8 @@ class Laws:
         return part_records.cable(self.catalog.find_original("cable", line.id), self.catalog)
 
     def _switch(self, line: SentLine) -> Switch | None:
+        if line.kind != "switch":
+            return None
         try:
             return part_records.switch(self.catalog.find_original("switch", line.id))
         except PlanErrors:
@@ -81,8 +89,10 @@ class Laws:
         """Each end of a fibre needs the engine of a module."""
         switches = [self._switch(line) for line in lines if line.kind == "switch"]
         built_in = any(switch and any(group.optics for group in switch.groups) for switch in switches)
-        if not switches and (first := next((line for line in lines if line.kind in ("transceiver", "cable")), None)):
-            yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
+        # What nobody knows may be what seems to be missing.
+        unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
+        if not switches and not self._count_unknown("switch", lines):
+            yield from self._no_switch(lines)
         if built_in or any(line.kind == PANEL for line in lines) or not switches:
             return
         modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
@@ -103,6 +113,7 @@ class Laws:
                 yield from self._check_links(
                     [line for line in modules if line.place.links == links],
                     [line for line in fibres if line.place.links == links],
+                    unknown,
                 )
             return
         for kind in dict.fromkeys(str(self._cable(line).fibre) for line in fibres):
@@ -114,7 +125,13 @@ class Laws:
             engines = self._engines(lit)
             missing = ends - engines
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
-            if missing > slack:
+            if missing <= max(slack, unknown):
+                continue
+            if absent := self._absent_end(lit):
+                yield at_line(
+                    "error", of_kind[0], "no-module-fits", ends=missing, part=of_kind[0].shown, device=absent.shown
+                )
+            else:
                 line = min(lit, key=lambda each: each.quantity or 0)
                 pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
                 yield at_line(
@@ -122,6 +139,38 @@ class Laws:
                 )
         if modules and not cables and any(line.kind == "cable" for line in self.bill.lines):
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
+
+    def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
+        """The switch or the server that none of some modules fits; None where each has one."""
+        plugs = {self._module(line).cage for line in modules}
+        for line in self.bill.lines:
+            if line.kind == "switch" and (switch := self._switch(line)):
+                cages = {group.cage for group in switch.groups}
+            elif line.kind == SERVER and not any(each.kind == "nic" for each in self.bill.lines):
+                cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
+            else:
+                continue
+            if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
+                return line
+        return None
+
+    def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
+        """A network without a switch; links alone may be all that a bill is about."""
+        first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
+        if first and first.place.fabric:
+            yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
+        elif first:
+            severity: Severity = "doubt" if any(SERVER in line.kinds for line in lines) else "unknown"
+            yield at_line(severity, first, "without-switches", weight=GENERAL)
+
+    def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
+        """Pieces of the lines that nobody knows and that may be of a kind of part, for these lines."""
+        fabrics = {line.place.fabric for line in lines} | {""}
+        return sum(
+            line.quantity or 0
+            for line in self.bill.lines
+            if not line.kind and line.place.fabric in fabrics and kind in (line.kinds or (kind,))
+        )
 
     def _check_far_ends(self) -> Iterator[Finding]:
         """Without cables, too, links that have modules at servers need some at switches."""
@@ -140,18 +189,18 @@ class Laws:
     def _engines(self, modules: Sequence[SentLine]) -> int:
         return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
 
-    def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine]) -> Iterator[Finding]:
-        """Modules at either end and the fibres of one kind of links, which are straight."""
-        if any(self._ends(self._cable(line)) > 2 for line in fibres):
-            return
-        links = sum(line.quantity or 0 for line in fibres)
-        slack = 0 if self.bill.has_spares else ceil(links * SPARE_SHARE)
+    def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
+        """Modules at either end and the fibres of one kind of links; `unknown` engines may be those of modules, too."""
+        ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
         tiers = list(dict.fromkeys(line.place.tier for line in modules))
-        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
-        if links and len(tiers) == 1:
-            own = [line for line in modules if line.place.tier == tiers[0]]
-            yield at_line("error", own[0], "one-end", -links, part=own[0].shown, links=links)
+        if len(tiers) == 1 and (dark := ends - self._engines(modules)) > unknown:
+            yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
             return
+        if any(self._ends(self._cable(line)) > 2 for line in fibres):
+            return  # a splitter has more ends at one side than at the other
+        links = ends // 2
+        slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
+        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
         short = [tier for tier in tiers if at[tier] + slack < links]
         if not short or not links:
             return
@@ -200,58 +249,58 @@ class Laws:
                 line, pieces = of_tier[0], -ceil(Fraction(needed - cages, cages) * (of_tier[0].quantity or 1))
                 yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
 
+    def _check_plugs(self) -> Iterator[Finding]:
+        """A cable with fixed ends fits a port of a switch, and is no faster than that."""
+        switches = [line for line in self.bill.lines if "switch" in line.kinds]
+        sure = "fabric" in self.bill.columns
+        """Whether lines say where they belong; words alone may mean what is connected."""
+        for line in self.bill.lines:
+            cable = self._cable(line) if line.kind == "cable" and line.quantity else None
+            own = [each for each in switches if not sure or line.place.fabric in ("", each.place.fabric)]
+            here = list(map(self._switch, own))
+            if cable is None or not cable.link_gbps or not here or None in here:
+                continue
+            plugs = [end.cage for end in (cable.a, cable.b) if end]
+            groups = [group for switch in here if switch for group in switch.groups]
+            fits = (
+                group.port_gbps.value >= cable.link_gbps
+                and any(accepts(group.cage, plug, self.rules) for plug in plugs)
+                for group in groups
+            )
+            if not any(fits):
+                plug = " / ".join(dict.fromkeys(plugs)).upper()
+                off = line.quantity or 0
+                yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
+
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """Fibre and modules of links light the same fibre with the same connector, and reach."""
         modules = [self._module(line) for line in lines if line.kind == "transceiver"]
-        modules = [module for module in modules if module.fibre != ANY]
+        unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         for line in lines:
             if line.kind != "cable":
                 continue
             cable = self._cable(line)
             if cable.medium != FIBRE or cable.fibre in (None, ANY):
                 continue
-            alike = [module for module in modules if module.fibre == cable.fibre]
-            pieces = line.quantity or 0
-            if modules and not alike:
-                yield at_line(
-                    "error",
-                    line,
-                    "wrong-fibre",
-                    pieces,
-                    part=line.shown,
-                    fibre=str(cable.fibre),
-                    needed=modules[0].fibre,
-                )
-                continue
-            connectors = {module.connector for module in alike if module.connector != ANY}
-            own = {each for each in (cable.connector, cable.far_connector) if each}
-            if connectors and own and ANY not in own and not own & connectors:
-                yield at_line(
-                    "error",
-                    line,
-                    "wrong-connector",
-                    pieces,
-                    part=line.shown,
-                    connector=str(cable.connector),
-                    needed=sorted(connectors)[0],
-                )
+            # A module that nobody knows may be the one that a fibre is for.
+            severity: Severity = "doubt" if unknown >= (line.quantity or 0) else "error"
+            say = partial(at_line, severity, line, off=line.quantity or 0, part=line.shown)
             needed = self.rules.polarities.get(str(cable.connector))
             if needed and cable.polarity and cable.polarity != needed:
-                yield at_line(
-                    "error", line, "polarity", pieces, part=line.shown, polarity=cable.polarity, needed=needed
-                )
+                yield say("polarity", polarity=cable.polarity, needed=needed)
+            alike = [module for module in modules if module.fibre in (cable.fibre, ANY)]
+            own = {each for each in (cable.connector, cable.far_connector) if each}
+            # A planning module stands for one of any connector.
+            fitting = [each for each in alike if ANY in (each.fibre, each.connector, *own) or each.connector in own]
             length = line.recognition.named.length_m if line.recognition.named else None
-            reaches = [module.reach_m.value for module in alike if module.reach_m]
-            if length and reaches and length > max(reaches):
-                yield at_line(
-                    "error",
-                    line,
-                    "reach",
-                    pieces,
-                    part=line.shown,
-                    reach=f"{float(max(reaches)):g}",
-                    length=f"{float(length):g}",
-                )
+            reaches = [module.reach_m.value if module.reach_m else None for module in fitting]
+            reach = max(each or 0 for each in reaches) if reaches and None not in reaches else None
+            if modules and not alike:
+                yield say("wrong-fibre", fibre=str(cable.fibre), needed=modules[0].fibre)
+            elif alike and own and not fitting:
+                yield say("wrong-connector", connector=str(cable.connector), needed=alike[0].connector)
+            elif length and reach and length > reach:
+                yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
 
     def _check_spares(self) -> Iterator[Finding]:
         """Spares of some parts of a kind and not of others."""
@@ -270,9 +319,15 @@ class Laws:
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
     """Lines by the links that they say; where some say none, all together."""
-    linked = [line for line in lines if line.kind in ("transceiver", "cable") and line.quantity]
+    linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
     if any(not line.place.links for line in linked):
         yield linked
         return
     for links in dict.fromkeys(line.place.links for line in linked):
         yield [line for line in linked if line.place.links == links]
+
+
+def _read_unsold(line: SentLine) -> SentLine:
+    """A line of a cable at a length that is not sold, as one of that cable."""
+    unsold = line.recognition.unsold
+    return line._replace(recognition=Recognition(unsold)) if unsold else line

@@ -12,7 +12,7 @@ from bomgen.catalog.identity import identity, unavailable_message
 from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, Identity
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, at_line
-from bomgen.reading.part_numbers import kinds
+from bomgen.reading.part_numbers import PART_NUMBER, kinds
 
 _FIBRES: Mapping[str, re.Pattern[str]] = {
     "single-mode": re.compile(r"\bsmf?\b|single[- ]?mode|单模|\bos2\b"),
@@ -29,10 +29,20 @@ KILOMETRE = 1000
 def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """What is to be said of each line by itself."""
     for line in bill.lines:
-        named = line.recognition.named
-        if named is None:
+        recognition = line.recognition
+        named = recognition.named
+        if recognition.unsold:
+            yield _unsold(line, catalog.find_original(recognition.unsold.kind, recognition.unsold.id))
+        elif named is None:
             if line.quantity is not None and not _is_housing(line):
                 yield _unknown(line)
+        elif recognition.closest:
+            pieces = line.quantity or 0
+            yield at_line("doubt", line, "probable", 0, PINPOINTED, number=line.part, part=named.part, pieces=pieces)
+        elif recognition.nearest:
+            near = ", ".join(recognition.nearest)
+            yield at_line("doubt", line, "mistyped", 0, PINPOINTED, number=line.part, part=named.part, near=near)
+        if named is None:
             continue
         if line.recognition.others:
             others = ", ".join(each.part for each in line.recognition.others)
@@ -60,10 +70,21 @@ def _is_housing(line: SentLine) -> bool:
 
 
 def _unknown(line: SentLine) -> Finding:
-    near = ", ".join(line.recognition.nearest)
-    if near:
-        return at_line("unknown", line, "unknown-near", part=line.shown, near=near)
+    recognition = line.recognition
+    if recognition.may_be:
+        return at_line("unknown", line, "which-part", part=line.shown, parts=tuple(id for _, id in recognition.may_be))
+    if recognition.nearest:
+        return at_line("unknown", line, "unknown-near", part=line.shown, near=", ".join(recognition.nearest))
     return at_line("unknown", line, "unknown-part", part=line.shown)
+
+
+def _unsold(line: SentLine, family: Record) -> Finding:
+    """That a cable is not sold at the length that its number says."""
+    unsold = line.recognition.unsold
+    length = f"{float(unsold.length_m or 0):g}" if unsold else ""
+    lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
+    part = str(family.value(PART_NUMBER) or family.id)
+    return at_line("doubt", line, "unsold", 0, PINPOINTED, part=part, length=length, lengths=lengths)
 
 
 def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:

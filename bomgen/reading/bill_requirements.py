@@ -10,6 +10,7 @@ from typing import NamedTuple
 from bomgen.catalog.files import Catalog, Record, UnknownPart
 from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import PIECE
+from bomgen.reading.bill_laws import SPARE_SHARE, SPARED
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
 
@@ -87,10 +88,20 @@ class Requirements:
         if odd is None:
             found = at_line("doubt", first, "required", -pieces, GENERAL, part=name, pieces=pieces, by=first.shown)
             yield found._replace(part=id, money=None)
-        elif given != pieces:
+        elif given != pieces and pieces - given not in self._saved(id):
             code = "required-few" if given < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
+
+    def _saved(self, id: str) -> set[int]:
+        """Pieces of a required part that spares save, which a bill without a column for them has among its pieces."""
+        saved = {0}
+        for line in () if self.bill.has_spares else self.bill.lines:
+            each = self._fixed_of(line.kind, line.id).get(id)
+            if each and line.kind in SPARED:
+                most = ceil((line.quantity or 0) * SPARE_SHARE)
+                saved = {other + ceil(each * spares) for other in saved for spares in range(most + 1)}
+        return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
         """Parts of which the buyer chooses, against the lines of any of them."""

@@ -13,7 +13,7 @@ from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import POINT, TENTHS, read_amount, read_share
 from bomgen.reading.cells import Cell, RawTable
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
-from bomgen.reading.part_numbers import PartIndex, Recognition, recognize, words_of
+from bomgen.reading.part_numbers import PartIndex, Recognition, kinds, recognize, words_of
 
 MAX_HEADER = 40
 """Rows from the top in which the header is looked for."""
@@ -90,6 +90,14 @@ class SentLine(NamedTuple):
     def id(self) -> str:
         """The catalogue id of that part; empty where it names none."""
         return self.recognition.named.id if self.recognition.named else ""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of the part that it names; where it names none, those that its words say."""
+        if self.kind:
+            return (self.kind,)
+        text = f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
+        return tuple(kind for kind, words in kinds().items() if any(word.search(text) for word in words))
 
     @property
     def shown(self) -> str:

@@ -13,7 +13,7 @@ from bomgen.reading.bills import SentLine
 Severity = Literal["error", "doubt", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
 """Wrong whatever was meant; at odds with the design that fits best; what the bill does not say or nobody knows."""
-TELLING = ("missing", "swapped", "instead")
+TELLING = ("missing", "swapped", "instead", "probable", "mistyped")
 """Findings that others may follow from."""
 PINPOINTED, LIKELY, GENERAL = 0, 1, 2
 """How exactly a finding names the line that is to blame."""

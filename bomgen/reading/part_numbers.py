@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, KINDS, NOT_PARTS, Catalog, Record, id_at_length
@@ -19,21 +19,19 @@ from bomgen.core.diagnostics import nearest
 from bomgen.core.messages import Message, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
+from bomgen.reading.part_words import GPU, LEAST_NAME, MARKS, SERVER, PartWords, is_for, split_words
 
 SUFFIXES, WORDS = "part-suffixes.yaml", "bill-words.yaml"
-LEAST_NAME = 5
-"""Characters of a name, with a digit, that is looked for within a sentence."""
-LONGEST_PHRASE = 4
-"""Words of a name that is written in several, such as `DGX H100`."""
 SHOWN_NEAREST = 3
 SHOWN_WORDS = 80
 """Characters of a line that a reason repeats."""
 PART_NUMBER = "part_number"
+CODE = 3
+"""Characters of a length in the number of a cable."""
 _HALF = "a"
 _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _LISTED = re.compile(r"^(.*?)(\w(?:/\w)+)(-.*)$")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
-_LENGTH_BEHIND = re.compile(r"[,，]?\s*\d+(?:\.\d+)?\s*(?:m|米)$")
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
 _OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48])\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
@@ -65,7 +63,20 @@ class Recognition(NamedTuple):
     others: tuple[Named, ...] = ()
     """Other parts whose numbers stand on the line, too."""
     nearest: tuple[str, ...] = ()
-    """Numbers that come close to one that nobody knows."""
+    """Numbers that come close to one that nobody knows; where words name a part, those that are its own."""
+    may_be: tuple[tuple[str, str], ...] = ()
+    """Kinds and ids of parts of which the line does not say which it means."""
+    unsold: Named | None = None
+    """The cable of a family that the number is of at a length that is not sold."""
+    closest: Named | None = None
+    """What the line is taken for if a design needs it: the part whose number comes closest to its own."""
+
+    @property
+    def guess(self) -> Recognition | None:
+        """The line as that of the part that it is likely meant to name; None where none is likely."""
+        if self.named is None and (likely := self.unsold or self.closest):
+            return self._replace(named=likely)
+        return None
 
 
 _Names = dict[str, dict[tuple[str, str], Fraction | None]]
@@ -82,8 +93,6 @@ class PartIndex:
         self.families: list[Record] = []
         """Cables whose numbers have their length in them."""
         patterns: list[str] = []
-        self.titles: dict[str, set[tuple[str, str]]] = {}
-        """The kinds and ids of parts by what the catalogue calls them."""
         exact, others = _Names(), _Names()
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
@@ -92,17 +101,24 @@ class PartIndex:
             }
             for name in record.names:
                 for each in _listed(name):
-                    named = others if name in aliases else exact
+                    own = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
+                    named = exact if own else others
                     named.setdefault(each, {})[record.kind, record.id] = lengths.get(name)
-            self.titles.setdefault(str(record.data.get("name", "")).lower(), set()).add((record.kind, record.id))
             if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
                 before, after = map(re.escape, record.id.split(ANY_LENGTH))
                 self.families.append(record)
                 patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
         self.of_family = re.compile("|".join(patterns))
         """A number of a cable of a family: the group of the family has its length."""
+        self.aliases = others.keys() - exact.keys()
+        """Names in lower case that are no number and no id."""
         self.names: _Names = others | exact
         """The kinds and ids of parts by a name in lower case, each with the length that the name says."""
+
+    @cached_property
+    def words(self) -> PartWords:
+        """What the parts are called."""
+        return PartWords(self.catalog, self.names)
 
     def ids(self, name: str) -> tuple[str, ...]:
         """The ids of the parts that a name is of, cables at the length that it says; several: it is not exact."""
@@ -119,19 +135,33 @@ class PartIndex:
     def find(self, text: str, line: str = "") -> Named | None:
         """The part of a number or a name, which is the whole text; `line` is all that stands beside it."""
         written = text.lower()
-        return self._exact(text, written) or self._of_family(text, written, line) or self._suffixed(text, written, line)
+        return (
+            self._exact(text, written, line)
+            or self._of_family(text, written, line)
+            or self._suffixed(text, written, line)
+        )
+
+    def find_unsold(self, text: str) -> Named | None:
+        """The cable of a family at a length that it is not sold in."""
+        record, code = self._family_of(text.lower())
+        length = _coded(code) if record else Fraction(0)
+        return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
     def kinds_of(self, text: str) -> list[tuple[str, str]]:
         """The kinds and ids of all parts that a name may mean."""
         return sorted(self.names.get(text.lower(), {}))
 
-    def _exact(self, text: str, written: str) -> Named | None:
+    def _exact(self, text: str, written: str, line: str) -> Named | None:
         fits = self.names.get(written, {})
         if len(fits) > 1:
             # One number of two records is one product: that whose record gives it as a number of its own.
             fits = {
                 each: length for each, length in fits.items() if self.catalog.find_original(*each).value(PART_NUMBER)
             }
+        chassis = self.words.chassis.get(written, ())
+        if chassis:  # sold with several GPUs: the line says which
+            ids = self.words.with_gpus(sorted(chassis), self.words.find_gpus(line))
+            fits = {(SERVER, id): None for id in ids}
         if len(fits) != 1:
             return None
         ((kind, id), length) = next(iter(fits.items()))
@@ -139,23 +169,29 @@ class PartIndex:
         certain = record.id == written or record.data.get("vendor") != GENERIC
         if kind == "cable" and ANY_LENGTH in id and length is None:
             length = _only_length(record)
-        code = "xray-by-number" if certain else "xray-by-words"
-        return Named(kind, id, length, certain, message(code, number=text, part=record.id))
+        said = message("xray-by-number", number=text) if certain else message("xray-by-words", words=text)
+        if len(chassis) > 1:
+            said = message("xray-by-gpus", number=text, gpu=str(record.value(GPU)))
+        return Named(kind, id, length, certain, said)
 
     def _of_family(self, text: str, written: str, line: str) -> Named | None:
-        match = self.of_family.fullmatch(written)
-        if match is None or match.lastindex is None:
+        record, code = self._family_of(written)
+        if record is None:
             return None
-        record, code = self.families[match.lastindex - 1], match[match.lastindex]
-        length = _coded(code)
-        sold = record.value("lengths_m") or ()
+        length, sold = _coded(code), record.value("lengths_m") or ()
         if sold and float(length) not in [float(each) for each in sold]:
             return None
         # Two digits are one short of a code: only a line that says the length makes them one.
-        if len(code) == 2 and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
+        if len(code) < CODE and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
             return None
-        reason = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
-        return Named("cable", record.id, length, True, reason)
+        return _at_length(text, record, length)
+
+    def _family_of(self, written: str) -> tuple[Record | None, str]:
+        """The family that a number is of, and the code of its length; None for one of no family."""
+        match = self.of_family.fullmatch(written)
+        if match is None or match.lastindex is None:
+            return None, ""
+        return self.families[match.lastindex - 1], match[match.lastindex]
 
     def _suffixed(self, text: str, written: str, line: str) -> Named | None:
         for suffix in known_suffixes():
@@ -166,7 +202,7 @@ class PartIndex:
             if suffix.get("words") and not any(word in line.lower() for word in suffix["words"]):
                 continue
             rest = text[: match.start()]
-            found = self._exact(rest, rest.lower()) or self._of_family(rest, rest.lower(), line)
+            found = self._exact(rest, rest.lower(), line) or self._of_family(rest, rest.lower(), line)
             if found and found.certain:
                 meaning = message("xray-suffix", suffix=text[match.start() :], meaning=str(suffix["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
@@ -197,10 +233,24 @@ def recognize(part: str, text: str, index: PartIndex) -> Recognition:
         del distinct[key]
     if distinct:
         first, *others = distinct.values()
-        return Recognition(first, tuple(others))
-    if meant := _by_words(part, text, index):
-        return Recognition(meant)
-    return Recognition(None, nearest=index.nearest(part) if part else ())
+        if first.kind == SERVER:
+            # What the description of a server names besides is in it, but for other GPUs than it has.
+            others = [each for each in others if each.kind == SERVER]
+            gpus = index.words.find_gpus(line)
+            if not index.words.with_gpus([first.id], gpus):
+                others += [first._replace(kind=GPU, id=id) for id in sorted(gpus.ids)]
+        near = _mistyped(part, first, index) if first.reason.code == "xray-in-text" else ()
+        return Recognition(first, tuple(others), near)
+    return _by_words(part, text, index)
+
+
+def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
+    """The numbers of a part that come near to what stands where its number belongs, which is none of them."""
+    if not _is_number(part):
+        return ()
+    near = [name for name in index.nearest(part) if (named.kind, named.id) in index.names[name]]
+    # What a reseller adds to a number is no slip.
+    return () if any(part.lower().startswith(name) for name in near) else tuple(near)
 
 
 def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
@@ -215,32 +265,59 @@ def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 
 def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
-    """The parts whose numbers stand within a text."""
-    for token in _tokens(text):
-        if _is_number(token) and (found := index.find(token, line)) and found.certain:
+    """The parts whose numbers stand within a text, but not what these are for."""
+    tokens = list(_tokens(text))
+    words = [token.lower() for token in tokens]
+    title = next(index.words.find_titles(text), None)
+    named = [word for word in words if title and word not in split_words(title[1])]
+    """The words of the longest name in the text, of which an alias is only a part."""
+    for at, token in enumerate(tokens):
+        inside = len(named) > 1 and words[at] in named and words[at] in index.aliases
+        if not _is_number(token) or is_for(words, at) or inside:
+            continue
+        if (found := index.find(token, line)) and found.certain and found.kind != GPU:
             yield found._replace(reason=message("xray-in-text", reason=found.reason))
 
 
-def _by_words(part: str, text: str, index: PartIndex) -> Named | None:
-    """The part that a line is taken for by its words; None where they fit none, or several."""
-    whole = f"{part} {text}".lower()
-    words = [token.lower() for token in _tokens(f"{part} ; {text}")]
-    title = _LENGTH_BEHIND.sub("", text.partition(" ; ")[0].lower()).strip(" ;")
-    meant = sorted({*index.titles.get(title, ()), *index.titles.get(title.partition(" ")[2], ())})
-    for size in range(LONGEST_PHRASE, 0, -1):
-        for at in range(len(words) - size + 1):
-            phrase = "-".join(words[at : at + size])
-            fits = [each for each in index.kinds_of(phrase) if _is_kind(each[0], text)]
-            if any(sign.isdigit() for sign in phrase) and len(phrase) >= LEAST_NAME and fits:
-                meant = meant or _narrowed(fits, whole, index)
-    if len(meant) != 1:
-        meant = list(_by_attributes(whole, index))
-    if len(meant) != 1:
-        return None
-    ((kind, id),) = meant
-    record = index.catalog.find_original(kind, id)
-    length = _written_length(whole) if kind == "cable" else None
-    return Named(kind, id, length, False, message("xray-by-words", number=(part or text)[:SHOWN_WORDS], part=record.id))
+def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
+    """The part that a line is taken for by its words; none where they fit none, or several."""
+    whole = f"{part} ; {text}".lower()
+    gpus = index.words.find_gpus(whole)
+    chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
+    if chassis:
+        meant = [(SERVER, id) for id in index.words.with_gpus(chassis, gpus)]
+        if not meant:
+            return Recognition(None, nearest=tuple(chassis))
+    else:
+        meant = _called(whole, index)
+        if not meant and _is_said(SERVER, text):
+            meant = index.words.find_generic_server(gpus)
+        if not meant:
+            meant = list(_by_attributes(whole, index))
+    unsold = next((found for token in _tokens(f"{part} {text}") if (found := index.find_unsold(token))), None)
+    if len(meant) == 1:
+        ((kind, id),) = meant
+        length = _written_length(whole) if kind == "cable" else None
+        said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
+        named = Named(kind, id, length, False, said)
+        return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)
+    near = () if unsold or meant or not part else index.nearest(part)
+    closest = index.find(near[0], whole) if near else None
+    if closest:
+        said = message("xray-by-nearest", number=near[0])
+        closest = closest._replace(certain=False, reason=said) if _is_kind(closest.kind, text) else None
+    return Recognition(None, nearest=near, may_be=tuple(meant), unsold=unsold, closest=closest)
+
+
+def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
+    """The parts of the longest name in a text, of a kind that its words allow."""
+    several: list[tuple[str, str]] = []
+    for parts, rest in index.words.find_titles(whole):
+        fits = [each for each in parts if _is_kind(each[0], rest)]
+        if len(meant := _narrowed(fits, whole, index)) == 1:
+            return meant
+        several = several or fits
+    return several
 
 
 def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[tuple[str, str]]:
@@ -259,7 +336,7 @@ def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[
         if count and record.value("ports") not in (None, count):
             continue
         kept.append((kind, id))
-    return kept if len(kept) == 1 else []
+    return kept if len(kept) == 1 else fits
 
 
 def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
@@ -288,8 +365,21 @@ def _is_of_kind(named: Named, text: str) -> bool:
 
 def _is_kind(kind: str, text: str) -> bool:
     """Whether the words of a text allow a kind of part: a server with its cards is no card."""
-    said = {name for name, words in kinds().items() if any(word.search(text.lower()) for word in words)}
+    said = _kinds_said(text)
+    if kind == GPU:
+        return SERVER not in said
     return not said or kind in said or kind not in kinds()
+
+
+def _is_said(kind: str, text: str) -> bool:
+    return kind in _kinds_said(text)
+
+
+def _kinds_said(text: str) -> set[str]:
+    text = text.lower()
+    for word in (word for group in ("links", "ends") for each in words_of(group).values() for word in each):
+        text = word.sub(" ", text)  # what a part connects is not what it is
+    return {name for name, words in kinds().items() if any(word.search(text) for word in words)}
 
 
 def _is_number(token: str) -> bool:
@@ -303,7 +393,7 @@ def _plain(text: str) -> str:
 
 def _tokens(text: str) -> Iterator[str]:
     for word in _TOKEN.findall(text):
-        trimmed = word.strip(".·*/|+")
+        trimmed = word.strip(MARKS)
         if trimmed:
             yield trimmed
 
@@ -328,6 +418,12 @@ def _length(key: Any) -> Fraction | None:
 def _only_length(record: Record) -> Fraction | None:
     lengths: list[Any] = record.value("lengths_m") or []
     return Fraction(str(lengths[0])) if len(lengths) == 1 else None
+
+
+def _at_length(text: str, record: Record, length: Fraction) -> Named:
+    """A cable of a family by a number that says its length."""
+    said = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
+    return Named("cable", record.id, length, True, said)
 
 
 def _coded(code: str) -> Fraction:

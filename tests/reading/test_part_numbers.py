@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from bomgen.catalog.files import Catalog, id_at_length
+from bomgen.core.messages import read_language
 from bomgen.core.yaml_source import read
 from bomgen.reading.part_numbers import PartIndex, recognize
 
@@ -109,6 +110,16 @@ def test_slips_are_not_taken_for_another_part(index: PartIndex) -> None:
         ("", "800G OSFP 2xSR4", "800g-2xsr4", False),
         ("", "HGX H100 SXM5 8-GPU server", "hgx-h100-8-generic", False),
         ("BlueField-3 2x200G", "", "bf3-b3220", False),
+        ("SYS-821GE-TNHR", "Supermicro SYS-821GE-TNHR, 8 x NVIDIA H200 SXM", "smc-sys-821ge-tnhr-h200", True),
+        ("AS-4124GO-NART", "A800 80GB x8", "smc-as-4124go-nart-a800-sxm-80", True),
+        ("SYS-421GE-TNRT", "8 x NVIDIA L20 48GB", "smc-sys-421ge-tnrt-l20", True),
+        ("AS-8126GS-TNMR", "8x MI350X", "smc-as-8126gs-tnmr-mi350x", True),
+        ("210-BHCG", "PowerEdge XE9680, 8x NVIDIA HGX H200 141GB SXM", "dell-xe9680-h200", True),
+        ("", "Dell PowerEdge XE9680 with 8x H200", "dell-xe9680-h200", True),
+        ("", "GPU server, 8 x NVIDIA H200 SXM, 2 x Xeon", "hgx-h200-8-generic", False),
+        ("", "H100 8-GPU node", "hgx-h100-8-generic", False),
+        ("", "Rack A: NVIDIA DGX H100", "dgx-h100", False),
+        ("", "ConnectX-9 C9240 network adapter", "cx9-2x400", False),
     ],
 )
 def test_one_line(index: PartIndex, part: str, text: str, id: str, certain: bool) -> None:
@@ -125,6 +136,9 @@ def test_one_line(index: PartIndex, part: str, text: str, id: str, certain: bool
         ("MMA4Z00-NS-P", ""),
         ("MCP4Y10-N003-AX", "Axiom 3m passive copper DAC"),
         ("", "HGX server with 8 x MCX75310AAS-NEAT"),
+        ("", "Power cord for NVIDIA DGX H100"),
+        ("SYS-821GE-TNHR", "Supermicro server, 8 x H20"),
+        ("G593-SD0", "8 x H200"),
         ("MMS8X00-NS800", "NVIDIA single port transceiver, 800Gbps, XDR, OSFP"),
     ],
 )
@@ -132,3 +146,49 @@ def test_no_wrong_part(index: PartIndex, part: str, text: str) -> None:
     """What is not certain names no part: a length too short, a suffix without its vendor, a card in a server."""
     named = recognize(part, text, index).named
     assert named is None or not named.certain
+
+
+def test_words_of_the_catalogue(index: PartIndex) -> None:
+    """What bomgen itself calls a part, in any language and with what bills add, is taken for that part."""
+    texts = read_language("zh")["records"]
+    wrong, tried = list[str](), 0
+    for kind in ("server", "nic", "switch", "transceiver", "cable"):
+        for record in index.catalog.all(kind):
+            added = ", 30 m, server to leaf" if kind in ("transceiver", "cable") else ""
+            for title in (record.data["name"], texts.get(f"{kind}/{record.id}")):
+                if title:
+                    found = recognize("", f"{title}{added}", index)
+                    tried += 1
+                    if not found.may_be and (found.named is None or found.named.id != record.id):
+                        wrong.append(record.id)
+    assert tried
+    assert wrong == ["mma1z00-ns400"]  # a generic module is called so, too
+
+
+def test_one_number_of_several_servers(index: PartIndex) -> None:
+    """A chassis whose GPUs the line does not say is a question that lists what it may be."""
+    found = recognize("SYS-821GE-TNHR", "Supermicro server", index)
+    assert found.named is None
+    assert found.may_be == (("server", "smc-sys-821ge-tnhr-h100"), ("server", "smc-sys-821ge-tnhr-h200"))
+    assert recognize("", "DGX A100", index).may_be == (("server", "dgx-a100-320"), ("server", "dgx-a100-640"))
+
+
+def test_length_that_is_not_sold(index: PartIndex) -> None:
+    """A family at another length is no part, and what the line is read as where a design needs it."""
+    found = recognize("MFP7E10-N100", "fibre", index)
+    assert found.named is None
+    assert found.unsold is not None
+    assert (found.unsold.id, found.unsold.length_m) == ("mfp7e10-nxxx", 100)
+    assert index.find("MFP7E10-N100") is None
+
+
+def test_number_with_a_slip(index: PartIndex) -> None:
+    """What comes near is a guess; where the words name that part, the number is shown beside it."""
+    found = recognize("MMA4Z00-SN-FLT", "NVIDIA twin port transceiver, 800Gbps, flat top", index)
+    assert found.named is None
+    assert found.closest is not None
+    assert (found.closest.id, found.closest.certain) == ("mma4z00-ns-flt", False)
+    found = recognize("MQM9070-NS2F", "QM9700", index)
+    assert found.named is not None
+    assert found.named.id == "qm9700"
+    assert "mqm9700-ns2f" in found.nearest

@@ -13,6 +13,9 @@ from hypothesis import settings
 
 import bomgen
 from bomgen.catalog.files import Catalog
+from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_parts import check_parts
+from bomgen.reading.bill_requirements import Requirements
 from bomgen.report.xray.data import to_data
 from bomgen.report.xray.types import SWITCHES, WHOLE
 from bomgen.workflow.xray.bill_files import open_bill
@@ -51,7 +54,8 @@ def test_superpod_compute_fabric() -> None:
     found = open_published("nvidia-ra-superpod-h100-4su").found
     compute = found.fabrics[0]
     assert (compute.name, compute.explains) == ("compute", WHOLE)
-    assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
+    # Servers, switches, modules and fibres; two splitters and four modules connect the fabric managers.
+    assert sorted(line.quantity or 0 for line in compute.lines) == [2, 4, 48, 127, 508, 1536, 2040]
     shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
     assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
     # Storage: 254 fibres to servers and 240 between 16 switches, and splitters to machines of 200 Gb/s. It does
@@ -64,6 +68,9 @@ def test_superpod_compute_fabric() -> None:
         (("leaf", 12), ("spine", 4)),
     }
     assert not [each for each in found.findings if each.severity == "error"]
+    # The in-band AOCs have plugs of 200 Gb/s, and its switches ports of 100 Gb/s.
+    [odd] = [each for each in found.findings if each.code == "no-port"]
+    assert (odd.mark.line, odd.pieces) == (12, 254)
 
 
 def test_module_described_as_another() -> None:
@@ -188,6 +195,22 @@ def test_json_keeps_to_its_schema(name: str) -> None:
         assert all(row.keys() == SCHEMA["$defs"][kind]["properties"].keys() for row in rows)
 
 
+def test_fabric_managers_with_modules_of_their_own() -> None:
+    """Appliances at the compute fabric, whose modules are not those of the servers, are no doubt."""
+    rows = rows_of(
+        {
+            "bomgen": 1,
+            "name": "managed",
+            "cluster": {"server": "dgx-h100", "servers": 31},
+            "fabrics": {
+                "compute": RAILS
+                | {"switch": "qm9700", "hosts": [{"name": "ufm", "count": 2, "ports": 2, "part": "ufm-ndr"}]}
+            },
+        }
+    )
+    assert [str(each.message) for each in look(rows).found.findings if each.severity != "unknown"] == []
+
+
 COINCIDENCES = {
     # wrong counts that another design than that of the plan would have: (plan, they by their lines, what is said)
     "leaves of a fat tree": (
@@ -238,6 +261,85 @@ def test_switches_without_cables() -> None:
     rows = [row for row in rows_of(plan) if row["part"] != "mfa7u10-h030"]
     first = look(rows).found.findings[0]
     assert (first.code, first.part) == ("missing", "mfa7u10-hxxx")
+
+
+HEAD = "P/N,Description,Qty\n"
+RACK = f"""{HEAD}DGXH100,NVIDIA DGX H100,8
+MQM9700-NS2F,QM9700,1
+MMA4Z00-NS-FLT,flat,32
+MMA4Z00-NS,finned,32
+MFP7E10-N030,fibre,64
+"""
+"""A correct bill, but for cords and licences."""
+SAID = {
+    # changes of that bill: (what stands there, what stands there instead, errors and doubts by their lines)
+    "correct": ("", "", set()),
+    "unknown switch": ("MQM9700-NS2F,QM9700,", "JNP-1234,Ethernet switch,", set()),
+    "unknown modules": ("MMA4Z00-NS-FLT,flat", "XYZ-1,module", set()),
+    "no switch": ("MQM9700-NS2F,QM9700,1\n", "", {(3, "without-switches")}),
+    "number beside words": ("MQM9700-NS2F,", "MQM9070-NS2F,", {(3, "mistyped")}),
+    "not sold": ("N030", "N100", {(6, "unsold"), (6, "reach")}),
+    "wrong fibre": ("MFP7E10", "MFP7E30", {(6, "wrong-fibre")}),
+    "no modules at switches": ("MMA4Z00-NS,finned,32\n", "", {(5, "no-module-fits")}),
+    "no modules at servers": ("MMA4Z00-NS-FLT,flat,32\n", "", {(5, "no-module-fits")}),
+    "another connector": ("MFP7E10-N030", "generic-mpo16-om4", {(6, "wrong-connector")}),
+    "connector of a planning module": (
+        "NS,finned,32\n",
+        "NS,finned,32\ngeneric-800g,,9\ngeneric-mpo16-om4,,9\n",
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_laws_without_places(name: str) -> None:
+    """What is said of lines that do not say where they belong; nothing because of parts that nobody knows."""
+    there, instead, said = SAID[name]
+    bill = open_bill(RACK.replace(there, instead).encode(), "bill.csv", CATALOG)
+    found = [*check_parts(bill, CATALOG), *Laws(bill, CATALOG).findings()]
+    assert {(each.mark.line, each.code) for each in found if each.severity != "unknown"} == said
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "said"),
+    [
+        ("MMA4Z00-NS-FLT", "MMA4Z00-SN-FLT", {(4, "probable")}),
+        ("MMA4Z00-NS-FLT,flat", "XYZ-1,module", set()),
+        ("MFP7E10", "MFP7E30", {(6, "wrong-fibre")}),
+    ],
+)
+def test_unknown_lines_and_designs(there: str, instead: str, said: set[tuple[int, str]]) -> None:
+    """A line that nobody knows is what a design lacks, and a wrong fibre is said once."""
+    bill = open_bill(RACK.replace(there, instead).encode(), "bill.csv", CATALOG)
+    found = inspect(bill, CATALOG).found.findings
+    certain = {(each.mark.line, each.code) for each in found if each.severity != "unknown"}
+    assert {each for each in certain if each[1] != "required"} == said
+
+
+def test_cables_alone() -> None:
+    """Cables with fixed ends need no modules, and an offer of cables alone no switch."""
+    text = f"{HEAD}DGXA-G640F,DGX A100,20\nMQM8700-HS2F,QM8700,12\nMFS1S00-H030V,AOC,320\n"
+    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+    assert "without-modules" not in {each.code for each in found.findings}
+    text = f"{HEAD}MFS1S00-H030V,AOC,320\n"
+    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+    assert [each.code for each in found.findings if each.severity != "unknown"] == []
+
+
+@pytest.mark.parametrize(("cords", "few"), [(22, False), (21, True), (12, True), (24, False)])
+def test_spare_switches_need_no_cords(cords: int, few: bool) -> None:
+    """One switch of twelve may be a spare, whose two cords a bill need not have."""
+    text = f"{HEAD}MQM9700-NS2F,QM9700,12\n,Power cord C13 to C14,{cords}\n"
+    required = Requirements(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG)
+    assert ("required-few" in {each.code for each in required.findings()}) == few
+
+
+def test_reasons_are_the_words() -> None:
+    """A part that words name is shown with them."""
+    text = f"{HEAD}210-BHCG,GPU server with 8 x H200 SXM,4\n"
+    [line] = open_bill(text.encode(), "bill.csv", CATALOG).lines
+    assert line.recognition.named is not None
+    assert str(line.recognition.named.reason) == "words: GPU server with 8 x H200 SXM"
 
 
 @pytest.mark.parametrize(

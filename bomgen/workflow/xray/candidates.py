@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -33,18 +33,28 @@ LEAST_UNITS = 2
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 MOST_MEDIA = 6
-USUAL_PORTS = (1, 2, 4)
-"""Ports of a server on a network that is not its compute network."""
+USUAL_PORTS = (2, 1, 4)
+"""Ports of a server on a network that is not its compute network, the most usual first."""
 MOST_HOSTS = 4
 """Lines of machines without GPUs whose ports are tried in every combination."""
 EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
 """Networks that connect all machines, those without GPUs among them."""
+APPLIANCE = "appliance"
+"""The kind of machines that a plan names by their part."""
+MACHINES = (APPLIANCE, "storage")
+"""Kinds of machines besides servers with GPUs."""
 OTHERS = "other machines"
 """What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
 """Ports that the SuperPOD keeps for fabric managers."""
 MOST_NIC_GBPS = 400
 """Switches with faster ports join each other at a higher rate than NICs have."""
+MOST_SERVERS = 2
+"""Kinds of servers of which each is tried."""
+SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
+"""Links to servers among all of a network: with the ratio 1:1, with 2:1, and without spines."""
+SERVER = "server"
+"""The tier of the ends of links at servers."""
 MOST_RESERVED = 64
 """More ports without a cable are no ports kept for fabric managers."""
 
@@ -91,6 +101,8 @@ class Scope(NamedTuple):
     """Machines without GPUs that the bill lists, such as management servers."""
     listed: frozenset[str] = frozenset()
     """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
+    shared: bool = False
+    """Whether other networks may have pieces of the free lines, too."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -118,18 +130,21 @@ class Candidate(NamedTuple):
 
 def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
     """The servers that a bill may be about: those it lists, and those that its NICs and links are enough for."""
-    listed = [line for line in scope.servers if line.kind == "server" and line.quantity]
+    listed = dict[str, int]()
+    for line in scope.servers:
+        if line.kind == SERVER and line.quantity:
+            listed[line.id] = listed.get(line.id, 0) + line.quantity
     found = list[Servers]()
     ports = _endpoints(scope, catalog)
-    for line in sorted(listed, key=lambda line: -(line.quantity or 0))[:2]:
-        record = catalog.find_original("server", line.id)
+    for server, pieces in sorted(listed.items(), key=lambda each: -each[1])[:MOST_SERVERS]:
+        record = catalog.find_original("server", server)
         trays = int(record.value("trays") or 1)
         nics = int(record.value("nics") or GPUS)
         gpus = int(record.value("gpus"))
-        described = {"server": line.id}
+        described = {"server": server}
         if record.value("gpu"):
             described["gpu"] = str(record.value("gpu"))
-        count = (line.quantity or 0) * trays
+        count = pieces * trays
         counts = [(count, False)]
         if scope.role == COMPUTE:
             counts += [(each // nics, True) for each in ports if each % nics == 0 and each != count * nics]
@@ -146,10 +161,9 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
             pieces = GPUS
         inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
         return [_inline(inline, other.quantity, pieces)]
-    for each in ports:
-        if each % GPUS == 0:
-            found.append(_inline({"name": "server of the bill", "gpus": GPUS, "nics": GPUS}, each // GPUS, GPUS, True))
-    return found
+    twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in _modules_at_servers(scope, catalog))
+    unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
+    return [_inline(unknown, each // GPUS, GPUS, True) for each in ports if each % GPUS == 0]
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
@@ -161,14 +175,25 @@ def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Se
 def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     """Numbers of links to servers that the lines of cables, NICs and modules at servers imply."""
     cables = [
-        _links_of(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
+        count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
-    found = [
-        line.quantity
-        for line in scope.lines
-        if line.kind == "nic" or (line.kind == "transceiver" and line.place.tier == "server")
-    ]
+    found = [line.quantity for line in scope.lines if line.kind == "nic"]
+    found += [count_engines(line, catalog) for line in _modules_at_servers(scope, catalog)]
+    if not any((*found, *cables)):
+        total = sum(count_links(line, catalog) for line in scope.lines if line.kind == "cable")
+        found = [int(total * share) for share in SHARES_BELOW]
     return sorted({each for each in (*found, *cables, sum(cables)) if each})
+
+
+def _modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
+    """Modules that are plugged in at servers, as their lines say, or as they fit no switch."""
+    known = rules(catalog)
+    cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
+    for line in scope.of_kind("transceiver"):
+        plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
+        fits = any(accepts(cage, plug, known) for cage in cages)
+        if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
+            yield line
 
 
 def switches_of(scope: Scope) -> Iterator[Plan]:
@@ -329,7 +354,7 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog)
     For networks beside the compute fabric, whose leaves and spines are in no rule's proportion.
     """
     total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
-    fibres = sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
+    fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
     if scope.role == COMPUTE or _tier_counts(scope) or not fibres:
         return
     for extra, given in _extras(scope, servers, catalog):
@@ -424,13 +449,17 @@ def _tier_counts(scope: Scope) -> dict[str, int]:
 
 def _cables(scope: Scope, links: str, catalog: Catalog) -> int:
     """Links that the cables between two tiers carry."""
-    return sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
+    return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
 
 
-def _links_of(line: SentLine, catalog: Catalog) -> int:
-    """Links that the pieces of a line of cables carry: a splitter carries several."""
-    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
-    return (line.quantity or 0) * int(cable.links.value)
+def count_links(line: SentLine, catalog: Catalog) -> int:
+    """Links that the pieces of a line of cables carry."""
+    return (line.quantity or 0) * _links_per_piece(line, catalog)
+
+
+def _links_per_piece(line: SentLine, catalog: Catalog) -> int:
+    """Links that a cable carries: a splitter carries several."""
+    return int(part_records.cable(catalog.find_original("cable", line.id), catalog).links.value)
 
 
 def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
@@ -438,19 +467,24 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
 
     Each with how many counts of the bill it only repeats: one where a single count tells of machines without a line.
     """
+    inline = isinstance(servers.cluster.get("server"), dict)
+    below = _links_below(scope, catalog)
+    splitters = _hosts_on_splitters(scope, catalog)
+    on_splitters = [({"hosts": splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS if splitters]
+    if scope.role != COMPUTE and (scope.shared or not below):
+        every = [*_every_port(scope), *(_every_machine(scope, servers) if inline else ())]
+        return [*(() if inline else [({}, 0)]), *((each, 0) for each in every), *on_splitters]
     found: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
-    inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
         found = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
-    if scope.role in EVERY_MACHINE and inline and len(scope.servers) > 1:
         found += [(each, 0) for each in _every_machine(scope, servers)]
-    below = _links_below(scope, catalog)
+    idle = _idle_ends(scope, catalog)
     for links, told in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
-            if more > 0 and (hosts := _listed_hosts(scope, more)):
+            if more > 0 and (hosts := _listed_hosts(scope, range(more, max(more - idle, 0) - 1, -1))):
                 found.append(({"hosts": hosts, **own}, 0))
                 listed = True
             elif more > 0:
@@ -458,8 +492,7 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
                 found.append(({"hosts": others, **own}, 1 if told == 1 else 0))
             elif more == 0 and own:
                 found.append((own, 0))
-    if on_splitters := _hosts_on_splitters(scope, catalog):
-        found += [({"hosts": on_splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS]
+    found += on_splitters
     if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
         # No count of links is that of the servers alone: it may be the count that is wrong.
         found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
@@ -479,8 +512,18 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan
     return found
 
 
+def _every_port(scope: Scope) -> Iterator[Plan]:
+    """Usual numbers of ports of the servers, alone and with the other machines of the bill."""
+    for ports in USUAL_PORTS:
+        yield {"ports_per_server": ports}
+        for each in USUAL_PORTS if scope.hosts else ():
+            yield {"ports_per_server": ports, "hosts": _describe_hosts(scope.hosts, [each] * len(scope.hosts))}
+
+
 def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
-    """All machines of the bill on one network, each with as many ports."""
+    """All machines of the bill on a network that connects every machine, each with as many ports."""
+    if scope.role not in EVERY_MACHINE or len(scope.servers) < 2:
+        return
     others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
     others.remove(servers.number)
     for ports in USUAL_PORTS:
@@ -514,22 +557,39 @@ def is_fibre(line: SentLine, catalog: Catalog) -> bool:
     return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
 
 
-def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
-    """The machines of the bill besides its servers, with as many ports each as come to `ports` in all; else none."""
-    counts = [line.quantity for line in scope.hosts if line.quantity][:MOST_HOSTS]
-    for each in product(USUAL_PORTS, repeat=len(counts)):
-        if counts and sum(count * own for count, own in zip(counts, each, strict=True)) == ports:
-            return [
-                {"name": f"machines {at}", "count": count, "ports": own}
-                for at, (count, own) in enumerate(zip(counts, each, strict=True), 1)
-            ]
+def _idle_ends(scope: Scope, catalog: Catalog) -> int:
+    """Ends of splitters that may have no link, since each leaf has splitters of its own."""
+    below = (line for line in scope.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
+    ends = max((_links_per_piece(line, catalog) for line in below), default=1)
+    return (ends - 1) * _tier_counts(scope).get("leaf", 0)
+
+
+def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
+    """The machines of the bill besides its servers, with as many ports each as come to one of `ports`; else none."""
+    lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
+    choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
+    for wanted in ports:
+        for each in choices:
+            if sum((line.quantity or 0) * own for line, own in zip(lines, each, strict=True)) == wanted:
+                return _describe_hosts(lines, each)
     return []
+
+
+def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
+    """Machines besides the servers as a plan has them, each with so many ports."""
+    return [
+        {"name": f"machines {at}", "count": line.quantity, "ports": own}
+        | ({"part": line.id} if line.kind == APPLIANCE else {})
+        for at, (line, own) in enumerate(zip(lines, ports, strict=True), 1)
+    ]
 
 
 def _links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
     """Links to leaves, as cables and the modules at either end tell them, each with how many of the three do."""
     cables = _cables(scope, SERVER_LEAF, catalog)
-    at_server = _engines(scope, SERVER_LEAF, "server", catalog)
+    at_server = _engines(scope, SERVER_LEAF, SERVER, catalog)
+    if not at_server and not any(line.place.links for line in scope.own):
+        at_server = sum(count_engines(line, catalog) for line in _modules_at_servers(scope, catalog))
     at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
     return Counter(each for each in (cables, at_server, at_leaf) if each)
 
@@ -539,8 +599,13 @@ def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
     found = 0
     for line in scope.own:
         if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
-            found += (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+            found += count_engines(line, catalog)
     return found
+
+
+def count_engines(line: SentLine, catalog: Catalog) -> int:
+    """Links that the modules of a line serve."""
+    return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:

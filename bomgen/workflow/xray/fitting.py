@@ -8,6 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.reading.bills import ANY_SWITCH, SentLine
+from bomgen.workflow.xray.candidates import SERVER
 from bomgen.workflow.xray.forward import COMPARED, Slot
 
 MOST_SUBSETS = 12
@@ -16,10 +17,6 @@ SPARE_SHARE = 10
 """A surplus of at most a tenth may be spares, where the bill has no column for them."""
 SPARE_PIECES = 2
 """And so may so few pieces."""
-
-
-SERVER = "server"
-"""The tier of the ends of links at servers."""
 
 
 class Part(NamedTuple):
@@ -31,6 +28,13 @@ class Part(NamedTuple):
     given: int
     spares: int = 0
     """Pieces of a surplus that may be spares."""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is one of switches."""
+        return any(each.category == "switch" for each in self.slots) or any(
+            each.kind == "switch" for each in self.lines
+        )
 
     @property
     def off(self) -> int:
@@ -47,6 +51,11 @@ class Fit(NamedTuple):
     def wrong(self) -> tuple[Part, ...]:
         """Parts whose pieces do not agree."""
         return tuple(part for part in self.parts if part.off)
+
+    @property
+    def spare_switches(self) -> tuple[Part, ...]:
+        """Parts of switches of which some may be spares."""
+        return tuple(part for part in self.parts if part.is_switch and part.spares)
 
     @property
     def swapped(self) -> tuple[Part, ...]:
@@ -74,8 +83,8 @@ class Fit(NamedTuple):
 
     @property
     def unexplained(self) -> int:
-        """Pieces that the design does not explain."""
-        return sum(abs(part.off) for part in self.wrong)
+        """Pieces that the design does not explain, or only as spares."""
+        return sum(abs(part.off) + part.spares for part in self.parts)
 
     @property
     def matched_lines(self) -> tuple[SentLine, ...]:
@@ -94,10 +103,12 @@ def fit(
     free: Sequence[SentLine],
     spares_apart: bool,
     listed: Collection[str] = (),
+    shared: bool = False,
 ) -> Fit:
     """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
 
     Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
+    `shared`: of the free lines it takes the pieces that it needs, and leaves the others to other networks.
     `spares_apart`: whether the bill has a column of spares; without one a small surplus may be spares.
     """
     categories = {line.kind for line in (*own, *free)} | {*listed}
@@ -108,23 +119,37 @@ def fit(
         of_own = [line for line in own if _compatible_any(line, group)]
         of_free = [line for line in free if _compatible_any(line, group)]
         expected = sum(slot.pieces for slot in group)
-        lines = (*of_own, *_chosen(of_free, expected - _sum(of_own)))
+        wanted_free = expected - _sum(of_own)
+        lines = (*of_own, *(_take(of_free, wanted_free) if shared else _chosen(of_free, wanted_free)))
         claimed.update(id(line) for line in lines)
-        given = _sum(lines)
-        surplus = given - expected
-        least = SPARE_PIECES if expected >= SPARE_SHARE else 0
-        may = (
-            not spares_apart
-            and 0 < surplus <= max(ceil(expected / SPARE_SHARE), least)
-            and expected > 1
-            and bool(lines)
-        )
-        may = may and not any(slot.category == "switch" for slot in group)
-        parts.append(Part(tuple(group), tuple(lines), expected, given, surplus if may else 0))
+        parts.append(Part(tuple(group), tuple(lines), expected, _sum(lines)))
     for line in own:
         if id(line) not in claimed and line.kind in COMPARED and line.quantity:
             parts.append(Part((), (line,), 0, line.quantity))
-    return Fit(tuple(parts))
+    return Fit(tuple(parts if spares_apart else _allow_spares(parts)))
+
+
+def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts of a bill without a column of spares: with its small surpluses as spares.
+
+    A surplus of switches may only be spares where one of other parts is.
+    """
+    spared = any(part.off > 0 and not part.is_switch and part.off <= _most_spares(part) for part in parts)
+    for part in parts:
+        if 0 < part.off <= _most_spares(part) and (spared or not part.is_switch):
+            yield part._replace(spares=part.off)
+        else:
+            yield part
+
+
+def _most_spares(part: Part) -> int:
+    """Pieces of a part that may be spares."""
+    if any(line.kind == "server" for line in part.lines):
+        return 0
+    if part.is_switch:
+        return SPARE_PIECES if part.expected > 1 else 0
+    least = SPARE_PIECES if part.expected >= SPARE_SHARE else 0
+    return max(ceil(part.expected / SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
 
 
 def _sum(lines: Sequence[SentLine]) -> int:
@@ -162,6 +187,15 @@ def _groups(slots: Sequence[Slot], lines: Sequence[SentLine]) -> Iterator[list[S
                 left.remove(slot)
                 found = True
         yield group
+
+
+def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
+    """The lines with no more pieces than are wanted in all."""
+    for line in lines:
+        pieces = min(line.quantity or 0, wanted)
+        if pieces > 0:
+            yield line._replace(quantity=pieces)
+            wanted -= pieces
 
 
 def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:

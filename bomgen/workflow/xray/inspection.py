@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.types import RJ45
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.reading.bill_laws import Laws
+from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.reading.bill_laws import FIBRE, SPARE_SHARE, TRUNK, Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
-from bomgen.reading.part_numbers import kinds
+from bomgen.reading.part_numbers import Recognition
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
-from bomgen.workflow.xray.candidates import ROLES, Scope
-from bomgen.workflow.xray.fitting import Part
+from bomgen.workflow.xray.candidates import MACHINES, ROLES, SERVER_LEAF, Scope, port_gbps
+from bomgen.workflow.xray.fitting import Fit, Part
 from bomgen.workflow.xray.forward import COMPARED
-from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Explanation, is_of_switches, search
+from bomgen.workflow.xray.networks import Networks, find_networks
+from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Basis, Explanation, search
 
 MOST_WRONG = 2
 """A design that disagrees with more parts of a fabric than this explains nothing of it."""
 LEAST_MATCHED = 2
 """Parts that have to agree for each that does not."""
+MOST_GUESSED = 12
+"""Lines with a slip in their number; of a bill with more of them the catalogue does not know the vendor."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of laws that say better why a part is not the right one."""
-GROUPED = ("ends", "cages", "no-cables", "many", "one-end")
+MANAGEMENT_GBPS = 10
+"""Most ports of a management switch have no higher rate."""
+GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
 """Findings of laws that a design which fits explains better."""
 
 
@@ -55,9 +61,31 @@ class Inspection(NamedTuple):
 
 
 def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
-    """Look through a bill."""
+    """Look through a bill.
+
+    A line that names no part is read as the one that its number comes closest to where a design needs just these
+    pieces of it; a finding says so.
+    """
+    guesses = {line.mark: guess for line in bill.lines if line.quantity and (guess := line.recognition.guess)}
+    if len(guesses) > MOST_GUESSED:
+        guesses = {}
+    found = _inspect(_read_as(bill, guesses), catalog)
+    whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
+    needed = {line.mark for fit in whole for line in fit.matched_lines}
+    kept = {mark: guess for mark, guess in guesses.items() if mark in needed}
+    return found if kept == guesses else _inspect(_read_as(bill, kept), catalog)
+
+
+def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
+    """A bill with some lines read as other parts."""
+    lines = (line._replace(recognition=guesses.get(line.mark, line.recognition)) for line in bill.lines)
+    return bill._replace(lines=tuple(lines)) if guesses else bill
+
+
+def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
     laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
+    basis = Basis(catalog, required, bill.has_spares, {})
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """The clusters and places of the lines that are explained."""
@@ -68,27 +96,37 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += _check_management(scope, catalog)
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
-        found = search(scope, catalog, required, bill.has_spares)
-        trusted = found.usual is not None and _is_trusted(found.usual, scope)
+        networks = (
+            find_networks(scope, basis) if not scope.name else Networks(((scope, search(scope, basis)),), Fit(()))
+        )
+        if len(networks.found) > 1:
+            trusted = _is_trusted(networks.fit, scope._replace(own=scope.lines))
+            if trusted:
+                own, laws = _judge(networks.fit, scope, bill, laws)
+                findings += own
+            for each, found in networks.found:
+                explains = _explains(found.best, trusted)
+                claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
+                fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
+            continue
+        [(_, found)] = networks.found
+        trusted = found.usual is not None and found.is_usual and _is_trusted(found.usual.fit, scope)
         if found.usual and trusted:
-            own = list(_mismatches(found.usual, scope, bill))
+            own, laws = _judge(found.usual.fit, scope, bill, laws)
             if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
                 own = [each._replace(weight=LIKELY) for each in own]
-            of_scope = {id(line) for line in scope.own}
-            broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in of_scope]
-            if broken and own:
-                own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
-            laws = [each for each in laws if each not in broken]
-            wrong = {id(each.line) for each in laws if each.code in OF_PARTS}
-            own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
-            if found.rival and _is_trusted(found.rival, scope):
-                findings += _mismatches(found.rival, scope, bill)
-        explains = _explains(found.best, trusted)
-        claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
-        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
+            if found.rival and _is_trusted(found.rival.fit, scope):
+                findings += _mismatches(found.rival.fit, scope, bill)
+            findings += _idle_ports(found.best, scope, bill, catalog)
+        best = found.best
+        if trusted and found.usual and found.usual.fit.wrong and found.usual not in best:
+            best = (found.usual, *best)  # what the findings speak of is shown, too
+        explains = _explains(best, trusted)
+        claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
+        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
     findings += [*laws, *required.findings()]
-    findings += _general(bill, fabrics)
+    findings += _general(bill, catalog, fabrics)
     explained = {mark for _, mark in claimed}
     left = tuple(
         line
@@ -98,6 +136,27 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     shown = tuple(_found(fabric) for fabric in fabrics)
     whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
     return Inspection(whole, tuple(fabrics))
+
+
+def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
+    own = list(_mismatches(fit, scope, bill))
+    here = {id(line) for line in scope.lines}
+    broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in here]
+    if not scope.name:  # a part that no design has may be that of one more network
+        own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
+    if broken and own:
+        own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
+    left = [each for each in laws if each not in broken]
+    wrong = {
+        id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
+    }
+    own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
+    absent = [part for part in fit.wrong if not part.lines and part.slots[0].category == "cable"]
+    if sum(part.expected for part in absent) <= sum(wrong.values()):  # they stand on the lines of the wrong fibre
+        gone = {part.slots[0].id for part in absent}
+        own = [each for each in own if each.code != "missing" or each.part not in gone]
+    return own, left
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
@@ -114,7 +173,7 @@ def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
         return NOTHING
     if trusted or not best[0].fit.wrong:
         return WHOLE
-    return NOTHING if any(is_of_switches(part) for part in best[0].fit.wrong) else SWITCHES
+    return NOTHING if any(part.is_switch for part in best[0].fit.wrong) else SWITCHES
 
 
 def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[SentLine, ...]:
@@ -163,10 +222,12 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        switches = {line.id for line in others if line.kind == "switch"}
-        apart = len(switches) > 1
-        own = [line for line in others if line.kind in COMPARED]
-        yield Scope("", COMPUTE, () if apart else tuple(own), tuple(own) if apart else (), tuple(machines)), ""
+        management = [line for line in others if line.kind in COMPARED and _is_rj45(line, catalog)]
+        if management:
+            yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
+        own = [line for line in others if line.kind in COMPARED and line not in management]
+        hosts = tuple(line for line in others if _is_host(line))
+        yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
     order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
@@ -181,7 +242,7 @@ def _scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
         ]
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
-        hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
+        hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
         yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
 
 
@@ -226,15 +287,20 @@ def _share(line: SentLine, clusters: int) -> SentLine | None:
 
 def _is_server(line: SentLine) -> bool:
     """Whether a line is of servers with GPUs, or may be: of a part that nobody knows."""
-    if line.kind:
-        return line.kind == "server"
+    if kinds := {line.kind} - {""} or {kind for kind, _ in line.recognition.may_be}:
+        return kinds == {"server"}
     return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
 
 
-def _is_trusted(found: Explanation, scope: Scope) -> bool:
+def _is_host(line: SentLine) -> bool:
+    """Whether a line is of machines without GPUs."""
+    return line.place.tier == "host" or line.kind in MACHINES
+
+
+def _is_trusted(fit: Fit, scope: Scope) -> bool:
     """Whether a design fits so well that what does not is likely wrong."""
-    wrong, matched = len(found.fit.wrong) - len(found.fit.substituted), found.fit.matched
-    if any(not slot.id for part in found.fit.wrong for slot in part.slots):
+    wrong, matched = len(fit.wrong) - len(fit.substituted), fit.matched
+    if any(not slot.id for part in fit.wrong for slot in part.slots):
         return False
     if not scope.own:
         return matched > LEAST_MATCHED * max(wrong, 1)
@@ -253,14 +319,14 @@ def _mixes_media(scope: Scope) -> bool:
     return False
 
 
-def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Finding]:
+def _mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """What is not as a design that fits needs it."""
-    for part, needed in found.fit.substituted:
+    for part, needed in fit.substituted:
         line = part.lines[0]
         yield at_line(
             "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
         )
-    swapped = found.fit.swapped
+    swapped = fit.swapped
     for part in swapped:
         line = part.lines[0]
         yield at_line(
@@ -273,9 +339,13 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             given=part.given,
             expected=part.expected,
         )
-    settled = [*swapped, *(part for pair in found.fit.substituted for part in pair)]
-    for part in (part for part in found.fit.wrong if part not in settled):
-        if not part.lines:
+    settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
+    for part in (part for part in fit.wrong if part not in settled):
+        if unknown := _stand_in(part, bill):
+            yield at_line(
+                "unknown", unknown, "stands-in", part=unknown.shown, needed=part.slots[0].name, pieces=-part.off
+            )
+        elif not part.lines:
             yield _missing(part, scope, bill)
         elif not part.slots:
             line = part.lines[0]
@@ -284,10 +354,38 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             )
         else:
             line = _culprit(part)
-            code = "few" if part.off < 0 else "many"
+            code: str = "few" if part.off < 0 else "many"
+            name: str | Message = line.shown
+            if len(part.lines) > 1:  # the count is that of all of them
+                name = message(
+                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(each.mark.line) for each in part.lines)
+                )
             yield at_line(
-                "doubt", line, code, part.off, PINPOINTED, part=line.shown, given=part.given, expected=part.expected
+                "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
             )
+
+
+def _stand_in(part: Part, bill: SentBill) -> SentLine | None:
+    """The line that nobody knows and that may be what a part lacks, by its pieces and its words."""
+    lacking, kind = -part.off, part.slots[0].category if part.slots else ""
+    most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
+    unknown = (line for line in bill.lines if not line.kind and lacking <= (line.quantity or 0) <= most)
+    return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
+
+
+def _idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+    """One port of servers that have a card of two for a network: half of its links may be missing."""
+    server = str(best[0].candidate.cluster.get("server"))
+    used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
+    sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
+    if not used or len(sharing) > 1 or scope.servers[0].id != server:
+        return
+    ports = int(catalog.find_original("server", server).value("storage_ports") or 0)
+    if used < PORTS_OF_ONE_CARD <= ports:
+        below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
+        line = next((line for line in below if line.kind == "cable"), below[0])
+        off = -(line.quantity or 0) * (PORTS_OF_ONE_CARD - used)
+        yield at_line("doubt", line, "idle-ports", off, part=line.shown, server=server, used=used, ports=ports)
 
 
 def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
@@ -333,6 +431,13 @@ def _check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
                 )
 
 
+def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line is of management cables, or of switches that have most of their ports for them."""
+    if line.kind == "cable":
+        return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
+    return line.kind == "switch" and _rj45_ports(line, catalog) > 0 and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
+
+
 def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     """The RJ45 ports of a switch."""
     record = catalog.find_original("switch", line.id)
@@ -344,22 +449,15 @@ def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
     return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
-def _kinds_of(line: SentLine) -> Iterator[str]:
-    """The kind of the part that a line names; where it names none, what its words say."""
-    if line.kind:
-        yield line.kind
-        return
-    text = f"{line.part} {line.description} {line.notes}".lower().replace("_", " ")
-    yield from (kind for kind, words in kinds().items() if any(word.search(text) for word in words))
-
-
-def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
+def _general(bill: SentBill, catalog: Catalog, fabrics: Sequence[Explained]) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
-    named = {kind for line in bill.lines for kind in _kinds_of(line)}
+    named = {kind for line in bill.lines for kind in line.kinds}
     if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
-    if "switch" in named and "transceiver" not in named:
+    cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
+    lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
+    if "switch" in named and "transceiver" not in named and lit:
         yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
     if "rack" not in named:
         yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)

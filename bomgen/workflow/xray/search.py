@@ -10,13 +10,18 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
+from bomgen.pricing.bill import Bill
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.candidates import (
+    SERVER,
     STAGES,
     Candidate,
     Plan,
     Scope,
     Servers,
+    count_engines,
+    count_links,
+    is_fibre,
     kind_between,
     leaf_spine,
     links_of,
@@ -28,7 +33,7 @@ from bomgen.workflow.xray.candidates import (
     usual_structures,
 )
 from bomgen.workflow.xray.fitting import Fit, Part, fit
-from bomgen.workflow.xray.forward import build, slots_of
+from bomgen.workflow.xray.forward import COMPARED, build, slots_of
 
 OF_SWITCHES = 2
 """Parts that switches count as: a wrong number of them is a wrong topology."""
@@ -45,11 +50,30 @@ MOST_ALIKE = 6
 """Plans that fit equally well of which are listed at most."""
 
 
+class Basis(NamedTuple):
+    """What all searches for the networks of a bill share."""
+
+    catalog: Catalog
+    required: Requirements
+    spares_apart: bool
+    """Whether the bill has a column of spares."""
+    designs: dict[str, tuple[Design, Bill] | None]
+    """What was built for a plan, since networks of one bill are looked for with the same plans."""
+
+    def build(self, plan: Plan) -> tuple[Design, Bill] | None:
+        """What is built and billed for a plan; None when it cannot be built."""
+        key = repr(plan)
+        if key not in self.designs:
+            self.designs[key] = build(plan, self.catalog)
+        return self.designs[key]
+
+
 class Explanation(NamedTuple):
     """A plan against the lines of a fabric."""
 
     candidate: Candidate
     design: Design
+    bill: Bill
     fit: Fit
     broken: int
     """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
@@ -61,6 +85,11 @@ class Explanation(NamedTuple):
         return tuple(part for part in self.fit.wrong if part not in swapped)
 
     @property
+    def corrections(self) -> int:
+        """Counts that are to be corrected for it, of required parts, too."""
+        return len(self.corrected) + self.broken
+
+    @property
     def rank(self) -> tuple[int, int, int]:
         """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
 
@@ -69,7 +98,7 @@ class Explanation(NamedTuple):
         Plans of one rank fit equally well.
         """
         claimed = sum(line.quantity or 0 for line in self.fit.lines)
-        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in self.corrected)
+        wrong = sum(OF_SWITCHES if part.is_switch else 1 for part in self.corrected) + len(self.fit.spare_switches)
         return wrong + self.broken + self.candidate.given, self.fit.unexplained, -claimed
 
     @property
@@ -94,16 +123,29 @@ class Search(NamedTuple):
 
     rival: Explanation | None = None
     """The best of those that need no more corrections than it and leave fewer required parts wrong."""
+    tried: tuple[Explanation, ...] = ()
+    """All that could be built, the best first."""
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether a usual plan is as likely as the best, which may repeat counts: it needs no more corrections."""
+        if not self.usual or not self.best:
+            return False
+        best = self.best[0]
+        if self.usual.corrections != best.corrections + best.candidate.given:
+            return self.usual.corrections < best.corrections + best.candidate.given
+        return not best.fit.wrong or self.usual.fit.unexplained <= best.fit.unexplained
 
 
-def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart: bool) -> Search:
+def search(scope: Scope, basis: Basis) -> Search:
     """The plans that explain the lines of a fabric best."""
+    catalog = basis.catalog
     found = list[Explanation]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
     for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
-        media = _best_links(scope, choices[0], switch, catalog, required, spares_apart)
-        for servers, stage in product(choices, STAGES):
+        media = _best_links(scope, choices[0], switch, basis)
+        for stage, servers in product(STAGES, choices):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
                 fabric = _fabric(scope, servers, switch, shape, links, catalog)
                 key = repr((servers, fabric))
@@ -111,12 +153,25 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
                     continue
                 seen.add(key)
                 runs += 1
-                if tried := _try(
-                    scope, Candidate(servers.cluster, fabric, servers, given), catalog, required, spares_apart
-                ):
+                if tried := _try(scope, Candidate(servers.cluster, fabric, servers, given), basis):
                     found.append(tried)
-            if any(not each.fit.wrong and not each.candidate.given for each in found):
+                    if scope.shared and _takes_all(tried, scope):
+                        return _rank(found)
+            if any(not (each.fit.wrong or each.fit.spare_switches or each.candidate.given) for each in found):
                 break
+    return _rank(found)
+
+
+def _takes_all(tried: Explanation, scope: Scope) -> bool:
+    """Whether a design needs all that other networks have left, and nothing besides."""
+    pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
+    return (
+        not tried.fit.wrong and sum(line.quantity or 0 for line in tried.fit.lines if line.kind != "server") == pieces
+    )
+
+
+def _rank(found: list[Explanation]) -> Search:
+    """The best of all that could be built."""
     if not found:
         return Search((), None)
     found.sort(key=lambda each: each.cost)
@@ -125,7 +180,8 @@ def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart:
     for each in best:
         alike.setdefault(shape_of(each), each)
     usual = next((each for each in found if not each.candidate.given), None)
-    return Search(tuple(alike.values())[:MOST_ALIKE], usual, _rival(usual, found) if usual else None)
+    rival = _rival(usual, found) if usual else None
+    return Search(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(found))
 
 
 def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | None:
@@ -136,29 +192,22 @@ def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | No
     """
 
     def may_be_meant(each: Explanation) -> bool:
-        corrections = len(each.corrected) + each.broken
         if each.broken < usual.broken:
-            return corrections <= len(usual.corrected) + usual.broken
-        return bool(each.fit.swapped) and corrections == 1 and each.cost[1] < usual.cost[1]
+            return each.corrections <= usual.corrections
+        return bool(each.fit.swapped) and each.corrections == 1 and each.cost[1] < usual.cost[1]
 
     return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
 
 
-def is_of_switches(part: Part) -> bool:
-    """Whether a part is one of switches."""
-    return any(slot.category == "switch" for slot in part.slots) or any(line.kind == "switch" for line in part.lines)
-
-
-def _best_links(
-    scope: Scope, servers: Servers, switch: Plan, catalog: Catalog, required: Requirements, spares_apart: bool
-) -> list[Plan]:
+def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
     """The ways to build the links that explain the most modules and cables, whatever the topology."""
+    catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
     for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
-            if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, required, spares_apart):
+            if found := _try(scope, Candidate(servers.cluster, fabric, servers), basis):
                 tried.append((found.rank, at, links, _explains_links(found)))
     tried.sort(key=lambda each: each[:2])
     kept = list[Plan]()
@@ -172,7 +221,7 @@ def _best_links(
 
 def _explains_links(found: Explanation) -> bool:
     """Whether a design has the modules and cables of the bill, if not the number of its switches."""
-    return all(is_of_switches(part) for part in found.fit.wrong)
+    return all(part.is_switch for part in found.fit.wrong)
 
 
 def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
@@ -210,10 +259,8 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
     return whole
 
 
-def _try(
-    scope: Scope, candidate: Candidate, catalog: Catalog, required: Requirements, spares_apart: bool
-) -> Explanation | None:
-    built = build(candidate.plan(scope.role), catalog)
+def _try(scope: Scope, candidate: Candidate, basis: Basis) -> Explanation | None:
+    built = basis.build(candidate.plan(scope.role))
     if built is None:
         return None
     designed, billed = built
@@ -223,9 +270,26 @@ def _try(
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    found = fit(slots, own, scope.free, spares_apart, scope.listed)
+    found = fit(slots, own, scope.free, basis.spares_apart, scope.listed, scope.shared)
+    if reserved := candidate.fabric.get("reserved_ports"):
+        found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
     surplus = [(*_named(part), part.off) for part in found.wrong]
-    return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
+    broken = basis.required.count_broken(each for each in surplus if each[1])
+    return Explanation(candidate, designed, billed, found, broken)
+
+
+def _links_of_managers(scope: Scope, found: Fit, ports: int, catalog: Catalog) -> tuple[Part, ...]:
+    """The modules and the fibres that connect fabric managers to the ports kept for them; none without both."""
+    claimed = {id(line) for line in found.lines}
+    left = [line for line in scope.free if id(line) not in claimed and line.quantity]
+    modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
+    fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
+    pair = (
+        next((line for line in modules if count_engines(line, catalog) == ports), None),
+        next((line for line in fibres if count_links(line, catalog) == ports), None),
+    )
+    lines = [line for line in pair if line]
+    return tuple(Part((), (line,), pieces, pieces) for line in lines if (pieces := line.quantity)) if all(pair) else ()
 
 
 def _named(part: Part) -> tuple[str, str]:

@@ -1,0 +1,183 @@
+"""Parts by the words of a line: what the catalogue calls them in any language, and a chassis with its GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bomgen.catalog.files import KINDS, NOT_PARTS, Catalog, Record
+from bomgen.catalog.parts import GENERIC
+from bomgen.core.messages import read_language
+from bomgen.core.resources import languages
+
+SERVER, GPU = "server", "gpu"
+LEAST_NAME = 5
+"""Characters of a name, with a digit, that is looked for within a sentence."""
+MARKS = ".·*/|+"
+"""Signs that are no part of a word at its ends."""
+LONGEST_NAME = 4
+"""Words of a name that is written in several, such as `DGX H100`."""
+BEHIND_FOR = 2
+"""Words behind `for` that name what a part is for, such as `for NVIDIA DGX`."""
+_TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
+_IDEOGRAPH = re.compile("([\u3400-\u9fff])")
+_BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
+_TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
+_COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
+_MEMORY = re.compile(r"\b(\d+)\s*gb\b")
+_FORMS: Mapping[str, str] = {"sxm": "sxm", "hgx": "sxm", "pcie": "pcie", "nvl": "nvl"}
+"""Words for the form of a GPU, and what the ids of such GPUs have in them."""
+_USUAL_FORM = "sxm"
+"""The form of the GPUs of servers that do not say it."""
+_FOR = (("for",), ("用", "于"))
+"""Words before what a part is for."""
+
+Part = tuple[str, str]
+"""Kind and id."""
+
+
+class Gpus(NamedTuple):
+    """The GPUs that a text names."""
+
+    ids: frozenset[str]
+    """One of these; empty where it names none."""
+    pieces: int | None
+    """How many, where it says so."""
+
+
+class PartWords:
+    """What parts of a catalogue are called, by the words."""
+
+    def __init__(self, catalog: Catalog, names: Mapping[str, Mapping[Part, object]]) -> None:
+        """`names` are the numbers and aliases of parts in lower case."""
+        self.catalog = catalog
+        self._names = names
+        self._titles = dict[str, set[Part]]()
+        """Parts by the words that the catalogue calls them, joined by hyphens."""
+        self._longest = dict[str, int]()
+        """Words of the longest title by its first word."""
+        self._gpus = dict[str, set[str]]()
+        self.chassis = dict[str, set[str]]()
+        """Ids of servers by the name of the chassis, which some share and others have alone."""
+        self._generic = list[Record]()
+        translations = [read_language(code).get("records", {}) for code in languages()]
+        for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
+            title = str(record.data.get("name", ""))
+            for each in (title, *(texts.get(f"{record.kind}/{record.id}", "") for texts in translations)):
+                if words := split_words(each):
+                    self._titles.setdefault("-".join(words), set()).add((record.kind, record.id))
+                    self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+            if record.kind == GPU:
+                for name in (*record.names, "-".join(split_words(title))):
+                    if not name.isdigit():
+                        self._gpus.setdefault(name, set()).add(record.id)
+            elif record.kind == SERVER and record.data.get("vendor") == GENERIC:
+                self._generic.append(record)
+            elif record.kind == SERVER and "," in title:
+                words = split_words(title.partition(",")[0])
+                at = next((at for at, word in enumerate(words) if any(s.isdigit() for s in word)), len(words))
+                if words[at:]:
+                    self.chassis.setdefault("-".join(words[at:]), set()).add(record.id)
+
+    def find_titles(self, text: str) -> Iterator[tuple[list[Part], str]]:
+        """The parts of each name that stands in a text, the longest names first, and the text without the name."""
+        spaced = _space_ideographs(text)
+        spans = [match.span() for match in _TOKEN.finditer(spaced) if match.group().strip(MARKS)]
+        words = split_words(text)
+        found = list[tuple[int, int, list[Part]]]()
+        for at, word in enumerate(words):
+            if is_for(words, at):
+                continue
+            for size in range(min(max(LONGEST_NAME, self._longest.get(word, 0)), len(words) - at), 0, -1):
+                phrase = "-".join(words[at : at + size])
+                # A name without a digit is of ordinary words: it is a part's where it is the whole text.
+                if len(phrase) < LEAST_NAME or not (any(s.isdigit() for s in phrase) or size >= len(words) - 1):
+                    continue
+                if fits := self._titles.get(phrase) or self._names.get(phrase):
+                    found.append((-size, at, sorted(fits)))
+                    break
+        for size, at, parts in sorted(found):
+            rest = spaced[: spans[at][0]] + spaced[spans[at - size - 1][1] :]
+            yield self._without_twins(parts), _BETWEEN_IDEOGRAPHS.sub("", rest)
+
+    def _without_twins(self, parts: list[Part]) -> list[Part]:
+        """Of a vendor's part and a generic one of the same name the generic one: a bill has the vendor's number."""
+        generic = [each for each in parts if self.catalog.find_original(*each).data.get("vendor") == GENERIC]
+        return generic if len(generic) == 1 else parts
+
+    def find_chassis(self, text: str) -> list[str]:
+        """The ids of the servers whose chassis a text names."""
+        words = split_words(text)
+        for size in range(LONGEST_NAME, 0, -1):
+            for at in range(len(words) - size + 1):
+                ids = self.chassis.get("-".join(words[at : at + size]))
+                if ids and not is_for(words, at):
+                    return sorted(ids)
+        return []
+
+    def find_gpus(self, text: str) -> Gpus:
+        """The GPUs that a text names."""
+        words = split_words(_TIMES.sub(r"\1 x ", text.lower()))
+        ids, pieces, at = frozenset[str](), None, 0
+        while at < len(words):
+            for size in range(LONGEST_NAME, 0, -1):
+                fits = self._gpus.get("-".join(words[at : at + size]))
+                if fits and at + size <= len(words):
+                    ids = ids & fits or ids | fits
+                    pieces = pieces or _times(words[:at])
+                    at += size - 1
+                    break
+            at += 1
+        said = _COUNT.search(text.lower())
+        return Gpus(self._narrow(ids, text.lower(), words), pieces or (int(said.group(1)) if said else None))
+
+    def with_gpus(self, servers: Sequence[str], gpus: Gpus) -> list[str]:
+        """Of servers those that have one of these GPUs; all of them where no GPU is named."""
+        return [id for id in servers if not gpus.ids or self._gpu_of(id) in gpus.ids]
+
+    def find_generic_server(self, gpus: Gpus) -> list[Part]:
+        """The generic servers of so many of these GPUs."""
+        usual = {id for id in gpus.ids if _USUAL_FORM in id} or gpus.ids
+        return [
+            (SERVER, each.id)
+            for each in self._generic
+            if each.value(GPU) in usual and int(each.value("gpus") or 0) == gpus.pieces
+        ]
+
+    def _gpu_of(self, server: str) -> str:
+        return str(self.catalog.find_original(SERVER, server).value(GPU))
+
+    def _narrow(self, ids: frozenset[str], text: str, words: Sequence[str]) -> frozenset[str]:
+        """Of GPUs of one name those whose memory and form a text says, too."""
+        sizes = {f"{size} GB" for size in _MEMORY.findall(text)}
+        of_size = frozenset(id for id in ids if str(self.catalog.find_original(GPU, id).value("memory")) in sizes)
+        ids = of_size or ids
+        for word, form in _FORMS.items():
+            if any(each.rstrip("0123456789") == word for each in words if each != "nvl72"):
+                ids = frozenset(id for id in ids if form in id) or ids
+        return ids
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, without marks; every ideograph is one."""
+    found = (word.strip(MARKS) for word in _TOKEN.findall(_space_ideographs(text)))
+    return [word for word in found if word]
+
+
+def _space_ideographs(text: str) -> str:
+    return _IDEOGRAPH.sub(r" \1 ", text.lower())
+
+
+def is_for(words: Sequence[str], at: int) -> bool:
+    """Whether what a word names is what a part is for."""
+    before = words[max(at - BEHIND_FOR - 1, 0) : at]
+    return any(tuple(before[i : i + len(mark)]) == mark for mark in _FOR for i in range(len(before)))
+
+
+def _times(words: Sequence[str]) -> int | None:
+    """The number in `8 x NVIDIA HGX` before the name of a GPU."""
+    for at in range(len(words) - 1, max(len(words) - LONGEST_NAME - 1, 0), -1):
+        if words[at] == "x" and words[at - 1].isdigit():
+            return int(words[at - 1])
+    return None

@@ -1,0 +1,94 @@
+"""The networks of a bill that does not say which line is of which: several may share a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from bomgen.core.provenance import Mark
+from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
+from bomgen.reading.bills import SentLine
+from bomgen.workflow.xray.candidates import Scope
+from bomgen.workflow.xray.fitting import Fit, fit
+from bomgen.workflow.xray.forward import slots_of
+from bomgen.workflow.xray.search import Basis, Explanation, Search, search
+
+BESIDE = (STORAGE, IN_BAND)
+"""Networks that may share lines with the compute network, in the order that they are looked for."""
+MOST_TRIED = 4
+"""Networks of a role of which each is tried beside the others."""
+
+
+class Networks(NamedTuple):
+    """Networks that explain the lines of a bill together."""
+
+    found: tuple[tuple[Scope, Search], ...]
+    fit: Fit
+    """All their parts against all lines."""
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """Parts and pieces that they do not explain, then how many networks they are."""
+        return len(self.fit.wrong), self.fit.unexplained, len(self.found)
+
+
+def find_networks(scope: Scope, basis: Basis) -> Networks:
+    """The networks that explain the lines of `scope` best: one of all of them, or several."""
+    tried = list[Networks]()
+    kinds = dict.fromkeys(line.id for line in scope.of_kind("switch"))
+    if len(kinds) < 2 or not scope.servers:  # several kinds of switches are hardly one network
+        tried.append(_join([(scope, search(scope, basis))], scope, basis))
+    if scope.servers and kinds and not any(not each.fit.wrong for each in tried):
+        for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
+            for role in BESIDE:
+                added = _add_network(networks, role, scope, basis)
+                networks = min((networks, *added), key=lambda each: each.cost)
+            tried.append(networks)
+            if not networks.fit.wrong:
+                break
+    return min(tried, key=lambda each: each.cost, default=Networks(((scope, Search((), None)),), Fit(())))
+
+
+def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:
+    """The networks with one of a role that takes what it needs of what they leave."""
+    left = _left(scope.lines, networks)
+    if not any(line.kind == "cable" for line in left):
+        return
+    switches = sorted((line for line in left if line.kind == "switch"), key=lambda line: -(line.quantity or 0))
+    for switch in dict.fromkeys(line.id for line in switches):
+        free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
+        beside = scope._replace(name=role, role=role, own=(), free=free, shared=True)
+        found = search(beside, basis)
+        for each in _likeliest(found):
+            yield _join((*networks.found, (beside, each)), scope, basis)
+        if role == COMPUTE and any(not each.fit.wrong for each in found.best):
+            return  # the compute network has most of the switches
+
+
+def _join(found: Iterable[tuple[Scope, Search]], scope: Scope, basis: Basis) -> Networks:
+    """Networks, and all their parts against the lines of a bill."""
+    found = tuple(found)
+    slots = [slot for _, each in found if each.usual for slot in slots_of(each.usual.bill)]
+    return Networks(found, fit(slots, scope.lines, (), basis.spares_apart))
+
+
+def _likeliest(found: Search) -> list[Search]:
+    """The explanations that miss the least, and of these take the most of a bill: one of each claim."""
+
+    def weight(each: Explanation) -> tuple[int, int, int]:
+        return len(each.fit.wrong), each.fit.unexplained, -sum(line.quantity or 0 for line in each.fit.lines)
+
+    claims = dict[tuple[tuple[str, int], ...], Explanation]()
+    for each in sorted(found.tried, key=weight):
+        claims.setdefault(tuple(sorted((line.id, line.quantity or 0) for line in each.fit.lines)), each)
+    return [Search((each,), each) for each in list(claims.values())[:MOST_TRIED]]
+
+
+def _left(lines: Sequence[SentLine], networks: Networks) -> tuple[SentLine, ...]:
+    """What networks leave of lines."""
+    pieces = dict[Mark, int]()
+    for _, found in networks.found:
+        for line in found.best[0].fit.lines:
+            pieces[line.mark] = pieces.get(line.mark, 0) + (line.quantity or 0)
+    left = (line._replace(quantity=(line.quantity or 0) - pieces.get(line.mark, 0)) for line in lines)
+    return tuple(line for line in left if line.quantity)
