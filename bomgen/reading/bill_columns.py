@@ -90,18 +90,21 @@ def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[
         roles = _as_asked(roles, table, at, file, asked)
         rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
         columns = _choose(roles, rows, table, at, file)
-        headings = {name: _text(table, at, places[0]) for name, places in columns.items() if name != NET}
+        texts = dict(enumerate(_headings_of(table, at)))
+        headings = {name: texts.get(places[0], "") for name, places in columns.items() if name != NET}
         yield Block(table, at + 1, end, columns, headings, continues=roles == before)
         before = roles
 
 
-def ask(tables: Iterable[RawTable], file: str) -> PlanErrors:
+def ask(tables: Iterable[RawTable], file: str, asked: Asked) -> PlanErrors:
     """What is asked where no sheet has a bill: which column of the likeliest header has the quantities or the parts."""
     best: tuple[int, RawTable, int, dict[str, list[int]]] | None = None
     for table in tables:
         for at, row in enumerate(table.rows[:MAX_HEADER]):
             roles = {} if _has_number(row) else _roles(row)
-            if len(roles) >= LEAST_COLUMNS and (best is None or len(roles) > best[0]):
+            named = {PART, MAYBE_PART, DESCRIPTION, QUANTITY} & roles.keys()
+            enough = named and sum(cell.filled for cell in row) >= LEAST_COLUMNS
+            if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
     if best is None:
         message = (
@@ -110,6 +113,10 @@ def ask(tables: Iterable[RawTable], file: str) -> PlanErrors:
         message += f"or name them: bomgen xray {file} --columns part=A,quantity=C"
         return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
     _, table, at, roles = best
+    headings = _headings_of(table, at)
+    for role, name in asked.columns.items():
+        if name != NO_COLUMN and find_column(name, headings, len(headings)) is None:
+            return _lacks(name, role, table, at, file)
     role = PART if QUANTITY in roles else QUANTITY
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
     taken = {place for name, places in roles.items() if name in (PART, DESCRIPTION, PRICE) for place in places}
@@ -155,8 +162,8 @@ def _first_line(table: RawTable, asked: Asked) -> int | None:
 
 
 def _has_number(row: Sequence[Cell]) -> bool:
-    """Whether a row has an amount, as no header has: most rows are known as none at once."""
-    return any(_is_number(cell) for cell in row)
+    """Whether a row has a number, as no header has, but for headings such as "Qty 1"."""
+    return any(_is_number(cell) and not (isinstance(cell.value, str) and _role(cell.value)) for cell in row)
 
 
 def _is_number(cell: Cell) -> bool:
@@ -196,16 +203,14 @@ def _as_asked(
     """What columns are, with those that were asked for. Raises PlanErrors where there is no such column."""
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
     found = {role: [*places] for role, places in roles.items() if role not in replaced}
-    header = table.rows[at] if at >= 0 else ()
-    headings = [_text(table, at, place) for place in range(len(header))]
+    headings = _headings_of(table, at)
     width = max((len(row) for row in table.rows), default=0)
     for role, name in asked.columns.items():
         if name == NO_COLUMN:
             continue
         place = find_column(name, headings, width)
         if place is None:
-            message = lacks_column(name, role, headings)
-            raise PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
+            raise _lacks(name, role, table, at, file)
         found = {other: [each for each in places if each != place] for other, places in found.items()}
         found[role] = [place]
     return {role: places for role, places in found.items() if places}
@@ -257,10 +262,10 @@ def _counts_lines(rows: Sequence[Sequence[Cell]], place: int) -> bool:
     return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
 
 
-def _text(table: RawTable, at: int, place: int) -> str:
-    """A heading as it stands; empty where there is none."""
-    row = table.rows[at] if at >= 0 else ()
-    return " ".join(str(row[place].value).split()) if place < len(row) and row[place].filled else ""
+def _headings_of(table: RawTable, at: int) -> list[str]:
+    """The headings of a row as they stand; none where there is no such row."""
+    cells = table.rows[at] if at >= 0 else ()
+    return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
 
 
 def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
@@ -268,9 +273,15 @@ def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
     return row[place].mark if place < len(row) else Mark(file, 1, 1)
 
 
+def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
+    """That there is no column as it was asked for."""
+    message = lacks_column(name, role, _headings_of(table, at))
+    return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
+
+
 def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
     """Which of several columns is what."""
-    headings = [_text(table, at, place) for place in range(len(table.rows[at]))]
+    headings = _headings_of(table, at)
     places = [place for place in places if place < len(headings)]
     listed = list_headings(headings, places)
     answer = listed.partition(" ")[0] or "C"

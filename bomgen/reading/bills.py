@@ -161,7 +161,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: As
     seen = [table for table in tables if not table.hidden or asked.sheet]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
     if not blocks:
-        raise ask(seen, file)
+        raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
     read = [*_read_blocks(blocks, index, point)]
     repeating = _drop_repeated(read)
@@ -174,7 +174,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: As
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table-limit")])
     best = max(read, key=lambda each: len(each.lines)).block
     used = {*repeating, *(each.block.table.name for each in read if each.lines or each.sums)}
-    left = [table for table in tables if table.name not in used]
+    left = [table for table in tables if table.name and table.name not in used]
     return SentBill(
         file=file,
         lines=tuple(lines),
