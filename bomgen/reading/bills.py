@@ -286,11 +286,15 @@ class _BlockReader:
             quantity = self._whole(row, QUANTITY)
             if total := self._sum(row, quantity, len(found.lines)):
                 found.sums.append(total)
-            elif quantity is None and len(filled) == 1 and isinstance(filled[0].value, str):
-                self.section = filled[0].value.strip()
+            elif quantity is None and len(filled) == 1 and self._is_title(filled[0]):
+                self.section = str(filled[0].value).strip()
             elif text.get(PART) or text.get(DESCRIPTION):
                 found.lines.append(self._line(row, text, quantity))
         return found
+
+    def _is_title(self, cell: Cell) -> bool:
+        """Whether a cell that stands alone is the title of a section, not the number of a part."""
+        return isinstance(cell.value, str) and not self.index.ids(cell.value)
 
     def _mark(self, row: Sequence[Cell]) -> Mark:
         """The place of a row, on its sheet."""
