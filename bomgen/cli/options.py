@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from bomgen.output.registry import Formats
+    from bomgen.reading.list_columns import Asked
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -59,6 +60,16 @@ def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[Completio
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(typed, "file")]
+
+
+def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> Asked:
+    """What `--columns` asks for; `roles` are what a column may be. Ends the command where it is wrong."""
+    from bomgen.reading.list_columns import read_asked
+
+    try:
+        return read_asked(",".join(columns), roles)
+    except ValueError as error:
+        raise click.UsageError(f"--columns: {error}") from None
 
 
 def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

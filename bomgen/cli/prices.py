@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import QUIET, complain, is_set, print_problems, say
-from bomgen.cli.options import files, output_option, proposed, root_option, set_option, talk_options
+from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import refuse_overwriting, write_out
 from bomgen.core.readable_files import refuse_git_files
@@ -86,7 +85,7 @@ def prices(
     if list_ is not None:
         from bomgen.pricing.books.book import entries
 
-        asked = _asked(columns)
+        asked = asked_columns(columns)
         source, found = _read(list_, asked)
         if found:
             # What a list was taken for is not mixed with the book that a program reads from standard output.
@@ -95,15 +94,6 @@ def prices(
             raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
         if output or form or not found:
             write_out(written(entries(source), wanted, source.data.get("name")), output)
-
-
-def _asked(columns: Sequence[str]) -> Asked:
-    from bomgen.reading.list_columns import read_asked
-
-    try:
-        return read_asked(",".join(columns))
-    except ValueError as error:
-        raise click.UsageError(f"--columns: {error}") from None
 
 
 def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:

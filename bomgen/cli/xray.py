@@ -10,7 +10,7 @@ import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
-from bomgen.cli.options import files, proposed, talk_options
+from bomgen.cli.options import asked_columns, files, proposed, talk_options
 from bomgen.cli.writing import refuse_overwriting, to_standard_output
 from bomgen.core.readable_files import refuse_git_files
 
@@ -31,6 +31,13 @@ SEVERITIES = ("error", "doubt")
     shell_complete=files,
     help="Write a plan that rebuilds it; never overwrites a file.",
 )
+@click.option(
+    "--columns",
+    metavar="part=C,quantity=F",
+    multiple=True,
+    help="What columns of the bill are, by letter or heading; also spare, price, amount and others, currency=USD, "
+    "decimal=comma, sheet=NAME, header=LINE; none leaves one out.",
+)
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 if there is a finding so severe.")
 @click.option("--all", "every", is_flag=True, help="Show in the text what each line was read as, too.")
 @click.option(
@@ -42,7 +49,9 @@ SEVERITIES = ("error", "doubt")
     help="Language, such as en or zh. [default: en]",
 )
 @talk_options
-def xray(bill: str, form: str, output: str | None, fail_on: str | None, every: bool, code: str) -> None:
+def xray(
+    bill: str, form: str, output: str | None, columns: tuple[str, ...], fail_on: str | None, every: bool, code: str
+) -> None:
     """Say what is wrong with somebody's BILL (xlsx, xls, ods, csv, pdf), and which fabrics explain its counts.
 
     Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
@@ -58,6 +67,7 @@ def xray(bill: str, form: str, output: str | None, fail_on: str | None, every: b
     from bomgen.catalog.files import Catalog
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.core.resources import languages
+    from bomgen.reading.bill_columns import ROLES
     from bomgen.workflow.xray.bill_files import open_bill
     from bomgen.workflow.xray.inspection import inspect
 
@@ -66,10 +76,10 @@ def xray(bill: str, form: str, output: str | None, fail_on: str | None, every: b
     refuse_overwriting(output, bill)
     if output is not None and Path(output).exists():
         raise click.UsageError(f"{output} exists; name a new file with -o")
-    catalog = Catalog()
+    asked, catalog = asked_columns(columns, ROLES), Catalog()
     try:
         refuse_git_files(Path(bill))
-        inspection = inspect(open_bill(Path(bill).read_bytes(), bill, catalog), catalog)
+        inspection = inspect(open_bill(Path(bill).read_bytes(), bill, catalog, asked), catalog)
     except OSError as error:
         raise click.UsageError(f"cannot read '{bill}': {error.strerror}") from None
     except PlanErrors as errors:

@@ -105,10 +105,15 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=word)
+    common = str.maketrans("", "", word)
     scored = []
     for candidate in known:
+        # At most the characters that stand in both are alike, which is known much sooner than how many are.
+        most = min(len(candidate) - len(candidate.translate(common)), len(word))
+        if 2 * most < CLOSE * (len(candidate) + len(word)):
+            continue
         matcher.set_seq1(candidate)
-        if matcher.real_quick_ratio() >= CLOSE and matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE:
+        if matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE:
             alike = next((i for i, (a, b) in enumerate(zip(candidate, word, strict=False)) if a != b), len(word))
             scored.append((-matcher.ratio(), -alike, candidate))
     return [candidate for _, _, candidate in sorted(scored)[:count]]

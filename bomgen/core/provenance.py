@@ -44,6 +44,8 @@ class Mark(NamedTuple):
     file: str
     line: int
     column: int
+    sheet: str = ""
+    """The title of the sheet, where a workbook has several; empty for text."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"

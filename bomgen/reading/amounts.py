@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -97,6 +98,12 @@ def _is_grouped(text: str, sign: str) -> bool:
     first, *others = text.split(sign)
     groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in others)
     return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
+
+
+def prove_points(texts: Iterable[str]) -> frozenset[str]:
+    """The decimal separators that the forms of some amounts prove."""
+    written = (read_amount(text) for text in texts)
+    return frozenset(each.point for each in written if each and each.point)
 
 
 class Share(NamedTuple):

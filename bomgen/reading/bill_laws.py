@@ -6,6 +6,7 @@ Lines that say which fabric and which links they belong to are judged by these; 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -36,6 +37,7 @@ class Laws:
     def __init__(self, bill: SentBill, catalog: Catalog) -> None:
         self.bill, self.catalog = bill, catalog
         self.rules = rules(catalog)
+        self.switches: dict[str, Switch] = {}
 
     def findings(self) -> Iterator[Finding]:
         """Everything that breaks a law."""
@@ -80,10 +82,10 @@ class Laws:
     def _switch(self, line: SentLine) -> Switch | None:
         if line.kind != "switch":
             return None
-        try:
-            return part_records.switch(self.catalog.find_original("switch", line.id))
-        except PlanErrors:
-            return None
+        if line.id not in self.switches:
+            with suppress(PlanErrors):
+                self.switches[line.id] = part_records.switch(self.catalog.find_original("switch", line.id))
+        return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """Each end of a fibre needs the engine of a module."""

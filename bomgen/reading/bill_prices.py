@@ -1,14 +1,17 @@
-"""The arithmetic of a bill: amounts of lines, sums, discounts and tax."""
+"""The numbers of a bill: quantities that cannot be read, amounts of lines, sums, discounts, tax and currencies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.reading.bills import SentBill, SentLine, Sum
-from bomgen.reading.findings import PINPOINTED, Finding, at_line
+from bomgen.reading.cells import Broken
+from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
+from bomgen.reading.list_columns import QUANTITY
 
 PRICE_DIGITS = Decimal("0.005")
 """A unit price that is shown rounded may be off by so much a piece."""
@@ -19,10 +22,39 @@ _NONE = Decimal(0)
 
 
 def check_prices(bill: SentBill) -> Iterator[Finding]:
-    """Amounts that are not pieces times price less discount, and sums that are not those of their lines."""
+    """What is wrong with the quantities, amounts, sums, prices and currencies of a bill."""
+    yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
+    yield from _check_values(bill)
     yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
     yield from _check_sums(bill)
     yield from _check_one_price(bill.lines)
+    yield from _check_currencies(bill)
+
+
+def _check_quantity(line: SentLine) -> Finding | None:
+    """That no pieces can be read on a line that has something where they belong, or names a part by its number."""
+    found = [value for column, value in line.unread if column == QUANTITY]
+    if not found:
+        named = line.recognition.named
+        is_sure = line.quantity is None and line.part and named and named.certain
+        return at_line("unknown", line, "no-quantity", weight=GENERAL, part=line.shown) if is_sure else None
+    if isinstance(found[0], Broken):
+        return at_line("unknown", line, "quantity", weight=GENERAL, shown=message("xray-formula"))
+    shown = f"{found[0]:f}" if isinstance(found[0], Decimal) else str(found[0])
+    is_number = isinstance(found[0], Decimal) or any(sign.isdigit() for sign in shown)
+    return at_line("doubt" if is_number else "unknown", line, "quantity", weight=GENERAL, shown=f"'{shown}'")
+
+
+def _check_values(bill: SentBill) -> Iterator[Finding]:
+    """That prices and amounts are formulas without a value, and so cannot be checked."""
+    lines = [line for line in bill.lines if _lacks_value(line)]
+    if lines:
+        yield at_line("unknown", lines[0], "no-values", weight=GENERAL, lines=len(lines))
+
+
+def _lacks_value(line: SentLine) -> bool:
+    """Whether the price or the amount of a line is a formula without a value."""
+    return any(column != QUANTITY for column, _ in line.unread)
 
 
 def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
@@ -50,7 +82,7 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         expected=_short(expected[0]),
         pieces=line.pieces,
         price=_short(line.unit_price),
-        discount=_percent(share),
+        less=message("xray-less", discount=_percent(share)) if share else "",
     )
     return found._replace(money=difference)
 
@@ -74,41 +106,51 @@ def _rounded(line: SentLine) -> bool:
     return line.unit_price is not None and bool(line.discount)
 
 
+class _Base:
+    """Lines that a sum may be of, and what is taken off or added below them."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.beside = dict.fromkeys(("discount", "tax", "freight"), _NONE)
+
+
 def _check_sums(bill: SentBill) -> Iterator[Finding]:
-    """Sums below the lines against the lines."""
+    """Sums below the lines against the lines: of everything above, of their sheet, or of their section."""
     slack = ANY_AMOUNT.multiply(minor_unit(bill.currency), Decimal(max(len(bill.lines), 1)))
-    start = 0
-    beside = dict.fromkeys(("discount", "tax", "freight"), _NONE)
+    bases = {name: _Base(0) for name in ("bill", "sheet", "total", "subtotal")}
+    sheet = ""
     for each in bill.sums:
-        lines = bill.lines[: each.lines]
-        below = _sum(lines)
-        if not any(line.amount is not None for line in lines):
-            continue
-        if each.kind == "subtotal":
-            allowed = {_sum(bill.lines[start : each.lines]), below, below - abs(beside["discount"])}
-            start = each.lines
-        elif each.kind == "total":
-            net = below - abs(beside["discount"])
-            allowed = {
-                below,
-                net,
-                net + beside["tax"],
-                net + beside["tax"] + beside["freight"],
-                net + beside["freight"],
-            }
-        elif each.kind == "tax":
-            beside["tax"] += each.amount
-            if each.share is None:
-                continue
-            net = below - abs(beside["discount"])
-            allowed = {_times(each.share, net), _times(each.share, below), _times(each.share, net + beside["freight"])}
+        if each.mark.sheet != sheet:
+            sheet = each.mark.sheet
+            start = next((at for at, line in enumerate(bill.lines) if line.mark.sheet == sheet), each.lines)
+            bases |= {name: _Base(start) for name in ("sheet", "total", "subtotal")}
+        if any(line.amount is not None for line in bill.lines[: each.lines]):
+            allowed = {one for base in bases.values() for one in _allowed(each, bill.lines[base.start :], base, bill)}
+            if allowed and not any(abs(each.amount - one) <= slack for one in allowed):
+                yield _wrong_sum(each, min(allowed, key=lambda one: abs(each.amount - one)))
+        if each.kind in bases:
+            ended = ("total", "subtotal") if each.kind == "total" else ("subtotal",)
+            bases |= {name: _Base(each.lines) for name in ended}
         else:
-            beside[each.kind] += each.amount
-            if each.kind != "discount" or each.share is None:
-                continue
-            allowed = {_times(each.share, below), -_times(each.share, below)}
-        if not any(abs(each.amount - one) <= slack for one in allowed):
-            yield _wrong_sum(each, min(allowed, key=lambda one: abs(each.amount - one)))
+            for base in bases.values():
+                base.beside[each.kind] += each.amount
+
+
+def _allowed(each: Sum, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
+    """What a sum may come to, as one of the lines of a base; nothing where it names no rate to check."""
+    own = lines[: each.lines - base.start]
+    if not own:
+        return
+    below, beside = _sum(own, bill), base.beside
+    net = below - abs(beside["discount"])
+    if each.kind in ("subtotal", "total"):
+        yield from (below, net)
+        if each.kind == "total":
+            yield from (net + beside["tax"], net + beside["tax"] + beside["freight"], net + beside["freight"])
+    elif each.share is not None and each.kind == "tax":
+        yield from (_times(each.share, one) for one in (net, below, net + beside["freight"]))
+    elif each.share is not None and each.kind == "discount":
+        yield from (_times(each.share, below), -_times(each.share, below))
 
 
 def _wrong_sum(each: Sum, expected: Decimal) -> Finding:
@@ -123,7 +165,8 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
     prices: dict[str, SentLine] = {}
     for line in lines:
         named = line.recognition.named
-        if named is None or not named.certain or line.unit_price is None or line.in_stock:
+        # What is in stock or comes with something else is listed at 0.
+        if named is None or not named.certain or not line.unit_price or line.in_stock:
             continue
         first = prices.setdefault(named.part, line)
         if first.unit_price is not None and first.unit_price != line.unit_price:
@@ -133,14 +176,34 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
                 "two-prices",
                 price=_short(line.unit_price),
                 other=_short(first.unit_price),
-                at=first.mark.line,
+                at=name_place(first.mark),
             )
 
 
-def _sum(lines: Sequence[SentLine]) -> Decimal:
+def _check_currencies(bill: SentBill) -> Iterator[Finding]:
+    """Lines in another currency than most of the bill: an error where a sum adds them up."""
+    counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
+    if not counts:
+        return
+    [(most, _)] = counts.most_common(1)
+    odd = [line for line in bill.lines if line.unit_price is not None and line.currency not in ("", most)]
+    if not odd:
+        return
+    is_summed = any(each.kind in ("subtotal", "total") for each in bill.sums)
+    currencies = ", ".join(sorted(counts.keys() - {most}))
+    severity: Severity = "error" if is_summed else "doubt"
+    yield at_line(severity, odd[0], "currencies", weight=PINPOINTED, lines=len(odd), currencies=currencies, most=most)
+
+
+def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
+    """What lines come to; pieces times price where the amount is a formula without a value."""
     total = _NONE
     for line in lines:
-        total = ANY_AMOUNT.add(total, line.amount or _NONE)
+        amount = line.amount
+        if amount is None and line.unit_price is not None and _lacks_value(line):
+            cost = ANY_AMOUNT.multiply(Decimal(line.pieces), line.unit_price)
+            amount = ANY_AMOUNT.multiply(cost, _factors(line.discount or _NONE, bill)[-1])
+        total = ANY_AMOUNT.add(total, amount or _NONE)
     return total
 
 

@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import POINT, TENTHS, read_amount, read_share
-from bomgen.reading.cells import Cell, RawTable
+from bomgen.reading.amounts import POINT, TENTHS, prove_points, read_amount, read_share
+from bomgen.reading.bill_columns import (
+    AMOUNT,
+    CATEGORY,
+    CLUSTER,
+    CURRENCY,
+    DESCRIPTION,
+    DISCOUNT,
+    FABRIC,
+    IN_STOCK,
+    LEAST_COLUMNS,
+    NET,
+    ROLE,
+    SPARE,
+    Block,
+    Columns,
+    ask,
+    find_blocks,
+)
+from bomgen.reading.cells import Broken, Cell, RawTable, Value
+from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUANTITY, QUESTION, Asked
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, kinds, recognize, words_of
 
-MAX_HEADER = 40
-"""Rows from the top in which the header is looked for."""
-LEAST_COLUMNS = 2
 MAX_LINES = 20_000
-MAX_PIECES = 10**9
+MAX_PIECES = 10**7
 """More pieces on a line are taken for something else, such as a part number."""
 _PERCENT = 100
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
-NET = "net"
-"""Columns of prices that have their discount in them."""
-MAYBE_PART = "maybe_part"
-"""Columns of price lists that are those of part numbers where no other is."""
-SHARED = {
-    **{"part": "part", "description": "description", "quantity": "quantity", "price": "price"},
-    **{
-        "list_price": "price",
-        "net_price": "price",
-        "discount": "discount",
-        "discount_or_paid": "discount",
-        "amount": "amount",
-        "currency": "currency",
-    },
-    **{"vendor": "vendor", "line": "line"},
-}
-"""What columns of price lists are to a bill."""
-GENERIC_NAMES = ("no part number", "n/a", "-", "–", "tbd", "无", "无料号")
+GENERIC_NAMES = (
+    *("no part number", "planning part, order number to follow", "n/a", "-", "–", "tbd"),
+    *("无", "无料号", "规划部件，订购号另行确定"),
+)
 
 
 ANY_SWITCH = "switch"
@@ -80,6 +82,10 @@ class SentLine(NamedTuple):
     in_stock: bool = False
     cluster: str = ""
     """The cluster that it is for, where a bill of several says so."""
+    currency: str = ""
+    """The currency of its price; empty where nothing says it."""
+    unread: tuple[tuple[str, Value], ...] = ()
+    """What stands in a column of numbers and cannot be read, by what the column is."""
 
     @property
     def kind(self) -> str:
@@ -134,6 +140,10 @@ class SentBill(NamedTuple):
     """What was taken for what: the heading of each column that is used."""
     left_out: tuple[str, ...] = ()
     """Sheets that were not read."""
+    hidden: tuple[str, ...] = ()
+    """Those of them that nobody sees who opens the workbook."""
+    repeating: tuple[str, ...] = ()
+    """Sheets that list the parts of the others once more, and are not counted."""
 
     @property
     def has_spares(self) -> bool:
@@ -141,144 +151,244 @@ class SentBill(NamedTuple):
         return any(line.spare is not None for line in self.lines)
 
 
-def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex) -> SentBill:
-    """The bill in the tables of a file: that with the most lines, and others with the same columns.
+def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Asked = NOTHING) -> SentBill:
+    """The bill in the tables of a file: all that have one, but for those that list the parts of the others once more.
 
-    Raises PlanErrors when no table has a column of quantities and one of parts or descriptions.
+    Raises PlanErrors when no table has a column of quantities and one of parts or descriptions, and with a question
+    where several columns may be the quantities or the prices.
     """
-    found = [(table, *header) for table in tables if not table.hidden and (header := _header(table))]
-    if not found:
-        message = "no bill is found in it; a row must name its columns: a quantity, and a part number or a description"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
-    counted = [
-        (sum(1 for row in table.rows[at + 1 :] if _pieces(row, columns)), table, at, columns)
-        for table, at, columns in found
-    ]
-    best = max(counted, key=lambda each: each[0])
-    taken = [each for each in counted if each[3].keys() == best[3].keys() and each[0]]
-    taken = taken if best in taken else [best]
+    tables = _asked_tables(tables, file, asked)
+    seen = [table for table in tables if not table.hidden or asked.sheet]
+    blocks = [block for table in seen for block in find_blocks(table, file, asked)]
+    if not blocks:
+        raise ask(seen, file, asked)
+    point = asked.decimal or _point(blocks)
+    read = [*_read_blocks(blocks, index, point)]
+    repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[Sum]()
-    for _, table, at, columns in taken:
-        _read_table(table, at, columns, index, lines, sums)
+    for each in read:
+        sums += [total._replace(lines=total.lines + len(lines)) for total in each.sums]
+        lines += each.lines
     if len(lines) > MAX_LINES:
         message = f"more than {MAX_LINES} lines; give the bill alone"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table-limit")])
-    top = best[1].rows[best[2]]
-    names = {column: str(top[places[0]].value) for column, places in best[3].items() if column != NET}
-    used = {table.name for _, table, _, _ in taken}
-    left = tuple(table.name for table in tables if table.name not in used)
-    return SentBill(file, tuple(lines), tuple(sums), _currency_of(taken), names, left)
+    best = max(read, key=lambda each: len(each.lines)).block
+    used = {*repeating, *(each.block.table.name for each in read if each.lines or each.sums)}
+    left = [table for table in tables if table.name and table.name not in used]
+    return SentBill(
+        file=file,
+        lines=tuple(lines),
+        sums=tuple(sums),
+        currency=asked.currency or _currency_of(blocks),
+        columns=best.headings,
+        left_out=tuple(table.name for table in left),
+        hidden=tuple(table.name for table in left if table.hidden),
+        repeating=tuple(repeating),
+    )
 
 
-Columns = dict[str, list[int]]
+def _asked_tables(tables: Sequence[RawTable], file: str, asked: Asked) -> Sequence[RawTable]:
+    """The tables, or the one sheet that was asked for. Raises PlanErrors where there is none."""
+    chosen = [table for table in tables if asked.sheet in (None, table.name)]
+    if tables and not chosen:
+        names = ", ".join(f"'{table.name}'" for table in tables)
+        message = f"no sheet '{asked.sheet}'; it has {names}"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, QUESTION)])
+    return chosen
 
 
-def _header(table: RawTable) -> tuple[int, Columns] | None:
-    """The row that names the columns, and which are which; None where no row does."""
-    best: tuple[int, Columns] | None = None
-    for at, row in enumerate(table.rows[:MAX_HEADER]):
-        columns = _columns(row)
-        named = {"part", "description"} & columns.keys()
-        if "quantity" in columns and named and (best is None or len(columns) > len(best[1])):
-            best = at, columns
-    return best
+def _point(blocks: Sequence[Block]) -> str | None:
+    """The decimal separator that the amounts of a bill prove; None where they prove none, or both."""
+    places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
+    texts = (
+        row[place].value
+        for block, place in places
+        for row in block.table.rows[block.start : block.end]
+        if place < len(row)
+    )
+    found = prove_points(text for text in texts if isinstance(text, str))
+    return next(iter(found)) if len(found) == 1 else None
 
 
-def _columns(row: Sequence[Cell]) -> Columns:
-    """The columns that the cells of a row name: those of bills by their own words, others as price lists call them."""
-    found: Columns = {}
-    maybe = list[int]()
-    for at, cell in enumerate(row):
-        text = " ".join(cell.value.split()) if isinstance(cell.value, str) else ""
-        bare = re.sub(r"\s*[(\[（].*$", "", text.lower()).rstrip(": ")
-        own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
-        roles = (own,) if own else read_heading(text).roles
-        name = next((SHARED[role] for role in roles if role in SHARED), own)
-        if bare and not own and roles[:1] == (MAYBE_PART,):
-            maybe.append(at)
-        elif bare and name:
-            found.setdefault(name, []).append(at)
-            if "net_price" in roles:
-                found.setdefault(NET, []).append(at)
-    if maybe:
-        found.setdefault("part", maybe)
-    return found
+def _at(block: Block, name: str) -> Sequence[int]:
+    return block.columns.get(name, ())
 
 
-@cache
-def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    return words_of("columns")
+class _Read(NamedTuple):
+    """What was read of a block."""
+
+    block: Block
+    lines: list[SentLine]
+    sums: list[Sum]
 
 
-def _read_table(
-    table: RawTable, at: int, columns: Columns, index: PartIndex, lines: list[SentLine], sums: list[Sum]
-) -> None:
-    """Read the rows below a header."""
+def _read_blocks(blocks: Sequence[Block], index: PartIndex, point: str | None) -> Iterator[_Read]:
+    """Read the rows of blocks."""
     section = ""
-    of_lines = {place for places in columns.values() for place in places}
-    for row in table.rows[at + 1 :]:
-        filled = [cell for cell in row if cell.filled]
-        if not filled or str(filled[0].value).startswith("#") or _columns(row).keys() == columns.keys():
-            continue
-        text = {name: _joined(row, places) for name, places in columns.items()}
-        first = str(filled[0].value).strip()
-        quantity = _pieces(row, columns)
-        if total := _sum_row(row, columns, quantity, len(lines)):
-            sums.append(total)
-            continue
-        words = [cell for cell in filled if isinstance(cell.value, str)]
-        if quantity is None and len(filled) == 1 and words:
-            section = first
-            continue
-        if not text.get("part") and not text.get("description"):
-            continue
-        lines.append(_line(row, columns, text, quantity, section, of_lines, index))
+    for block in blocks:
+        reader = _BlockReader(block, index, point, section if block.continues else "")
+        yield reader.read()
+        section = reader.section
 
 
-def _line(
-    row: Sequence[Cell],
-    columns: Columns,
-    text: Mapping[str, str],
-    quantity: int | None,
-    section: str,
-    of_lines: set[int],
-    index: PartIndex,
-) -> SentLine:
-    part = _first(row, columns.get("part", ()))
-    description = text.get("description", "")
-    others = " ".join(
-        str(cell.value) for at, cell in enumerate(row) if at not in of_lines and isinstance(cell.value, str)
-    )
-    if part.lower() in GENERIC_NAMES:
-        part = ""
-    numbers = " ".join(_texts(row, columns.get("part", ())))
-    notes = " ; ".join(
-        each
-        for each in (text.get("fabric", ""), text.get("role", ""), text.get("category", ""), section, others)
-        if each
-    )
-    recognition = recognize(part, f"{description} ; {numbers}" if numbers != part else description, index)
-    spare = _whole(_cell(row, columns, "spare")) if "spare" in columns else None
-    mark = next(cell.mark for cell in row if cell.filled)
-    return SentLine(
-        mark=mark,
-        part=part,
-        description=description,
-        notes=notes,
-        recognition=recognition,
-        place=_place(
-            text.get("fabric", ""),
-            text.get("role", ""),
-            f"{section} ; {text.get('category', '')} ; {description} ; {others}",
-        ),
-        quantity=quantity,
-        spare=(spare or 0) if "spare" in columns else None,
-        unit_price=_amount(_cell(row, columns, NET) or _cell(row, columns, "price")),
-        discount=None if _cell(row, columns, NET) else _share(_cell(row, columns, "discount")),
-        amount=_amount(_cell(row, columns, "amount")),
-        in_stock=_first(row, columns.get("in_stock", ())).lower() == "true",
-        cluster=_first(row, columns.get("cluster", ())) or _twin(row),
-    )
+def _drop_repeated(read: list[_Read]) -> list[str]:
+    """Drop the lines of blocks that list the parts of all others once more, and return the names of their sheets.
+
+    Such a block has, of most of its parts, as many pieces as the rest of the bill together; what else it has is kept.
+    Two tables of the same columns are never taken for this: they may be of two equal clusters.
+    """
+    names = list[str]()
+    for each in sorted(read, key=lambda each: (len(each.block.columns), -len(_count([each])))):
+        others = [other for other in read if other is not each and other.lines]
+        if len(others) == 1 and others[0].block.columns.keys() == each.block.columns.keys():
+            continue
+        own, rest = _count([each]), _count(others)
+        if 2 * sum(bool(own[part] & rest[part]) for part in own.keys() & rest.keys()) > len(own):
+            each.lines[:] = [line for line in each.lines if line.quantity is not None and _name(line) not in rest]
+            each.sums.clear()
+            names.append(each.block.table.name)
+    return list(dict.fromkeys(names))
+
+
+def _count(blocks: Sequence[_Read]) -> dict[str, set[int]]:
+    """The pieces of each part, with spares and without."""
+    with_spares, without = Counter[str](), Counter[str]()
+    for line in (line for each in blocks for line in each.lines if line.quantity is not None):
+        with_spares[_name(line)] += line.pieces
+        without[_name(line)] += line.quantity or 0
+    return {part: {with_spares[part], without[part]} for part in with_spares}
+
+
+def _name(line: SentLine) -> str:
+    """What lines of one part have in common."""
+    return line.recognition.named.part if line.recognition.named else line.shown.lower()
+
+
+class _BlockReader:
+    """Reads the rows of a block."""
+
+    def __init__(self, block: Block, index: PartIndex, point: str | None, section: str) -> None:
+        self.block, self.columns, self.index, self.point, self.section = block, block.columns, index, point, section
+        self.of_lines = {place for places in block.columns.values() for place in places}
+        self.fabric = _fabric_in(block.table.name)
+        header = block.table.rows[block.start - 1] if block.start else ()
+        self.headings = [str(cell.value or "") for cell in header]
+        self.yen = _yen_of(self.headings)
+
+    def read(self) -> _Read:
+        """Its lines and sums."""
+        found = _Read(self.block, [], [])
+        for row in self.block.table.rows[self.block.start : self.block.end]:
+            filled = [cell for cell in row if cell.filled]
+            if not filled or str(filled[0].value).startswith("#"):
+                continue
+            text = {name: _joined(row, places) for name, places in self.columns.items()}
+            quantity = self._whole(row, QUANTITY)
+            if total := self._sum(row, quantity, len(found.lines)):
+                found.sums.append(total)
+            elif quantity is None and len(filled) == 1 and self._is_title(filled[0]):
+                self.section = str(filled[0].value).strip()
+            elif text.get(PART) or text.get(DESCRIPTION):
+                found.lines.append(self._line(row, text, quantity))
+        return found
+
+    def _is_title(self, cell: Cell) -> bool:
+        """Whether a cell that stands alone is the title of a section, not the number of a part."""
+        return isinstance(cell.value, str) and not self.index.ids(cell.value)
+
+    def _mark(self, row: Sequence[Cell]) -> Mark:
+        """The place of a row, on its sheet."""
+        mark = next(cell.mark for cell in row if cell.filled)
+        return mark._replace(sheet=self.block.table.name)
+
+    def _line(self, row: Sequence[Cell], text: Mapping[str, str], quantity: int | None) -> SentLine:
+        part = _first(row, self.columns.get(PART, ()))
+        description = text.get(DESCRIPTION, "")
+        others = " ".join(
+            str(cell.value) for at, cell in enumerate(row) if at not in self.of_lines and isinstance(cell.value, str)
+        )
+        if part.lower() in GENERIC_NAMES:
+            part = ""
+        numbers = " ".join(_texts(row, self.columns.get(PART, ())))
+        notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, others)
+        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {others}"
+        place = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
+        spare = self._whole(row, SPARE)
+        net = _cell(row, self.columns, NET)
+        return SentLine(
+            mark=self._mark(row),
+            part=part,
+            description=description,
+            notes=" ; ".join(filter(None, notes)),
+            recognition=recognize(part, f"{description} ; {numbers}" if numbers != part else description, self.index),
+            place=place._replace(fabric=place.fabric or self.fabric),
+            quantity=quantity,
+            spare=(spare or 0) if SPARE in self.columns else None,
+            unit_price=self._amount(net or _cell(row, self.columns, PRICE)),
+            discount=None if net else _share(_cell(row, self.columns, DISCOUNT)),
+            amount=self._amount(_cell(row, self.columns, AMOUNT)),
+            in_stock=_first(row, self.columns.get(IN_STOCK, ())).lower() == "true",
+            cluster=_first(row, self.columns.get(CLUSTER, ())) or _twin(row),
+            currency=self._currency(row),
+            unread=tuple(self._unread(row, quantity)),
+        )
+
+    def _unread(self, row: Sequence[Cell], quantity: int | None) -> Iterator[tuple[str, Value]]:
+        """What stands where a quantity belongs and is none, and prices without a value."""
+        cell = _cell(row, self.columns, QUANTITY)
+        if cell and quantity is None:
+            yield QUANTITY, cell.value
+        for name in (PRICE, AMOUNT):
+            if (cell := _cell(row, self.columns, name)) and isinstance(cell.value, Broken):
+                yield name, cell.value
+
+    def _currency(self, row: Sequence[Cell]) -> str:
+        """The currency that a row names for its price, else the heading."""
+        for name in (CURRENCY, PRICE, AMOUNT):
+            cell = _cell(row, self.columns, name)
+            texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
+            for text in (*texts, *(self.headings[at] for at in self.columns.get(name, ()) if at < len(self.headings))):
+                if len(found := find_currencies(text)) == 1:
+                    [code] = found
+                    return self.yen if code == YEN else code
+        return ""
+
+    def _whole(self, row: Sequence[Cell], name: str) -> int | None:
+        """The whole number of a cell; None where it has none, or it may be another."""
+        cell = _cell(row, self.columns, name)
+        number = self._amount(cell)
+        if cell is None or number is None or number != number.to_integral_value() or not 0 <= number < MAX_PIECES:
+            return None
+        written = read_amount(cell.value) if isinstance(cell.value, str) else None
+        # 1.000 is one or a thousand; with a comma it is a thousand on most bills.
+        unclear = written and written.unclear and POINT in written.digits and self.point is None
+        return None if unclear else int(number)
+
+    def _amount(self, cell: Cell | None) -> Decimal | None:
+        """The number of a cell, whatever currency and separators it is written with; None where it is none."""
+        if cell is None or isinstance(cell.value, bool):
+            return None
+        if isinstance(cell.value, Decimal):
+            return cell.value
+        written = read_amount(cell.value) if isinstance(cell.value, str) else None
+        # Without a proof 1,234 is a thousand, and 1.234 a unit price with three places.
+        return written.value(written.point or self.point or POINT) if written else None
+
+    def _sum(self, row: Sequence[Cell], quantity: int | None, above: int) -> Sum | None:
+        """The row of a subtotal, a tax or a total; None for any other."""
+        if quantity is not None and _cell(row, self.columns, PART):
+            return None
+        texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
+        said = (kind for text in texts[:LEAST_COLUMNS] for kind, each in words_of("sums").items() if _any(each, text))
+        kind = next(said, None)
+        numbers = [amount for cell in row if (amount := self._amount(cell)) is not None] if kind else ()
+        if kind is None or not numbers or any(_any(words_of("rates")["rate"], text) for text in texts[:1]):
+            return None
+        percent = re.search(r"(\d+(?:[.,]\d+)?)\s*%", " ".join(texts))
+        share = Decimal(percent.group(1).replace(",", ".")) / _PERCENT if percent else None
+        places = self.columns.get(AMOUNT, ())
+        at = self._amount(row[places[0]]) if places and places[0] < len(row) else None
+        return Sum(self._mark(row), kind, at if at is not None else numbers[-1], share, above)
 
 
 def _twin(row: Sequence[Cell]) -> str:
@@ -287,12 +397,16 @@ def _twin(row: Sequence[Cell]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+def _fabric_in(text: str) -> str:
+    """The network that a text names; empty where it names none."""
+    text = f" {text.lower()} ".replace("_", " ")
+    return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
+
+
 def _place(fabric: str, role: str, words: str) -> Place:
     """Where a line belongs: by columns that say it, else by its words."""
     text = f" {words.lower()} ".replace("_", " ")
-    found = fabric or next(
-        (name for name, each in words_of("fabrics").items() if any(w.search(text) for w in each)), ""
-    )
+    found = fabric or _fabric_in(text)
     if role:
         links, _, tier = role.partition("/")
         if "-" in links:
@@ -306,26 +420,6 @@ def _place(fabric: str, role: str, words: str) -> Place:
     tiers = [name for name, each in words_of("tiers").items() if any(w.search(text) for w in each)]
     switches = [tier for tier in tiers if tier != "server"]
     return Place(found, links, switches[0] if len(switches) == 1 and not said else "")
-
-
-def _sum_row(row: Sequence[Cell], columns: Columns, quantity: int | None, above: int) -> Sum | None:
-    """The row of a subtotal, a tax or a total; None for any other."""
-    if quantity is not None and _cell(row, columns, "part"):
-        return None
-    texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
-    said = (kind for text in texts[:LEAST_COLUMNS] for kind, each in words_of("sums").items() if _any(each, text))
-    kind = next(said, None)
-    numbers = [amount for cell in row if (amount := _amount(cell)) is not None]
-    if kind is None or not numbers:
-        return None
-    percent = re.search(r"(\d+(?:[.,]\d+)?)\s*%", " ".join(texts))
-    share = Decimal(percent.group(1).replace(",", ".")) / _PERCENT if percent else None
-    if any(_any(words_of("rates")["rate"], text) for text in texts[:1]):
-        return None
-    place = columns.get("amount", ())
-    at = _amount(row[place[0]]) if place and place[0] < len(row) else None
-    mark = next(cell.mark for cell in row if cell.filled)
-    return Sum(mark, kind, at if at is not None else numbers[-1], share, above)
 
 
 def _any(words: Sequence[re.Pattern[str]], text: str) -> bool:
@@ -352,31 +446,6 @@ def _cell(row: Sequence[Cell], columns: Columns, name: str) -> Cell | None:
     return row[places[0]] if places else None
 
 
-def _pieces(row: Sequence[Cell], columns: Columns) -> int | None:
-    return _whole(_cell(row, columns, "quantity"))
-
-
-def _whole(cell: Cell | None) -> int | None:
-    """The whole number of a cell; None where it has none."""
-    number = _amount(cell)
-    if number is None or number != number.to_integral_value() or not 0 <= number < MAX_PIECES:
-        return None
-    return int(number)
-
-
-def _amount(cell: Cell | None) -> Decimal | None:
-    """The number of a cell, whatever currency and separators it is written with; None where it is none."""
-    if cell is None or isinstance(cell.value, bool):
-        return None
-    if isinstance(cell.value, Decimal):
-        return cell.value
-    written = read_amount(cell.value) if isinstance(cell.value, str) else None
-    if written is None:
-        return None
-    # 1,234 is a thousand on a bill, and 1.234 a unit price with three places: few bills have decimal commas alone.
-    return written.value(written.point or POINT)
-
-
 def _share(cell: Cell | None) -> Decimal | None:
     """A discount as a share: `15 %` and 15 are 0.15, 8.5折 too."""
     share = read_share(cell.value) if cell else None
@@ -387,17 +456,22 @@ def _share(cell: Cell | None) -> Decimal | None:
     return share.value / _PERCENT if share.percent or share.value > 1 else share.value
 
 
-def _currency_of(taken: Sequence[tuple[int, RawTable, int, Columns]]) -> str:
+def _currency_of(blocks: Sequence[Block]) -> str:
     """The currency that cells or headings name, where it is one alone."""
-    found = set[str]()
-    for _, table, at, columns in taken:
-        priced = {place for name in ("currency", "price", "amount") for place in columns.get(name, ())}
-        for row in table.rows:
-            for place, cell in enumerate(row):
-                if isinstance(cell.value, str) and (place in priced or row is table.rows[at]):
-                    found.update(find_currencies(cell.value))
-    if YEN in found:  # yuan or yen, as the language of the headings says
-        headings = (read_heading(str(cell.value)) for _, table, at, _ in taken for cell in table.rows[at])
-        named = {yen_of(language_of(headings))} - {None}
-        found = {str(code) for code in (found - {YEN}) | named}
+    found, headings = set[str](), list[str]()
+    for block in blocks:
+        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in _at(block, name)}
+        header = block.table.rows[block.start - 1] if block.start else ()
+        headings += _texts(header, range(len(header)))
+        for row in block.table.rows[: block.end]:
+            cells = (row[place].value for place in priced if place < len(row))
+            found.update(code for value in cells if isinstance(value, str) for code in find_currencies(value))
+    found.update(code for text in headings for code in find_currencies(text))
+    if YEN in found:
+        found = (found - {YEN}) | ({yen} if (yen := _yen_of(headings)) else set())
     return found.pop() if len(found) == 1 else ""
+
+
+def _yen_of(headings: Sequence[str]) -> str:
+    """The currency that the sign of yuan and yen is, as the language of headings says; empty where it does not."""
+    return yen_of(language_of(map(read_heading, headings))) or ""

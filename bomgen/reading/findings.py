@@ -9,6 +9,7 @@ from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
 from bomgen.reading.bills import SentLine
+from bomgen.reading.quote_workbook import name_cell
 
 Severity = Literal["error", "doubt", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
@@ -38,6 +39,11 @@ class Finding(NamedTuple):
     def code(self) -> str:
         """By which programs tell findings apart."""
         return self.message.code.removeprefix("xray-")
+
+
+def name_place(mark: Mark) -> str:
+    """Where a line is: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
+    return name_cell(mark.sheet, mark) if mark.sheet else f"{mark.file}:{mark.line}"
 
 
 def at_line(

@@ -7,7 +7,7 @@ candidates, and the answer that `bomgen prices --columns` takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -110,11 +110,13 @@ class Asked(NamedTuple):
 NOTHING = Asked({})
 
 
-def read_asked(text: str) -> Asked:
+def read_asked(text: str, roles: Sequence[str] = ()) -> Asked:
     """What `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5` asks for.
 
-    A currency is a code or a column. Raises ValueError for what is none of these.
+    A currency is a code or a column; `roles` are what a column may be, those of price lists where none are given.
+    Raises ValueError for what is none of these.
     """
+    roles = roles or ROLES
     columns: dict[str, str] = {}
     others: dict[str, str] = {}
     for pair in filter(None, text.split(",")):
@@ -123,10 +125,10 @@ def read_asked(text: str) -> Asked:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
         if key in (SHEET, DECIMAL, HEADER, DATES, SCALE) or (key == CURRENCY and value.upper() in minor_units()):
             others[key] = value
-        elif key in ROLES:
+        elif key in roles:
             columns[key] = value
         else:
-            known = [*ROLES, SHEET, DECIMAL, HEADER, DATES, SCALE]
+            known = [*roles, SHEET, DECIMAL, HEADER, DATES, SCALE]
             raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'known here: ' + ', '.join(known))}")
     if others.get(DECIMAL, "point") not in DECIMALS:
         raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
@@ -340,17 +342,10 @@ class _Choice:
             if name == NO_COLUMN:
                 self.by_role.pop(role, None)
                 continue
-            at = _number(name) if _LETTER.fullmatch(name) else None
+            texts = [each.text for each in self.headings]
+            at = find_column(name, texts, width)
             if at is None:
-                wanted = normalize(name)
-                places = [at for at, each in enumerate(self.headings) if normalize(each.text) == wanted]
-                at = places[0] if places else None
-            if at is None or at >= width:
-                names = ", ".join(
-                    f"{letter_of(at)} '{each.text}'" for at, each in enumerate(self.headings) if each.text
-                )
-                message = f"no column '{name}' for {role}; it has {names or 'no headings'}"
-                raise PlanErrors([Problem(self._mark(), "error", message, QUESTION)])
+                raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), QUESTION)])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
             found[role] = Column(at, heading, "as asked")
         return found
@@ -434,9 +429,9 @@ class _Choice:
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
         """Which of several columns is what."""
-        names = [f"{letter_of(at)} '{self.headings[at].text}'" for at in places[:MAX_COLUMNS]]
+        names = list_headings([each.text for each in self.headings], places[:MAX_COLUMNS])
         what = what or f"{len(places)} columns may be the {role}"
-        among = f": {', '.join(names)}" if names else ""
+        among = f": {names}" if names else ""
         answer = letter_of(places[0]) if places else "C"
         message = f"{what}{among}; choose with: bomgen prices {self.file} --columns {role}={answer}"
         return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
@@ -444,6 +439,25 @@ class _Choice:
 
 _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
 """What only one column may be; of others the first is taken."""
+
+
+def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
+    """The place, from 0, of the column that a letter or a heading names in a table so wide; None where none is."""
+    if _LETTER.fullmatch(name):
+        return at if (at := _number(name)) < width else None
+    wanted = normalize(name)
+    return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
+
+
+def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:
+    """That a table has no column of the name that was asked for."""
+    named = list_headings(headings, (at for at, text in enumerate(headings) if text))
+    return f"no column '{name}' for {role}; it has {named or 'no headings'}"
+
+
+def list_headings(headings: Sequence[str], places: Iterable[int]) -> str:
+    """Some columns with their letters and headings, for a message."""
+    return ", ".join(f"{letter_of(at)} '{headings[at]}'" for at in places)
 
 
 def letter_of(at: int) -> str:

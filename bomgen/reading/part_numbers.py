@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -302,11 +303,24 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
         named = Named(kind, id, length, False, said)
         return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)
     near = () if unsold or meant or not part else index.nearest(part)
-    closest = index.find(near[0], whole) if near else None
+    slip = next((name for name in near if _is_slip(part.strip().lower(), name)), "")
+    closest = index.find(slip, whole) if slip else None
     if closest:
-        said = message("xray-by-nearest", number=near[0])
+        said = message("xray-by-nearest", number=slip)
         closest = closest._replace(certain=False, reason=said) if _is_kind(closest.kind, text) else None
     return Recognition(None, nearest=near, may_be=tuple(meant), unsold=unsold, closest=closest)
+
+
+def _is_slip(written: str, number: str) -> bool:
+    """Whether two numbers differ by one character, or by two neighbours that are swapped."""
+    changes = [
+        each for each in SequenceMatcher(None, written, number, autojunk=False).get_opcodes() if each[0] != "equal"
+    ]
+    if not changes:
+        return True
+    (_, start, _, other_start, _), (_, _, end, _, other_end) = changes[0], changes[-1]
+    one, other = written[start:end], number[other_start:other_end]
+    return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
 
 
 def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
@@ -14,8 +12,6 @@ from bomgen.reading.tables import PDF
 
 MAX_PAGES = 200
 """Pages of a bill at most."""
-_GAP = re.compile(r"\s{2,}")
-"""What stands between columns of text without lines."""
 
 
 def is_pdf(content: bytes) -> bool:
@@ -26,7 +22,8 @@ def is_pdf(content: bytes) -> bool:
 def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     """The tables of all pages as one; the line of a mark is the number of its row from the first page on.
 
-    Raises PlanErrors where pdfplumber is not installed, for a PDF that is broken or too long, and for one without text.
+    Only tables with ruled lines are read: without them a text that wraps in its cell looks like several rows.
+    Raises PlanErrors where pdfplumber is not installed, for a PDF that is broken, too long, or without such a table.
     """
     try:
         import pdfplumber
@@ -39,7 +36,8 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
         with pdfplumber.open(io.BytesIO(content)) as document:
             if len(document.pages) > MAX_PAGES:
                 raise _problem(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone")
-            rows = [row for page in document.pages for row in _rows(page)]
+            rows = [row for page in document.pages for table in page.extract_tables() for row in table]
+            is_scan = not any(cell for row in rows for cell in row) and not any(page.chars for page in document.pages)
     except PlanErrors:
         raise
     except Exception as error:
@@ -47,22 +45,13 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
         raise _problem(
             file, f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"
         ) from None
-    if not any(cell for row in rows for cell in row):
+    if is_scan:
         raise _problem(file, "the PDF has no text, as a scan has none; save the bill as .xlsx or .csv")
+    if not rows:
+        message = "no table in the PDF has lines around its cells, by which it is read; save the bill as .xlsx or .csv"
+        raise _problem(file, message)
     table = tuple(_cells(row, line, file) for line, row in enumerate(rows, 1))
     return (RawTable("", table),)
-
-
-def _rows(page: Any) -> Iterator[Sequence[str | None]]:
-    """The rows of the tables of a page; without lines around cells those of its text."""
-    tables = page.extract_tables()
-    if tables:
-        for table in tables:
-            yield from table
-        return
-    for line in (page.extract_text(layout=True) or "").splitlines():
-        if line.strip():
-            yield _GAP.split(line.strip())
 
 
 def _cells(row: Sequence[str | None], line: int, file: str) -> tuple[Cell, ...]:

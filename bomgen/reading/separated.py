@@ -26,6 +26,9 @@ MARKS = (
 CHINESE, JAPANESE, WESTERN = "gb18030", "cp932", "cp1252"
 JUDGED = 100
 """Lines that the separator is judged by."""
+PERCENT = 100
+LEAST_ZEROS = 10
+"""Per cent of the characters of a text in UTF-16 that have a byte that is zero."""
 _KANA = re.compile("[ぁ-ゖァ-ヺー]")
 """Letters that every Japanese table has, and text in another encoding that is read as Japanese has not."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
@@ -50,7 +53,9 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
         message = f"not text in {encoding}: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise _wrong(Mark(file, 1, 1), message, "encoding") from None
     if "\0" in text:
-        raise _wrong(Mark(file, 1, 1), "this is no text; save the table as .csv or .xlsx", "encoding")
+        at = text.index("\0")
+        mark = Mark(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        raise _wrong(mark, "a zero byte, which no text has; save the table as .csv or .xlsx again", "encoding")
     if encoding == JAPANESE:
         text = text.replace("\\", "¥")
     return text.removeprefix("\ufeff"), encoding.removesuffix("-sig")
@@ -58,7 +63,8 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
 
 def _guess(content: bytes) -> str:
     """The encoding of bytes without a mark."""
-    low, high = content[0 : JUDGED**2 : 2].count(0), content[1 : JUDGED**2 : 2].count(0)
+    halves = content[0 : JUDGED**2 : 2], content[1 : JUDGED**2 : 2]
+    low, high = (half.count(0) if half.count(0) * PERCENT > len(half) * LEAST_ZEROS else 0 for half in halves)
     if low or high:  # separators and digits of UTF-16 have one byte that is zero
         return "utf-16-be" if low > high else "utf-16-le"
     runs = [len(found[0]) for found in _HIGH.finditer(content)]

@@ -53,14 +53,24 @@ def test_five_errors_within_two_commands(rival: Path) -> None:
     assert sure == {(8, "contradicted"), (10, "amount"), (11, "sum"), (9, "wrong-fibre")}
     few = next(each for each in found["findings"] if each["code"] == "few")
     assert (few["line"], few["pieces"], few["money"]) == (7, -4, "-3240.0")
+    assert {(each["sheet"], each["file"]) for each in found["findings"] if each["code"] == "few"} == {
+        ("Sheet", str(rival))
+    }
+    assert next(line["place"] for line in found["lines"] if line["line"] == 7) == "Sheet!A7"
     plan = rival.with_name("rebuilt.yaml")
     done = call("xray", str(rival), "-o", str(plan), "--fail-on", "error")
     assert done.exit_code == 4
+    assert "# Sheet!A8: error: " in plan.read_text("utf-8")
     assert call("check", str(plan)).exit_code == 0
     changed = call("diff", str(rival), str(plan), "-f", "json")
     lines = {each["part"]: each for each in json.loads(changed.stdout)["lines"]}
     assert changed.exit_code == 0
     assert "mma4z00-ns-flt" in lines
+    # The plan has no prices: its total is not set against that of the bill.
+    compared = call("diff", str(rival), str(plan)).stdout
+    assert f"no prices in {plan}" in compared
+    assert "-100.0 %" not in compared
+    assert f"{rival} is no plan, so the keys" in compared
 
 
 OFFER = [
@@ -104,7 +114,9 @@ def test_formats_and_languages(tmp_path: Path) -> None:
     """Text, Markdown and a page, in both languages; of one line, so that no fabric is searched for."""
     bill = tmp_path / "line.csv"
     bill.write_text('P/N,Description,Qty\nMMA4Z00-NS,"OSFP, 1310nm SMF",2\n', encoding="utf-8")
-    assert "MMA4Z00-NS is described as single-mode; it is multimode" in call("xray", str(bill), "-f", "md").stdout
+    page = call("xray", str(bill), "-f", "md").stdout
+    assert "MMA4Z00-NS is described as single-mode; it is multimode" in page
+    assert "Pieces" not in page.partition("Lines")[0]
     page = call("xray", str(bill), "-f", "html", "--language", "zh", "--all").stdout
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
     assert "错误" in page
@@ -145,7 +157,11 @@ def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {each["code"] for each in found["findings"] if each["severity"] == "error"} == {
         *("contradicted", "amount", "sum", "wrong-fibre")
     }
-    pdf.write_bytes(pdf.read_bytes()[:1000])
+    whole = pdf.read_bytes()
+    weasyprint.HTML(string=f"<table>{cells}</table>").write_pdf(pdf)
+    bare = call("xray", str(pdf))
+    assert (bare.exit_code, "has lines around its cells" in bare.output) == (1, True)
+    pdf.write_bytes(whole[:1000])
     broken = call("xray", str(pdf))
     assert (broken.exit_code, "[pdf]" in broken.output) == (1, True)
     monkeypatch.setitem(sys.modules, "pdfplumber", None)

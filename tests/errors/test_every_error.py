@@ -117,6 +117,8 @@ NOT_PROVOKED = {
     "{}; the fullest GPU holds {}": "a reason of explain",
     "{}; it holds {} at a time": "a reason of explain",
     "{}; recompute {} is the least that fits": "a reason of explain",
+    "no table in the PDF has lines around its cells": "a bill that was sent; tests/cli/test_xray_command.py",
+    "choose with: bomgen xray": "a question about a bill; tests/reading/test_bills.py",
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {

@@ -20,6 +20,7 @@ from openpyxl import Workbook
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Area, Broken, RawTable, Value, fill_merged
 from bomgen.reading.separated import decode_text, find_separator
 from bomgen.reading.sheet_scan import MAX_COLUMNS
@@ -74,7 +75,7 @@ def test_a_sheet_of_excel(mac: bool) -> None:
     first, hidden = read_tables(saved(workbook(ROW, mac=mac)), "list.xlsx")
     assert [("Price list",), (), READ] == values(first)
     assert ("List", False, "Costs", True) == (first.name, first.hidden, hidden.name, hidden.hidden)
-    assert ("list.xlsx", 3, 5) == first.rows[2][4].mark
+    assert Mark("list.xlsx", 3, 5) == first.rows[2][4].mark
     assert (Area(1, 1, 1, 3),) == first.merged
 
 
@@ -268,7 +269,7 @@ def test_excel_is_told_the_separator() -> None:
     """The first line `sep=` says it."""
     [table] = read_tables(b"sep=;\r\nPart;Text, a, b, c\r\nx;1,2,3,4\r\n", "list.csv")
     assert [("Part", "Text, a, b, c"), ("x", "1,2,3,4")] == values(table)
-    assert ("list.csv", 3, 3) == table.rows[1][1].mark
+    assert Mark("list.csv", 3, 3) == table.rows[1][1].mark
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell
     """The totals and their change."""
     for side, key in ((found.old, "diff-total-before"), (found.new, "diff-total-after")):
         yield language.word(key), _total(side.totals)
-    if found.money:
+    if found.money and not found.unpriced_side:
         yield language.word("diff-change"), Cell(found.money.change, found.new.totals.currency)
 
 
@@ -106,7 +106,7 @@ def _known(cell: Cell) -> Decimal:
 
 def _total(money: Money) -> Cell:
     """A total; unknown where nothing has a price."""
-    if not money.complete and not money.amount:
+    if money.is_unknown:
         return Cell(None, money.currency)
     return Cell(money.amount, money.currency, least=not money.complete)
 
@@ -119,7 +119,8 @@ def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tu
 def _totals(found: Difference, language: Language) -> Table:
     """The totals alone."""
     columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
-    change = Cell(found.money.change, found.new.totals.currency) if found.money else Cell(None)
+    known = found.money if not found.unpriced_side else None
+    change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
     row = Row((Cell(language.word("ui-total")), _total(found.old.totals), _total(found.new.totals), change))
     return Table("money", language.word("compare-money"), columns, (row,), open=True)
 

@@ -100,6 +100,12 @@ class Difference(NamedTuple):
         )
 
     @property
+    def unpriced_side(self) -> Side | None:
+        """The side on which nothing has a price, where the other one has some: totals are not compared then."""
+        unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
+        return unknown[0] if self.money and self.money.change and unknown else None
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What limits the comparison, as messages."""
         return tuple(_notes(self))

@@ -98,7 +98,9 @@ def headline(found: Difference) -> str:
     if not found.changed:
         return "No change: both give the same result"
     said = list(_design_changes(found))
-    if found.money and found.money.change:
+    if found.unpriced_side:
+        said.append(f"no prices in {found.unpriced_side.name}")
+    elif found.money and found.money.change:
         share = share_text(Fraction(found.money.change), Fraction(found.money.old))
         money = signed_money(found.money.change, found.new.totals.currency, named=True)
         said.append(f"{money} ({share})" if share else money)
@@ -247,7 +249,14 @@ def _money(found: Difference) -> DiffSection | None:
         return DiffSection(MONEY, total, 1, "parts", ("Of", "Amount", ""), ("Amount",))
     if not found.money.change and not any(found.money.parts.values()):
         return None
-    currency = found.new.totals.currency
+    currency, head = found.new.totals.currency, ("Of", found.new.totals.currency, "Share of the old total")
+    if found.unpriced_side:
+        was, became = (
+            "no prices" if side.totals.is_unknown else words().amount(side.totals.amount, currency)
+            for side in (found.old, found.new)
+        )
+        total = (DiffRow(TILDE, (f"total {was} {ARROW} {became}", "", "")),)
+        return DiffSection(MONEY, total, 1, "parts", head, head[1:])
     base = Fraction(found.money.old)
     was, became = (words().amount(amount, currency) for amount in (found.money.old, found.money.new))
     least = "" if found.old.totals.complete and found.new.totals.complete else ", at least"
@@ -257,7 +266,6 @@ def _money(found: Difference) -> DiffSection | None:
         if amount:
             said = words().word(f"diff-{name}") + (f" ({_rates(found)})" if name == EXCHANGE else "")
             rows.append(DiffRow(_sign(amount), (f"  {said}", *_amounts(amount, base, currency))))
-    head = ("Of", currency, "Share of the old total")
     return DiffSection(MONEY, tuple(rows), len(rows), "parts", head, head[1:])
 
 

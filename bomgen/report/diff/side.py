@@ -83,6 +83,11 @@ class Money(NamedTuple):
     """Of a plan; a bom.json says what the tax comes to alone."""
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether nothing of it has a price."""
+        return not self.complete and not self.amount
+
+    @property
     def share_of_tax(self) -> Fraction:
         """The share of the net amount that tax is, as near as it is known."""
         net = Fraction(self.amount) - Fraction(self.tax)

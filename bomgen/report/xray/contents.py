@@ -11,7 +11,7 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
-from bomgen.reading.findings import SEVERITIES
+from bomgen.reading.findings import SEVERITIES, name_place
 from bomgen.report.result import sources_text
 from bomgen.report.xray.types import FabricFound, Xray
 
@@ -40,7 +40,7 @@ def _sections(found: Xray, language: Language) -> Iterator[Section]:
     yield Section(
         "findings",
         word("xray-findings"),
-        (word("xray-read-as", columns=_columns(found)),),
+        tuple(_read(found, language)),
         (table,) if table.rows else (),
     )
     fabrics = _fabrics(found, language)
@@ -66,6 +66,17 @@ def _columns(found: Xray) -> str:
     return ", ".join(f"{name} = {heading}" for name, heading in found.bill.columns.items())
 
 
+def _read(found: Xray, language: Language) -> Iterator[str]:
+    """What was read of the file: its columns, and which sheets were not."""
+    word = language.word
+    yield word("xray-read-as", columns=_columns(found))
+    if found.bill.repeating:
+        yield word("xray-repeating", sheets=word("list-comma").join(found.bill.repeating))
+    if found.bill.left_out:
+        names = (word("xray-hidden", sheet=name) if name in found.bill.hidden else name for name in found.bill.left_out)
+        yield word("xray-left-out", sheets=word("list-comma").join(names))
+
+
 def _findings(found: Xray, language: Language) -> Table:
     word = language.word
     columns = (
@@ -77,7 +88,7 @@ def _findings(found: Xray, language: Language) -> Table:
     rows = tuple(
         Row(
             (
-                Cell(f"{each.mark.file}:{each.mark.line}"),
+                Cell(name_place(each.mark)),
                 Cell(language.message(each.message)),
                 Cell(each.pieces) if each.pieces else Cell(""),
                 Cell("") if each.money is None else Cell(each.money, found.bill.currency),
@@ -86,7 +97,9 @@ def _findings(found: Xray, language: Language) -> Table:
         )
         for each in found.findings
     )
-    return Table("findings", word("xray-findings"), columns, rows, open=True)
+    used = [at for at in range(len(columns)) if any(row.cells[at].value != "" for row in rows)]
+    rows = tuple(Row(tuple(row.cells[at] for at in used), row.group) for row in rows)
+    return Table("findings", word("xray-findings"), tuple(columns[at] for at in used), rows, open=True)
 
 
 def _fabrics(found: Xray, language: Language) -> Table:
@@ -129,8 +142,9 @@ def _name(fabric: FabricFound) -> str:
 
 def _lines(found: Xray, language: Language) -> Table:
     word = language.word
+    is_workbook = any(line.mark.sheet for line in found.bill.lines)
     columns = (
-        Column("line", word("xray-line"), "number", NARROW),
+        Column("line", word("xray-line"), "text" if is_workbook else "number", NARROW),
         Column("shown", word("xray-shown"), "text", MIDDLE),
         Column("pieces", word("xray-pieces"), "number", NARROW),
         Column("part", word("xray-part"), "text", MIDDLE),
@@ -144,7 +158,7 @@ def _lines(found: Xray, language: Language) -> Table:
     rows = (
         Row(
             (
-                Cell(line.mark.line),
+                Cell(name_place(line.mark) if line.mark.sheet else line.mark.line),
                 Cell(line.shown),
                 Cell(line.pieces) if line.quantity is not None else Cell(None),
                 Cell(_part(line, language)),

@@ -6,6 +6,7 @@ from typing import Any
 
 from bomgen.core.provenance import Assumed, Figure
 from bomgen.reading.bills import SentLine
+from bomgen.reading.findings import name_place
 from bomgen.report.result import plain, sources_text
 from bomgen.report.xray.types import Xray
 
@@ -22,11 +23,13 @@ def to_data(found: Xray) -> dict[str, Any]:
         "currency": found.bill.currency or None,
         "columns": dict(found.bill.columns),
         "left_out": list(found.bill.left_out),
+        "repeating": list(found.bill.repeating),
         "findings": [
             {
                 "severity": each.severity,
                 "code": each.code,
                 "file": each.mark.file,
+                "sheet": each.mark.sheet or None,
                 "line": each.mark.line,
                 "message": str(each.message),
                 "part": each.part or None,
@@ -41,6 +44,7 @@ def to_data(found: Xray) -> dict[str, Any]:
                 "cluster": fabric.cluster or None,
                 "explains": fabric.explains,
                 "lines": [line.mark.line for line in fabric.lines],
+                "places": [name_place(line.mark) for line in fabric.lines],
                 "designs": [
                     {
                         **design._asdict(),
@@ -66,6 +70,8 @@ def _assumption(figure: Figure, origin: Assumed) -> dict[str, Any]:
 def _line(line: SentLine) -> dict[str, Any]:
     named = line.recognition.named
     return {
+        "place": name_place(line.mark),
+        "sheet": line.mark.sheet or None,
         "line": line.mark.line,
         "part": line.part or None,
         "description": line.description or None,

@@ -8,6 +8,7 @@ from pathlib import Path
 from bomgen.catalog.files import Catalog
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, read_bill
+from bomgen.reading.list_columns import NOTHING, Asked
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.pdf_tables import is_pdf, read_pdf
 from bomgen.reading.tables import read_tables
@@ -40,10 +41,10 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
     return PlanFile(file, encoded(text, file), folder, folder)
 
 
-def open_bill(content: bytes, file: str, catalog: Catalog) -> SentBill:
-    """The bill in the bytes of a file.
+def open_bill(content: bytes, file: str, catalog: Catalog, asked: Asked = NOTHING) -> SentBill:
+    """The bill in the bytes of a file; `asked` says what its columns are.
 
-    Raises PlanErrors for a file that is no table, and for one without a bill.
+    Raises PlanErrors for a file that is no table, for one without a bill, and with a question about its columns.
     """
     tables = read_pdf(content, file) if is_pdf(content) else read_tables(content, file)
-    return read_bill(tables, file, PartIndex(catalog))
+    return read_bill(tables, file, PartIndex(catalog), asked)

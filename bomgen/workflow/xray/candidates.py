@@ -103,6 +103,8 @@ class Scope(NamedTuple):
     """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
     shared: bool = False
     """Whether other networks may have pieces of the free lines, too."""
+    number: int | None = None
+    """Servers of the other networks; None: not known."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -144,7 +146,7 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
         described = {"server": server}
         if record.value("gpu"):
             described["gpu"] = str(record.value("gpu"))
-        count = pieces * trays
+        count = scope.number or pieces * trays
         counts = [(count, False)]
         if scope.role == COMPUTE:
             counts += [(each // nics, True) for each in ports if each % nics == 0 and each != count * nics]

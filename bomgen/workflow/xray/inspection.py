@@ -99,7 +99,7 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         networks = (
             find_networks(scope, basis) if not scope.name else Networks(((scope, search(scope, basis)),), Fit(()))
         )
-        if len(networks.found) > 1:
+        if networks.found[0][0].shared:
             trusted = _is_trusted(networks.fit, scope._replace(own=scope.lines))
             if trusted:
                 own, laws = _judge(networks.fit, scope, bill, laws)

@@ -28,8 +28,20 @@ class Networks(NamedTuple):
 
     @property
     def cost(self) -> tuple[int, int, int]:
-        """Parts and pieces that they do not explain, then how many networks they are."""
-        return len(self.fit.wrong), self.fit.unexplained, len(self.found)
+        """Parts that they do not explain, and networks of one kind of switch; then networks, then pieces.
+
+        Networks of equal parts explain about any counts: one more of a kind must explain two parts, or one that has no
+        place without it.
+        """
+        kinds = {each.best[0].candidate.fabric["switch"] for _, each in self.found if each.best}
+        unplaced = sum(1 for part in self.fit.wrong if not part.slots) - len(self.fit.substituted)
+        odd = len(self.fit.wrong) + unplaced + len(self.fit.spare_switches)
+        return odd + len(self.found) - len(kinds), len(self.found), self.fit.unexplained
+
+    @property
+    def servers(self) -> int | None:
+        """The servers that the first is for; None without one."""
+        return self.found[0][1].best[0].candidate.servers.number if self.found else None
 
 
 def find_networks(scope: Scope, basis: Basis) -> Networks:
@@ -57,7 +69,7 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
     switches = sorted((line for line in left if line.kind == "switch"), key=lambda line: -(line.quantity or 0))
     for switch in dict.fromkeys(line.id for line in switches):
         free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
-        beside = scope._replace(name=role, role=role, own=(), free=free, shared=True)
+        beside = scope._replace(name=role, role=role, own=(), free=free, shared=True, number=networks.servers)
         found = search(beside, basis)
         for each in _likeliest(found):
             yield _join((*networks.found, (beside, each)), scope, basis)

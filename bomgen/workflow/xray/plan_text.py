@@ -13,6 +13,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.bill_laws import SPARED
 from bomgen.reading.bills import SentLine
+from bomgen.reading.findings import name_place
 from bomgen.report.xray.types import NOTHING
 from bomgen.workflow.xray.forward import build, slots_of
 from bomgen.workflow.xray.inspection import Explained, Inspection
@@ -140,11 +141,16 @@ def _comments(inspection: Inspection) -> Iterator[str]:
         yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
     for each in found.findings:
         if each.severity != "unknown":
-            yield f"# line {each.mark.line}: {each.severity}: {_bare(str(each.message))}"
+            yield f"# {_place(each.mark)}: {each.severity}: {_bare(str(each.message))}"
     seen = {line.mark for line in found.left}
     unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
     for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
-        yield f"# line {line.mark.line}: not explained: {_shown(line)}"
+        yield f"# {_place(line.mark)}: not explained: {_shown(line)}"
+
+
+def _place(mark: Mark) -> str:
+    """Where a line of the bill stands."""
+    return _bare(name_place(mark)) if mark.sheet else f"line {mark.line}"
 
 
 def _shown(line: SentLine) -> str:

@@ -1,0 +1,290 @@
+"""Which columns of somebody's bill are what: by their headings, by what stands in them, or as they were asked for.
+
+Where no column is known as that of the quantities or the parts, or several may be, there is a question with the
+candidates, and the answer that `bomgen xray --columns` takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Mark
+from bomgen.reading.amounts import KEPT, read_amount
+from bomgen.reading.cells import Cell, RawTable
+from bomgen.reading.list_columns import (
+    LIST,
+    MAYBE_PART,
+    NO_COLUMN,
+    NOTHING,
+    PART,
+    PRICE,
+    PRICES,
+    QUANTITY,
+    QUESTION,
+    Asked,
+    find_column,
+    lacks_column,
+    list_headings,
+)
+from bomgen.reading.list_columns import NET as NET_PRICE
+from bomgen.reading.list_words import read_heading
+from bomgen.reading.part_numbers import words_of
+from bomgen.reading.sheet_scan import MAX_COLUMNS
+
+MAX_HEADER = 40
+"""Rows from the top in which the first header is looked for."""
+LEAST_COLUMNS = 2
+"""Columns that a header names at least."""
+JUDGED = 500
+"""Rows by whose values a column is judged."""
+DESCRIPTION, SPARE, DISCOUNT, AMOUNT, CURRENCY = "description", "spare", "discount", "amount", "currency"
+CATEGORY, FABRIC, ROLE, CLUSTER, IN_STOCK = "category", "fabric", "role", "cluster", "in_stock"
+NET = "net"
+"""Columns of prices that have their discount in them."""
+ROLES = (
+    *(PART, DESCRIPTION, QUANTITY, SPARE, PRICE, LIST, NET_PRICE, DISCOUNT, AMOUNT, CURRENCY),
+    *(CATEGORY, FABRIC, ROLE, CLUSTER),
+)
+"""What a column may be asked to be."""
+SHARED = {
+    **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
+    **{LIST: PRICE, NET_PRICE: PRICE, "discount_or_paid": DISCOUNT},
+}
+"""What columns of price lists are to a bill."""
+_LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
+_BRACKETED = re.compile(r"\s*[(\[（].*$")
+
+Columns = dict[str, list[int]]
+"""The places of columns in a row, from 0, by what they are."""
+
+
+class Block(NamedTuple):
+    """Rows of a sheet below a header."""
+
+    table: RawTable
+    start: int
+    end: int
+    """The first row below the header, and the first that is none of the block, from 0."""
+    columns: Columns
+    headings: Mapping[str, str]
+    """The heading of the first column of each kind."""
+    continues: bool = False
+    """Whether the block before has the same header, as on the next page."""
+
+
+def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[Block]:
+    """The blocks of a sheet, each below its own header; none where it has no bill.
+
+    Raises PlanErrors with a question where several columns may be the quantities or the prices.
+    """
+    headers = _headers(table, asked)
+    if not headers and (top := _first_line(table, asked)) is not None:
+        headers = [(top - 1, {})]
+    ends = [*(at for at, _ in headers[1:]), len(table.rows)] if headers else []
+    before: dict[str, list[int]] | None = None
+    for (at, roles), end in zip(headers, ends, strict=True):
+        roles = _as_asked(roles, table, at, file, asked)
+        rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
+        columns = _choose(roles, rows, table, at, file)
+        texts = dict(enumerate(_headings_of(table, at)))
+        headings = {name: texts.get(places[0], "") for name, places in columns.items() if name != NET}
+        yield Block(table, at + 1, end, columns, headings, continues=roles == before)
+        before = roles
+
+
+def ask(tables: Iterable[RawTable], file: str, asked: Asked) -> PlanErrors:
+    """What is asked where no sheet has a bill: which column of the likeliest header has the quantities or the parts."""
+    best: tuple[int, RawTable, int, dict[str, list[int]]] | None = None
+    for table in tables:
+        for at, row in enumerate(table.rows[:MAX_HEADER]):
+            roles = {} if _has_number(row) else _roles(row)
+            named = {PART, MAYBE_PART, DESCRIPTION, QUANTITY} & roles.keys()
+            enough = named and sum(cell.filled for cell in row) >= LEAST_COLUMNS
+            if enough and (best is None or len(roles) > best[0]):
+                best = len(roles), table, at, roles
+    if best is None:
+        message = (
+            "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
+        )
+        message += f"or name them: bomgen xray {file} --columns part=A,quantity=C"
+        return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
+    _, table, at, roles = best
+    headings = _headings_of(table, at)
+    for role, name in asked.columns.items():
+        if name != NO_COLUMN and find_column(name, headings, len(headings)) is None:
+            return _lacks(name, role, table, at, file)
+    role = PART if QUANTITY in roles else QUANTITY
+    width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
+    taken = {place for name, places in roles.items() if name in (PART, DESCRIPTION, PRICE) for place in places}
+    places = [place for place in range(width) if place not in taken and _has_numbers(rows, place) == (role == QUANTITY)]
+    what = "the quantities" if role == QUANTITY else "the parts, and none as that of descriptions"
+    return _question(role, places, table, at, file, f"no column is known as that of {what}")
+
+
+def _headers(table: RawTable, asked: Asked) -> list[tuple[int, dict[str, list[int]]]]:
+    """The rows that name the columns of a bill, and which are which; the first is that which names most at the top."""
+    found = list[tuple[int, dict[str, list[int]]]]()
+    for at, row in enumerate(table.rows):
+        if asked.header is not None and not found:
+            if any(cell.filled and cell.mark.line == asked.header for cell in row):
+                found.append((at, _roles(row)))
+        elif not _has_number(row):
+            roles = _roles(row)
+            named = {*roles, *(role for role, name in asked.columns.items() if _may_have(row, name))}
+            if roles and _has_both(named):
+                found.append((at, roles))
+    top = [each for each in found if each[0] < MAX_HEADER and asked.header is None]
+    best = max(top, key=lambda each: (len(each[1]), -each[0]), default=None)
+    return [each for each in found if best is None or each[0] >= best[0]]
+
+
+def _may_have(row: Sequence[Cell], name: str) -> bool:
+    """Whether a row may have the column that a letter or a heading names."""
+    return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
+
+
+def _has_both(roles: Collection[str]) -> bool:
+    """Whether quantities are there, and parts or descriptions."""
+    return QUANTITY in roles and bool({PART, MAYBE_PART, DESCRIPTION} & {*roles})
+
+
+def _first_line(table: RawTable, asked: Asked) -> int | None:
+    """The first row of a bill without a header, whose columns are those that were asked for; None where none is."""
+    if not _has_both(asked.columns):
+        return None
+    place = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
+    rows = enumerate(table.rows)
+    return next((at for at, row in rows if place is not None and place < len(row) and _is_number(row[place])), None)
+
+
+def _has_number(row: Sequence[Cell]) -> bool:
+    """Whether a row has a number, as no header has, but for headings such as "Qty 1"."""
+    return any(_is_number(cell) and not (isinstance(cell.value, str) and _role(cell.value)) for cell in row)
+
+
+def _is_number(cell: Cell) -> bool:
+    """Whether anything but text stands in a cell, or an amount."""
+    return cell.filled and (not isinstance(cell.value, str) or read_amount(cell.value) is not None)
+
+
+def _roles(row: Sequence[Cell]) -> dict[str, list[int]]:
+    """What the cells of a row name: columns of bills by their own words, others as price lists call them."""
+    found: dict[str, list[int]] = {}
+    for at, cell in enumerate(row):
+        if isinstance(cell.value, str) and (role := _role(cell.value)):
+            found.setdefault(role, []).append(at)
+    return found
+
+
+@lru_cache(maxsize=KEPT)
+def _role(text: str) -> str | None:
+    """What a heading names."""
+    text = " ".join(text.split())
+    bare = _BRACKETED.sub("", text.lower()).rstrip(": ")
+    own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
+    roles = read_heading(text).roles if bare and not own else ()
+    if roles[:1] == (MAYBE_PART,):
+        return MAYBE_PART
+    return own or next((role for role in roles if role in SHARED), None)
+
+
+@cache
+def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
+    return words_of("columns")
+
+
+def _as_asked(
+    roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: Asked
+) -> dict[str, list[int]]:
+    """What columns are, with those that were asked for. Raises PlanErrors where there is no such column."""
+    replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
+    found = {role: [*places] for role, places in roles.items() if role not in replaced}
+    headings = _headings_of(table, at)
+    width = max((len(row) for row in table.rows), default=0)
+    for role, name in asked.columns.items():
+        if name == NO_COLUMN:
+            continue
+        place = find_column(name, headings, width)
+        if place is None:
+            raise _lacks(name, role, table, at, file)
+        found = {other: [each for each in places if each != place] for other, places in found.items()}
+        found[role] = [place]
+    return {role: places for role, places in found.items() if places}
+
+
+def _choose(
+    roles: dict[str, list[int]], rows: Sequence[Sequence[Cell]], table: RawTable, at: int, file: str
+) -> Columns:
+    """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
+    for role in (QUANTITY, *PRICES):
+        places = _distinct(roles.get(role, ()), rows)
+        if len(places) > 1:
+            raise _question(role, places, table, at, file, f"{len(places)} columns may be the {role.replace('_', ' ')}")
+        if places:
+            roles[role] = places
+    # "Item" is a description, or counts the lines.
+    described = [place for place in roles.get(DESCRIPTION, ()) if not _counts_lines(rows, place)]
+    if described or {PART, MAYBE_PART} & roles.keys():
+        roles[DESCRIPTION] = described
+    maybe = roles.pop(MAYBE_PART, None)
+    if maybe and PART not in roles:
+        roles[PART] = maybe
+    found: Columns = {}
+    for place, role in sorted((place, role) for role, places in roles.items() for place in places):
+        found.setdefault(SHARED.get(role, role), []).append(place)
+        if role == NET_PRICE:
+            found.setdefault(NET, []).append(place)
+    return found
+
+
+def _distinct(places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """Of several columns those that have numbers, and of those with the same values the first."""
+    if len(places) < LEAST_COLUMNS:
+        return [*places]
+    values = {place: [row[place].value if place < len(row) else None for row in rows] for place in places}
+    numeric = [place for place in places if _has_numbers(rows, place)] or [places[0]]
+    return [place for at, place in enumerate(numeric) if values[place] not in [values[one] for one in numeric[:at]]]
+
+
+def _has_numbers(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+    """Whether most of what stands in a column is numbers."""
+    cells = [row[place] for row in rows if place < len(row) and row[place].filled]
+    return sum(map(_is_number, cells)) * 2 > len(cells)
+
+
+def _counts_lines(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+    """Whether most of what stands in a column is numbers of lines, such as 10 or 1.1."""
+    cells = [row[place] for row in rows if place < len(row) and row[place].filled]
+    return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
+
+
+def _headings_of(table: RawTable, at: int) -> list[str]:
+    """The headings of a row as they stand; none where there is no such row."""
+    cells = table.rows[at] if at >= 0 else ()
+    return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
+
+
+def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
+    row = table.rows[at] if at >= 0 else ()
+    return row[place].mark if place < len(row) else Mark(file, 1, 1)
+
+
+def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
+    """That there is no column as it was asked for."""
+    message = lacks_column(name, role, _headings_of(table, at))
+    return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
+
+
+def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
+    """Which of several columns is what."""
+    headings = _headings_of(table, at)
+    places = [place for place in places if place < len(headings)]
+    listed = list_headings(headings, places)
+    answer = listed.partition(" ")[0] or "C"
+    sheet = f" in sheet '{table.name}'" if table.name else ""
+    message = f"{what}{sheet}: {listed}; choose with: bomgen xray {file} --columns {role}={answer}"
+    return PlanErrors([Problem(_mark(table, at, min(places, default=0), file), "error", message, QUESTION)])
