@@ -102,12 +102,12 @@ class Laws:
         if any(self._cable(line).medium == TRUNK for line in cables):
             return
         fibres = [line for line in cables if self._cable(line).medium == FIBRE]
-        told = [
+        unplaced = [
             line
             for line in (*modules, *fibres)
             if not line.place.links or (line.kind == "transceiver" and not line.place.tier)
         ]
-        if not told:
+        if not unplaced:
             for links in dict.fromkeys(line.place.links for line in fibres):
                 lower, _, upper = links.partition("-")
                 if lower == upper:
@@ -119,11 +119,11 @@ class Laws:
                 )
             return
         for kind in dict.fromkeys(str(self._cable(line).fibre) for line in fibres):
-            of_kind = [line for line in fibres if self._cable(line).fibre == kind]
+            alike = [line for line in fibres if self._cable(line).fibre == kind]
             lit = [line for line in modules if self._module(line).fibre in (kind, ANY)]
             if not lit:
                 continue  # the wrong kind of fibre, which is another finding
-            ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in of_kind)
+            ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
             engines = self._engines(lit)
             missing = ends - engines
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
@@ -131,7 +131,7 @@ class Laws:
                 continue
             if absent := self._absent_end(lit):
                 yield at_line(
-                    "error", of_kind[0], "no-module-fits", ends=missing, part=of_kind[0].shown, device=absent.shown
+                    "error", alike[0], "no-module-fits", ends=missing, part=alike[0].shown, device=absent.shown
                 )
             else:
                 line = min(lit, key=lambda each: each.quantity or 0)
@@ -226,8 +226,8 @@ class Laws:
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """The modules of a tier need so many cages."""
         for tier in dict.fromkeys(line.place.tier for line in lines if line.kind == "switch" and line.place.tier):
-            of_tier = [line for line in lines if line.kind == "switch" and line.place.tier == tier and line.quantity]
-            switches = [self._switch(line) for line in of_tier]
+            own = [line for line in lines if line.kind == "switch" and line.place.tier == tier and line.quantity]
+            switches = [self._switch(line) for line in own]
             modules = [
                 line for line in lines if line.kind == "transceiver" and line.place.tier == tier and line.quantity
             ]
@@ -236,10 +236,10 @@ class Laws:
                 for line in modules
                 if self.catalog.find_original("transceiver", line.id).data.get("vendor") != GENERIC
             ]
-            if not of_tier or None in switches or len(real) != len(modules):
+            if not own or None in switches or len(real) != len(modules):
                 continue
             cages = 0
-            for line, switch in zip(of_tier, switches, strict=True):
+            for line, switch in zip(own, switches, strict=True):
                 if switch is None or switch.chassis:
                     cages = 0
                     break
@@ -248,7 +248,7 @@ class Laws:
             needed = sum(line.quantity or 0 for line in modules)
             slack = 0 if self.bill.has_spares else ceil(needed * SPARE_SHARE)
             if cages and needed > cages + slack:
-                line, pieces = of_tier[0], -ceil(Fraction(needed - cages, cages) * (of_tier[0].quantity or 1))
+                line, pieces = own[0], -ceil(Fraction(needed - cages, cages) * (own[0].quantity or 1))
                 yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
 
     def _check_plugs(self) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.reading.bills import ANY_SWITCH, SentLine
-from bomgen.workflow.xray.candidates import SERVER
 from bomgen.workflow.xray.forward import COMPARED, Slot
+from bomgen.workflow.xray.line_counts import SERVER
 
 MOST_SUBSETS = 12
 """Lines of one part that say nothing of their place, of which every choice is tried."""
@@ -101,7 +101,7 @@ def fit(
     slots: Sequence[Slot],
     own: Sequence[SentLine],
     free: Sequence[SentLine],
-    spares_apart: bool,
+    has_spares: bool,
     listed: Collection[str] = (),
     shared: bool = False,
 ) -> Fit:
@@ -109,24 +109,24 @@ def fit(
 
     Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
     `shared`: of the free lines it takes the pieces that it needs, and leaves the others to other networks.
-    `spares_apart`: whether the bill has a column of spares; without one a small surplus may be spares.
+    `has_spares`: whether the bill has a column of spares; without one a small surplus may be spares.
     """
     categories = {line.kind for line in (*own, *free)} | {*listed}
     wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
     parts = list[Part]()
     claimed = set[int]()
     for group in _groups(wanted, [*own, *free]):
-        of_own = [line for line in own if _compatible_any(line, group)]
-        of_free = [line for line in free if _compatible_any(line, group)]
+        own_lines = [line for line in own if _compatible_any(line, group)]
+        free_lines = [line for line in free if _compatible_any(line, group)]
         expected = sum(slot.pieces for slot in group)
-        wanted_free = expected - _sum(of_own)
-        lines = (*of_own, *(_take(of_free, wanted_free) if shared else _chosen(of_free, wanted_free)))
+        wanted_free = expected - _sum(own_lines)
+        lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
         claimed.update(id(line) for line in lines)
         parts.append(Part(tuple(group), tuple(lines), expected, _sum(lines)))
     for line in own:
         if id(line) not in claimed and line.kind in COMPARED and line.quantity:
             parts.append(Part((), (line,), 0, line.quantity))
-    return Fit(tuple(parts if spares_apart else _allow_spares(parts)))
+    return Fit(tuple(parts if has_spares else _allow_spares(parts)))
 
 
 def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:

@@ -17,6 +17,8 @@ from bomgen.plan.binding.bind import bind
 from bomgen.pricing.bill import Bill, Line, bill
 from bomgen.sizing.cluster_size import size
 
+Plan = dict[str, Any]
+"""The data of a plan, or of a part of one."""
 NAME = "<x-ray>"
 COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""
@@ -52,7 +54,7 @@ def build(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | No
         return None
 
 
-def slots_of(billed: Bill) -> Iterator[Slot]:
+def list_slots(billed: Bill) -> Iterator[Slot]:
     """What a design needs of each part in each place, spares left out."""
     for line in billed.lines:
         if line.category in COMPARED and line.required_by is None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from bomgen.core.provenance import Mark
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.reading.bills import SentLine
-from bomgen.workflow.xray.candidates import Scope
 from bomgen.workflow.xray.fitting import Fit, fit
-from bomgen.workflow.xray.forward import slots_of
+from bomgen.workflow.xray.forward import list_slots
+from bomgen.workflow.xray.scopes import Scope
 from bomgen.workflow.xray.search import Basis, Explanation, Search, search
 
 BESIDE = (STORAGE, IN_BAND)
@@ -80,8 +80,8 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
 def _join(found: Iterable[tuple[Scope, Search]], scope: Scope, basis: Basis) -> Networks:
     """Networks, and all their parts against the lines of a bill."""
     found = tuple(found)
-    slots = [slot for _, each in found if each.usual for slot in slots_of(each.usual.bill)]
-    return Networks(found, fit(slots, scope.lines, (), basis.spares_apart))
+    slots = [slot for _, each in found if each.usual for slot in list_slots(each.usual.bill)]
+    return Networks(found, fit(slots, scope.lines, (), basis.has_spares))
 
 
 def _likeliest(found: Search) -> list[Search]:

@@ -15,7 +15,7 @@ from bomgen.reading.bill_laws import SPARED
 from bomgen.reading.bills import SentLine
 from bomgen.reading.findings import name_place
 from bomgen.report.xray.types import NOTHING
-from bomgen.workflow.xray.forward import build, slots_of
+from bomgen.workflow.xray.forward import build, list_slots
 from bomgen.workflow.xray.inspection import Explained, Inspection
 
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9 ._/+-]*")
@@ -67,9 +67,9 @@ def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
         for line in part.lines:
             if line.kind not in SPARED or line.recognition.named is None:
                 continue
-            of_kind, name = pieces.setdefault(line.kind, {}), line.recognition.named.part
-            quantity, spare = of_kind.get(name, (0, 0))
-            of_kind[name] = quantity + (line.quantity or 0) - among, spare + (line.spare or 0) + among
+            counts, name = pieces.setdefault(line.kind, {}), line.recognition.named.part
+            quantity, spare = counts.get(name, (0, 0))
+            counts[name] = quantity + (line.quantity or 0) - among, spare + (line.spare or 0) + among
             among = 0
     found, comments = dict[str, int | str](), list[str]()
     for kind, parts in pieces.items():
@@ -114,7 +114,7 @@ def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog
     """Build a cluster with all its fabrics: each must come to what explained it alone."""
     built = build({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
     counted: dict[tuple[str, str], int] = {}
-    for slot in slots_of(built[1]) if built else ():
+    for slot in list_slots(built[1]) if built else ():
         key = slot.fabric, slot.id
         counted[key] = counted.get(key, 0) + slot.pieces
     for fabric in (each for each in fabrics if each.cluster == cluster):

@@ -12,28 +12,21 @@ from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bill_requirements import Requirements
-from bomgen.workflow.xray.candidates import (
+from bomgen.workflow.xray.candidates import STAGES, Candidate, merge, usual_structures
+from bomgen.workflow.xray.fitting import Fit, Part, fit
+from bomgen.workflow.xray.forward import COMPARED, Plan, build, list_slots
+from bomgen.workflow.xray.line_counts import (
     SERVER,
-    STAGES,
-    Candidate,
-    Plan,
-    Scope,
-    Servers,
     count_engines,
     count_links,
     is_fibre,
     kind_between,
     leaf_spine,
-    links_of,
-    list_servers,
-    merge,
-    port_gbps,
     spine_core,
-    switches_of,
-    usual_structures,
 )
-from bomgen.workflow.xray.fitting import Fit, Part, fit
-from bomgen.workflow.xray.forward import COMPARED, build, slots_of
+from bomgen.workflow.xray.links import list_links, list_switches
+from bomgen.workflow.xray.scopes import Scope, port_gbps
+from bomgen.workflow.xray.servers import Servers, list_servers
 
 OF_SWITCHES = 2
 """Parts that switches count as: a wrong number of them is a wrong topology."""
@@ -55,7 +48,7 @@ class Basis(NamedTuple):
 
     catalog: Catalog
     required: Requirements
-    spares_apart: bool
+    has_spares: bool
     """Whether the bill has a column of spares."""
     designs: dict[str, tuple[Design, Bill] | None]
     """What was built for a plan, since networks of one bill are looked for with the same plans."""
@@ -143,7 +136,7 @@ def search(scope: Scope, basis: Basis) -> Search:
     found = list[Explanation]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
-    for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
+    for switch in islice(list_switches(scope) if choices else (), MOST_SWITCHES):
         media = _best_links(scope, choices[0], switch, basis)
         for stage, servers in product(STAGES, choices):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
@@ -178,7 +171,7 @@ def _rank(found: list[Explanation]) -> Search:
     best = [each for each in found if each.rank == found[0].rank]
     alike = dict[Any, Explanation]()
     for each in best:
-        alike.setdefault(shape_of(each), each)
+        alike.setdefault(describe_shape(each), each)
     usual = next((each for each in found if not each.candidate.given), None)
     rival = _rival(usual, found) if usual else None
     return Search(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(found))
@@ -204,7 +197,7 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
-    for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
+    for at, links in enumerate(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
             if found := _try(scope, Candidate(servers.cluster, fabric, servers), basis):
@@ -264,13 +257,13 @@ def _try(scope: Scope, candidate: Candidate, basis: Basis) -> Explanation | None
     if built is None:
         return None
     designed, billed = built
-    slots = list(slots_of(billed))
+    slots = list(list_slots(billed))
     own = [
         line
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    found = fit(slots, own, scope.free, basis.spares_apart, scope.listed, scope.shared)
+    found = fit(slots, own, scope.free, basis.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
         found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
     surplus = [(*_named(part), part.off) for part in found.wrong]
@@ -304,8 +297,8 @@ def _size(value: Any) -> int:
     return 0
 
 
-def shape_of(found: Explanation) -> tuple[Any, ...]:
-    """What tells designs apart for a reader: servers, topology, tiers, switches, ratio, planes."""
+def describe_shape(found: Explanation) -> tuple[Any, ...]:
+    """What a reader distinguishes designs by: servers, topology, tiers, switches, ratio, planes."""
     built = found.design.fabrics[0]
     tiers = tuple((tier.name, int(tier.count.value)) for tier in built.fabric.tiers)
     fabric = found.candidate.fabric
