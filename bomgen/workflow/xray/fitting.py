@@ -67,12 +67,13 @@ class Fit(NamedTuple):
 
     @property
     def substituted(self) -> tuple[tuple[Part, Part], ...]:
-        """Lines that have no place in the design, each with the part of its category that the bill has no line of."""
-        absent = [part for part in self.wrong if not part.lines]
+        """Lines without a place in the design, each with the part of its category that lacks their pieces, or all."""
+        lacking = [part for part in self.wrong if part.slots and part.off < 0]
         found = list[tuple[Part, Part]]()
         for part in (part for part in self.wrong if not part.slots):
-            if needed := next((each for each in absent if each.slots[0].category == part.lines[0].kind), None):
-                absent.remove(needed)
+            alike = [each for each in lacking if each.slots[0].category == part.lines[0].kind]
+            if needed := next((each for each in alike if not each.lines or -each.off == part.given), None):
+                lacking.remove(needed)
                 found.append((part, needed))
         return tuple(found)
 

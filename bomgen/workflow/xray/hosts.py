@@ -25,8 +25,8 @@ OTHERS = "other machines"
 """What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
 """Ports that the SuperPOD keeps for fabric managers."""
-MOST_RESERVED = 64
-"""More ports without a cable are no ports kept for fabric managers."""
+MOST_RESERVED = 8
+"""More ports without a cable are no ports kept for fabric managers: published designs keep four."""
 
 
 def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
@@ -92,6 +92,8 @@ def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
     if scope.role not in EVERY_MACHINE or len(scope.servers) < 2:
         return
     others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
+    if servers.number not in others:
+        return
     others.remove(servers.number)
     for ports in USUAL_PORTS:
         hosts = [{"name": f"machines {at}", "count": count, "ports": ports} for at, count in enumerate(others, 1)]

@@ -20,6 +20,7 @@ from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, Fabr
 from bomgen.workflow.xray.fitting import Fit
 from bomgen.workflow.xray.forward import COMPARED
 from bomgen.workflow.xray.judgement import check_management, find_idle_ports, find_lacking, find_mismatches, is_trusted
+from bomgen.workflow.xray.line_counts import SERVER
 from bomgen.workflow.xray.networks import Networks, find_networks
 from bomgen.workflow.xray.scopes import Scope, list_scopes
 from bomgen.workflow.xray.search import UNKNOWN_PORT_RATE, Basis, Explanation, search
@@ -60,8 +61,9 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         guesses = {}
     found = _inspect(_read_as(bill, guesses), catalog)
     whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
-    needed = {line.mark for fit in whole for line in fit.matched_lines}
-    kept = {mark: guess for mark, guess in guesses.items() if mark in needed}
+    needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
+    here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
+    kept = {line.mark: guesses[line.mark] for line in here}
     return found if kept == guesses else _inspect(_read_as(bill, kept), catalog)
 
 
@@ -93,9 +95,11 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             if trusted:
                 own, laws = _judge(networks.fit, scope, bill, laws)
                 findings += own
+            agreed = {line.mark for line in networks.fit.matched_lines}
+            claimed.update((cluster, line.mark) for line in scope.lines if trusted or line.mark in agreed)
             for each, found in networks.found:
-                explains = _explains(found.best, trusted)
-                claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
+                lines = [line for line in found.best[0].fit.lines if line.kind != SERVER]
+                explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
                 fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
             continue
         [(_, found)] = networks.found

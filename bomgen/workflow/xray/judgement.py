@@ -68,7 +68,7 @@ def find_mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]
         )
     settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
     for part in (part for part in fit.wrong if part not in settled):
-        if unknown := _stand_in(part, bill):
+        if unknown := _stand_in(part, scope, bill):
             yield at_line(
                 "unknown", unknown, "stands-in", part=unknown.shown, needed=part.slots[0].name, pieces=-part.off
             )
@@ -92,11 +92,12 @@ def find_mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]
             )
 
 
-def _stand_in(part: Part, bill: SentBill) -> SentLine | None:
-    """The line that nobody knows and that may be what a part lacks, by its pieces and its words."""
+def _stand_in(part: Part, scope: Scope, bill: SentBill) -> SentLine | None:
+    """The line of no other fabric that nobody knows and that may be what a part lacks, by its pieces and its words."""
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
-    unknown = (line for line in bill.lines if not line.kind and lacking <= (line.quantity or 0) <= most)
+    own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
+    unknown = (line for line in own if lacking <= (line.quantity or 0) <= most)
     return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
 
 
@@ -105,7 +106,7 @@ def find_idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, c
     server = str(best[0].candidate.cluster.get("server"))
     used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
     sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
-    if not used or len(sharing) > 1 or scope.servers[0].id != server:
+    if not used or len(sharing) > 1 or server not in {line.id for line in scope.servers}:
         return
     ports = int(catalog.find_original("server", server).value("storage_ports") or 0)
     if used < PORTS_OF_ONE_CARD <= ports:

@@ -30,7 +30,11 @@ def list_switches(scope: Scope) -> Iterator[Plan]:
                 fabric[tier] = {"switch": tiers[tier]}
         yield fabric
         return
-    for id in dict.fromkeys(line.id for line in own or lines or scope.others):
+    kinds = list(dict.fromkeys(line.id for line in own or lines or scope.others))
+    if len(kinds) == 2 and not tiers:
+        leaf, spine = kinds
+        yield {"switch": leaf, "spine": {"switch": spine}}
+    for id in kinds:
         yield {"switch": id}
 
 

@@ -33,7 +33,7 @@ class Networks(NamedTuple):
         Networks of equal parts explain about any counts: one more of a kind must explain two parts, or one that has no
         place without it.
         """
-        kinds = {each.best[0].candidate.fabric["switch"] for _, each in self.found if each.best}
+        kinds = {str(each.best[0].candidate.fabric["switch"] if each.best else "") for _, each in self.found}
         unplaced = sum(1 for part in self.fit.wrong if not part.slots) - len(self.fit.substituted)
         odd = len(self.fit.wrong) + unplaced + len(self.fit.spare_switches)
         return odd + len(self.found) - len(kinds), len(self.found), self.fit.unexplained
@@ -46,11 +46,8 @@ class Networks(NamedTuple):
 
 def find_networks(scope: Scope, basis: Basis) -> Networks:
     """The networks that explain the lines of `scope` best: one of all of them, or several."""
-    tried = list[Networks]()
-    kinds = dict.fromkeys(line.id for line in scope.of_kind("switch"))
-    if len(kinds) < 2 or not scope.servers:  # several kinds of switches are hardly one network
-        tried.append(_join([(scope, search(scope, basis))], scope, basis))
-    if scope.servers and kinds and not any(not each.fit.wrong for each in tried):
+    tried = [_join([(scope, search(scope, basis))], scope, basis)]
+    if scope.servers and scope.of_kind("switch") and tried[0].fit.wrong:
         for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
             for role in BESIDE:
                 added = _add_network(networks, role, scope, basis)
@@ -58,7 +55,7 @@ def find_networks(scope: Scope, basis: Basis) -> Networks:
             tried.append(networks)
             if not networks.fit.wrong:
                 break
-    return min(tried, key=lambda each: each.cost, default=Networks(((scope, Search((), None)),), Fit(())))
+    return min(tried, key=lambda each: each.cost)
 
 
 def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:

@@ -74,8 +74,8 @@ class Explanation(NamedTuple):
     @property
     def corrected(self) -> tuple[Part, ...]:
         """Parts whose lines have to be corrected for it; of two that stand in each other's place the first."""
-        swapped = self.fit.swapped[1:]
-        return tuple(part for part in self.fit.wrong if part not in swapped)
+        settled = (*self.fit.swapped[1:], *(needed for _, needed in self.fit.substituted))
+        return tuple(part for part in self.fit.wrong if part not in settled)
 
     @property
     def corrections(self) -> int:
