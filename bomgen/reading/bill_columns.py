@@ -201,6 +201,8 @@ def _as_asked(
     roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: Asked
 ) -> dict[str, list[int]]:
     """What columns are, with those that were asked for. Raises PlanErrors where there is no such column."""
+    if not asked.columns:
+        return {role: [*places] for role, places in roles.items()}
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
     found = {role: [*places] for role, places in roles.items() if role not in replaced}
     headings = _headings_of(table, at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -235,28 +235,50 @@ def _drop_repeated(read: list[_Read]) -> list[str]:
     """Drop the lines of blocks that list the parts of all others once more, and return the names of their sheets.
 
     Such a block has, of most of its parts, as many pieces as the rest of the bill together; what else it has is kept.
-    Two tables of the same columns are never taken for this: they may be of two equal clusters.
+    One that another of the same columns equals is never taken for this, nor is one of two tables of the same columns:
+    they may be of equal clusters.
     """
     names = list[str]()
-    for each in sorted(read, key=lambda each: (len(each.block.columns), -len(_count([each])))):
-        others = [other for other in read if other is not each and other.lines]
-        if len(others) == 1 and others[0].block.columns.keys() == each.block.columns.keys():
+    counts = [_count(each.lines) for each in read]
+    whole = Counter[_Counted]()
+    for own in counts:
+        whole.update(own)
+    alike = Counter((*sorted(each.block.columns), *sorted(own.items())) for each, own in zip(read, counts, strict=True))
+    filled = [each.block.columns.keys() for each in read if each.lines]
+    pair = len(filled) == 2 and filled[0] == filled[1]
+    for each, own in sorted(
+        zip(read, counts, strict=True), key=lambda both: (len(both[0].block.columns), -len(both[0].lines))
+    ):
+        if pair or alike[(*sorted(each.block.columns), *sorted(own.items()))] > 1:
             continue
-        own, rest = _count([each]), _count(others)
-        if 2 * sum(bool(own[part] & rest[part]) for part in own.keys() & rest.keys()) > len(own):
-            each.lines[:] = [line for line in each.lines if line.quantity is not None and _name(line) not in rest]
+        parts = {part for part, _ in own}
+        equal = {
+            part
+            for part, spares in own
+            if own[part, spares] in (whole[part, True] - own[part, True], whole[part, False] - own[part, False])
+        }
+        if 2 * len(equal) > len(parts):
+            rest = whole - own
+            elsewhere = {part for part, _ in rest}
+            each.lines[:] = [line for line in each.lines if line.quantity is not None and _name(line) not in elsewhere]
             each.sums.clear()
+            whole = rest + _count(each.lines)
             names.append(each.block.table.name)
     return list(dict.fromkeys(names))
 
 
-def _count(blocks: Sequence[_Read]) -> dict[str, set[int]]:
+_Counted = tuple[str, bool]
+"""A part, and whether its pieces are counted with spares."""
+
+
+def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
     """The pieces of each part, with spares and without."""
-    with_spares, without = Counter[str](), Counter[str]()
-    for line in (line for each in blocks for line in each.lines if line.quantity is not None):
-        with_spares[_name(line)] += line.pieces
-        without[_name(line)] += line.quantity or 0
-    return {part: {with_spares[part], without[part]} for part in with_spares}
+    found = Counter[_Counted]()
+    for line in lines:
+        if line.quantity is not None:
+            found[_name(line), True] += line.pieces
+            found[_name(line), False] += line.quantity
+    return found
 
 
 def _name(line: SentLine) -> str:
@@ -459,11 +481,14 @@ def _share(cell: Cell | None) -> Decimal | None:
 def _currency_of(blocks: Sequence[Block]) -> str:
     """The currency that cells or headings name, where it is one alone."""
     found, headings = set[str](), list[str]()
+    ends: dict[int, int] = {}
+    """The end of the block before in each table."""
     for block in blocks:
+        begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
         priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in _at(block, name)}
         header = block.table.rows[block.start - 1] if block.start else ()
         headings += _texts(header, range(len(header)))
-        for row in block.table.rows[: block.end]:
+        for row in block.table.rows[begin : block.end]:
             cells = (row[place].value for place in priced if place < len(row))
             found.update(code for value in cells if isinstance(value, str) for code in find_currencies(value))
     found.update(code for text in headings for code in find_currencies(text))
