@@ -83,7 +83,7 @@ def _tell(found: Application, plan: str) -> None:
     from difflib import unified_diff
 
     if found.passed_over:
-        say(f"Texts of bomgen's own that are of an older state and are passed over: {', '.join(found.passed_over)}")
+        say(f"Ignored, generated text from an older version of the quote: {', '.join(found.passed_over)}")
     if found.applied:
         say("The plan has all edits of this workbook already: nothing to apply.")
         return

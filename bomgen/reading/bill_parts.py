@@ -99,8 +99,8 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
             yield _contradicted(line, record, said.pop(), fibre)
         elif fibre in _FIBRES and not said and _COPPER.search(text):
             yield _contradicted(line, record, "copper", fibre)
-        if (told := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
-            metres = Fraction(told.group(1)) * (KILOMETRE if told.group(2) else 1)
+        if (reach_said := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
+            metres = Fraction(reach_said.group(1)) * (KILOMETRE if reach_said.group(2) else 1)
             if metres > reach:
                 yield _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")._replace(
                     severity="doubt"

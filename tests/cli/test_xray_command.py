@@ -70,7 +70,7 @@ def test_five_errors_within_two_commands(rival: Path) -> None:
     compared = call("diff", str(rival), str(plan)).stdout
     assert f"no prices in {plan}" in compared
     assert "-100.0 %" not in compared
-    assert f"{rival} is no plan, so the keys" in compared
+    assert f"{rival} is not a plan, so the keys" in compared
 
 
 OFFER = [

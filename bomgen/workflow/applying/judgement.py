@@ -123,7 +123,7 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
     """Amounts, prices of charges or the total, where they were typed over or their formulas were changed.
 
     A cell that is still as it was written was not computed again, as by programs that do not calculate. What is wrong
-    in one of these three makes the later ones wrong: only the first is told.
+    in one of these three makes the later ones wrong: only the first is reported.
     """
     base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
     old = {line.id: line.cells for line in base.returned.lines}

@@ -7,14 +7,15 @@ from itertools import combinations
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.reading.bill_laws import SPARE_SHARE
 from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.workflow.xray.forward import COMPARED, Slot
 from bomgen.workflow.xray.line_counts import SERVER
 
 MOST_SUBSETS = 12
 """Lines of one part that say nothing of their place, of which every choice is tried."""
-SPARE_SHARE = 10
-"""A surplus of at most a tenth may be spares, where the bill has no column for them."""
+LEAST_SPARED = 10
+"""Pieces of a part of which two may be spares, though they are more than the share."""
 SPARE_PIECES = 2
 """And so may so few pieces."""
 
@@ -149,8 +150,8 @@ def _most_spares(part: Part) -> int:
         return 0
     if part.is_switch:
         return SPARE_PIECES if part.expected > 1 else 0
-    least = SPARE_PIECES if part.expected >= SPARE_SHARE else 0
-    return max(ceil(part.expected / SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
+    least = SPARE_PIECES if part.expected >= LEAST_SPARED else 0
+    return max(ceil(part.expected * SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
 
 
 def _sum(lines: Sequence[SentLine]) -> int:

@@ -113,7 +113,17 @@ def find_idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, c
         below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
         line = next((line for line in below if line.kind == "cable"), below[0])
         off = -(line.quantity or 0) * (PORTS_OF_ONE_CARD - used)
-        yield at_line("doubt", line, "idle-ports", off, part=line.shown, server=server, used=used, ports=ports)
+        yield at_line(
+            "doubt",
+            line,
+            "idle-ports",
+            off,
+            part=line.shown,
+            server=server,
+            used=used,
+            ports=ports,
+            usual=PORTS_OF_ONE_CARD,
+        )
 
 
 def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
@@ -137,7 +147,7 @@ def _culprit(part: Part) -> SentLine:
 
 
 def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
-    """The out-of-band network: a port for each machine, and switches enough for the ports."""
+    """The out-of-band network: switches enough for the ends of its cables."""
     cables = [line for line in scope.own if line.kind == "cable" and line.quantity]
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
     ends = sum(line.quantity or 0 for line in cables)
