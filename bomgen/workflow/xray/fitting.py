@@ -85,8 +85,9 @@ class Fit(NamedTuple):
 
     @property
     def unexplained(self) -> int:
-        """Pieces that the design does not explain, or only as spares."""
-        return sum(abs(part.off) + part.spares for part in self.parts)
+        """Pieces that the design does not explain, or only as spares; those in another's place count for that."""
+        settled = sum(2 * min(part.off, -needed.off) for part, needed in self.substituted)
+        return sum(abs(part.off) + part.spares for part in self.parts) - settled
 
     @property
     def matched_lines(self) -> tuple[SentLine, ...]:

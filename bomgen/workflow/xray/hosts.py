@@ -11,7 +11,14 @@ from bomgen.catalog.parts import CableEnd
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
 from bomgen.reading.bills import SentLine
 from bomgen.workflow.xray.forward import Plan
-from bomgen.workflow.xray.line_counts import SERVER_LEAF, count_cables, count_idle_ends, count_links_below
+from bomgen.workflow.xray.line_counts import (
+    SERVER_LEAF,
+    count_cables,
+    count_engines,
+    count_idle_ends,
+    count_links_below,
+    list_modules_at_servers,
+)
 from bomgen.workflow.xray.scopes import APPLIANCE, Scope
 from bomgen.workflow.xray.servers import Servers
 
@@ -39,7 +46,7 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
     splitters = _hosts_on_splitters(scope, catalog)
     on_splitters = [({"hosts": splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS if splitters]
     if scope.role != COMPUTE and (scope.shared or not below):
-        every = [*_every_port(scope), *(_every_machine(scope, servers) if inline else ())]
+        every = [*_every_port(scope, servers, catalog), *(_every_machine(scope, servers) if inline else ())]
         return [*(() if inline else [({}, 0)]), *((each, 0) for each in every), *on_splitters]
     found: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
@@ -79,10 +86,16 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
     return found
 
 
-def _every_port(scope: Scope) -> Iterator[Plan]:
-    """Usual numbers of ports of the servers, alone and with the other machines of the bill."""
+def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
+    """Usual numbers of ports of the servers, alone and with the other machines of the bill.
+
+    As many machines that the bill does not list are tried as the modules that fit servers leave over.
+    """
+    ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
     for ports in USUAL_PORTS:
         yield {"ports_per_server": ports}
+        if (more := ends - servers.number * ports) > 0 and scope.shared:
+            yield {"ports_per_server": ports, "hosts": [{"name": OTHERS, "count": more, "ports": 1}]}
         for each in USUAL_PORTS if scope.hosts else ():
             yield {"ports_per_server": ports, "hosts": _describe_hosts(scope.hosts, [each] * len(scope.hosts))}
 
