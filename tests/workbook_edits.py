@@ -186,6 +186,11 @@ def _rename_terms(quote: Quote) -> None:
     quote.total("bom_tax_rate").value = 0.19
 
 
+def _rename_list(quote: Quote) -> None:
+    quote.book["By part number"].title = "Parts"
+    quote.total("bom_tax_rate").value = 0.19
+
+
 def _rename_sheets(quote: Quote) -> None:
     for number, sheet in enumerate((quote.cover, quote.terms)):
         sheet.title = f"Renamed {number}"
@@ -232,7 +237,8 @@ EDITS = {
         _set("compute.switch.leaf", "spare", 4), "spares: {transceiver: 2%, cable: 2%, switch: 4}"
     ),
     "two-spines-more": Edited(
-        _set("compute.switch.spine", "quantity", 18), refused="llama65b-quote.yaml --set spares.switch=3`"
+        _set("compute.switch.spine", "quantity", 18),
+        refused="llama65b-quote.yaml --set spares.switch=3`, bought as spares instead",
     ),
     "title": Edited(lambda quote: setattr(quote.cover["A1"], "value", "A new title"), "title: A new title"),
     "customer": Edited(
@@ -313,6 +319,7 @@ EDITS = {
         "lines: {compute.switch.spine: 12%, compute.transceiver.leaf-spine.leaf: 5%}}",
     ),
     "sheet-renamed": Edited(_rename_terms, "  tax: 19%"),
+    "list-renamed": Edited(_rename_list, "  tax: 19%"),
     "sheets-renamed": Edited(_rename_sheets, refused="the sheet 'Quotation' was deleted or renamed"),
     "sheet-deleted": Edited(
         lambda quote: quote.book.remove(quote.terms), refused="the sheet 'Terms' was deleted or renamed"
@@ -332,6 +339,29 @@ EDITS = {
         refused="'Soon.': this cell is computed",
     ),
 }
+TOGETHER = {
+    "charge-added-and-price": ("charge-added", "price"),
+    "charge-added-and-discount": ("charge-added", "discount-of-a-line"),
+    "charge-added-and-share": ("charge-added", "share-of-a-charge"),
+    "charge-added-and-tax": ("charge-added", "tax"),
+    "charge-added-and-list-renamed": ("charge-added", "list-renamed"),
+    "required-part-and-price": ("required-part", "price"),
+}
+"""Edits that are made in one workbook, by their names: what lists leave out of the one shows in the sums of both."""
+
+
+def edit_together(quote: Quote, names: tuple[str, ...]) -> None:
+    """Make several edits in one workbook."""
+    for name in names:
+        EDITS[name].edit(quote)
+
+
+def type_listed_sum(quote: Quote, value: Any) -> None:
+    """Type over the sum of the parts by number, which stands above what it differs from the bill by."""
+    sheet = quote.book["By part number"]
+    quote.labelled(sheet, "Difference from the net amount of the bill").offset(-1).value = value
+
+
 SORTED = _sort
 """An edit that changes nothing that a plan says."""
 FORMULA_CHANGED = Edited(

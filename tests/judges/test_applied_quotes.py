@@ -11,9 +11,11 @@ from workbook_edits import (
     EDITS,
     FORMULA_CHANGED,
     SORTED,
+    TOGETHER,
     WORKBOOK,
     Edited,
     Quote,
+    edit_together,
     plan_without_alternatives,
     workbook_of,
 )
@@ -36,6 +38,10 @@ def saved(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     for name, edited in (EDITS | {"formula-changed": FORMULA_CHANGED, "sorted": Edited(SORTED)}).items():
         quote = Quote(content)
         edited.edit(quote)
+        (place / "in" / f"edit-{name}.xlsx").write_bytes(quote.saved())
+    for name, names in TOGETHER.items():
+        quote = Quote(content)
+        edit_together(quote, names)
         (place / "in" / f"edit-{name}.xlsx").write_bytes(quote.saved())
     done = run(
         soffice,
@@ -77,6 +83,20 @@ def test_edits_are_applied_or_refused(name, saved):
     content = texts.pop(file.folder / Path(file.name).name)
     again = apply_quote(path.read_bytes(), WORKBOOK, file._replace(content=content, unwritten=tuple(texts.items())))
     assert (again.applied, again.differences, again.files, again.problems) == (True, (), (), ())
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_edits_in_one_workbook(name, saved):
+    """The sum of the parts by number, which leaves out a charge that was added, is no edit."""
+    path = saved[f"edit-{name}"]
+    found = apply_quote(path.read_bytes(), WORKBOOK, plan_without_alternatives())
+    assert found.problems == ()
+    lines = [line for _, _, text in found.files for line in text.decode("utf-8").splitlines()]
+    assert {EDITS[each].gives for each in TOGETHER[name]} <= set(lines)
+    workbook = load_workbook(path, data_only=True)
+    [(sheet, place)] = workbook.defined_names["bom_amount"].destinations
+    assert found.after is not None
+    assert found.after.amount == Decimal(str(workbook[sheet][place].value)).quantize(Decimal("0.01"))
 
 
 def test_sorted_and_hidden_rows_change_nothing(saved):

@@ -17,7 +17,18 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.cell.cell import MergedCell
-from workbook_edits import EDITS, QUOTE, SORTED, WORKBOOK, Quote, plan_without_alternatives, workbook_of
+from workbook_edits import (
+    EDITS,
+    QUOTE,
+    SORTED,
+    TOGETHER,
+    WORKBOOK,
+    Quote,
+    edit_together,
+    plan_without_alternatives,
+    type_listed_sum,
+    workbook_of,
+)
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
@@ -179,6 +190,28 @@ def test_several_edits_at_once(workbooks: dict[str, bytes], applied: Applied, pl
     several(quote, words)
     again = apply_quote(quote.saved(), WORKBOOK, edited(plan_of(plan), found))
     assert (again.applied, again.files, again.problems) == (True, (), ())
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_edits_in_one_workbook(applied: Applied, name: str) -> None:
+    """Each is applied as if it were alone; tests/judges has LibreOffice work out the sums."""
+    found = applied(QUOTE, lambda quote: edit_together(quote, TOGETHER[name]))
+    assert found.problems == ()
+    assert {EDITS[each].gives for each in TOGETHER[name]} <= set(text_after(found))
+
+
+@pytest.mark.parametrize("more", [0, -1, 5000])
+def test_the_sum_of_listed_parts_leaves_out_an_added_charge(applied: Applied, more: int) -> None:
+    """What its formula comes to with the edited inputs is no edit; an amount typed over it is, even the net amount."""
+    priced = work_out(edited(plan_of(QUOTE), applied(QUOTE, EDITS["price"].edit))).quote
+    listed = sum(line.amount or Decimal(0) for line in priced.lines)
+
+    def edit(quote: Quote) -> None:
+        edit_together(quote, TOGETHER["charge-added-and-price"])
+        type_listed_sum(quote, float(listed + more))
+
+    problems = applied(QUOTE, edit).problems
+    assert [problem.message.partition(": ")[0] for problem in problems] == ["By part number!D18"] * (more != 0)
 
 
 def test_one_row_prices_a_part_that_several_require(workbooks: dict[str, bytes], applied: Applied) -> None:

@@ -185,7 +185,7 @@ def _rate_changes(
 
 
 def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:
-    names = _pair_sheets(base, returned)
+    names = pair_sheets(base, returned)
     if sum(map(len, returned.sheets.values())) > MOST_ROWS:
         message = f"more than {MOST_ROWS} rows beside the bill; give the workbook as bomgen wrote it"
         problems.append(Problem(returned.mark, "error", message, RULE))
@@ -203,7 +203,7 @@ def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             problems.append(conflict(_first(filled[0]), name, message))
 
 
-def _pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
+def pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
     """The sheets that came back by their names of today: those of equal names, or one alone that was renamed."""
     names = {name: name for name in base.sheets if name in returned.sheets}
     lost = [name for name in base.sheets if name not in names]

@@ -14,6 +14,8 @@ from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote
 from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, Base, number_in
 
 ZERO = Decimal(0)
+ORDER_LIST = "order-list"
+"""The id of the section of the document that lists parts by number."""
 
 
 class Computed(NamedTuple):
@@ -25,6 +27,8 @@ class Computed(NamedTuple):
     """List, discount, net, tax and amount."""
     subtotals: tuple[Decimal, ...]
     """What the lines of each category come to, and which share of the net amount that is."""
+    listed: Decimal
+    """What the rows of the bill come to whose parts are listed by number: added charges are in no such list."""
 
 
 def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
@@ -38,32 +42,43 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
         for charge in quote.charges
         if charge.share is not None and charge.id in labels
     }
-    amounts, hardware = list[tuple[Value, Fraction, Fraction]](), list[Fraction]()
+    amounts, hardware = list[tuple[ReturnedLine, Fraction, Fraction]](), list[Fraction]()
     for line in (*returned.lines, *returned.added):
         price, category = number_in(line.cells[PRICE]), line.cells["category"].value
         if line.id in shares or price is None:
             continue
-        amounts.append((category, *amounts_of(line, price, currency)))
+        amounts.append((line, *amounts_of(line, price, currency)))
         in_stock = line.id in lines and lines[line.id].line.in_stock
         if category not in charged and not in_stock:
             hardware.append(amounts[-1][2])
     prices = {line: rounded(sum(hardware) * share, currency) for line, share in shares.items()} if hardware else {}
-    amounts += [
-        (line.cells["category"].value, *amounts_of(line, prices[line.id], currency))
-        for line in returned.lines
-        if line.id in prices
-    ]
+    amounts += [(line, *amounts_of(line, prices[line.id], currency)) for line in returned.lines if line.id in prices]
     listed = sum((before for _, before, _ in amounts), Fraction(0))
     net = sum((after for _, _, after in amounts), Fraction(0))
     rate = rates.get(base.words.word("xlsx-rate"), Fraction(quote.tax.value) if quote.tax else Fraction(0))
     tax = Fraction(rounded(net * rate, currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
     by_category: dict[Value, Fraction] = {}
-    for category, _, after in amounts:
+    for line, _, after in amounts:
+        category = line.cells["category"].value
         by_category[category] = by_category.get(category, Fraction(0)) + after
     sums = [rounded(amount, currency) for amount in by_category.values()]
     sums += [each / rounded(net, currency) for each in sums if net]
-    return Computed(prices, {key: rounded(value, currency) for key, value in totals.items()}, tuple(sums))
+    parts = _listed_parts(base)
+    by_number = sum((after for line, _, after in amounts if _name_part(line) in parts), Fraction(0))
+    rounded_totals = {key: rounded(value, currency) for key, value in totals.items()}
+    return Computed(prices, rounded_totals, tuple(sums), rounded(by_number, currency))
+
+
+def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
+    """Part numbers and descriptions of the list by number; that of a required part may be left out of the bill."""
+    tables = (table for section in base.document.sections if section.id == ORDER_LIST for table in section.tables)
+    named = {(str(row.cells[0].value or ""), str(row.cells[1].value)) for table in tables for row in table.rows}
+    return {*named, *(("", description) for description in base.required)}
+
+
+def _name_part(line: ReturnedLine) -> tuple[Value, Value]:
+    return line.cells["sku"].value or "", line.cells["description"].value
 
 
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:

@@ -15,7 +15,16 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
-from bomgen.workflow.applying.changes import RULE, Changes, LineChange, conflict, is_same, match_rows, simplify
+from bomgen.workflow.applying.changes import (
+    RULE,
+    Changes,
+    LineChange,
+    conflict,
+    is_same,
+    match_rows,
+    pair_sheets,
+    simplify,
+)
 from bomgen.workflow.applying.charges import CHARGES
 from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook
 from bomgen.workflow.applying.nearest import Wanted, name_nearest
@@ -162,26 +171,35 @@ def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
 
 def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
     """Differences in what bomgen writes by itself, unless they show what the changed inputs come to."""
-    checks = set(_check_cells(proposal.base))
+    checks = set(_check_cells(proposal))
+    # The sum of the listed parts leaves out a charge that was added: no total of the edited plan has it.
+    sums = {(sheet, check.line - 1, check.column) for sheet, check in checks}
     removed = any(edit.action == "remove" and edit.path[:-1] == CHARGES for edit in proposal.edits)
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
     for sheet, before, cell, message in proposal.written:
         shown = simplify(cell.value)
-        computed_anew = before is not None and (
-            isinstance(cell.value, Broken)
-            or (sheet, before.mark) in checks
-            or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
-            or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
-        )
+        if before is not None and (sheet, before.mark.line, before.mark.column) in sums:
+            computed_anew = isinstance(cell.value, Broken) or shown == simplify(computed.listed)
+        else:
+            computed_anew = before is not None and (
+                isinstance(cell.value, Broken)
+                or (sheet, before.mark) in checks
+                or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
+                or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
+            )
         if not computed_anew:
             yield conflict(cell, sheet, message)
 
 
-def _check_cells(base: Base) -> Iterator[tuple[str, Mark]]:
-    """The cells that show what a sum and the net amount of the bill differ by, behind their label."""
-    label = base.words.word("xlsx-difference")
-    for sheet, rows in base.returned.sheets.items():
-        for row in rows:
-            yield from ((sheet, cell.mark) for before, cell in pairwise(row) if before.value == label)
+def _check_cells(proposal: Proposal) -> Iterator[tuple[str, Mark]]:
+    """The cells that show what a sum and the net amount of the bill differ by, behind their label.
+
+    Each with the title that its sheet came back with, and its place in the workbook of today.
+    """
+    label = proposal.base.words.word("xlsx-difference")
+    sheets = proposal.base.returned.sheets
+    for name, title in pair_sheets(proposal.base.returned, proposal.returned).items():
+        for row in sheets[name]:
+            yield from ((title, cell.mark) for before, cell in pairwise(row) if before.value == label)

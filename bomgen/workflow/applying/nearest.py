@@ -44,12 +44,14 @@ class Wanted(NamedTuple):
 def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
     """What gives the pieces wanted, as options of `bomgen build`: spares, another number of servers, another ratio."""
     servers = find_servers(report, file, wanted)
-    found = [*_by_spares(report, file, wanted), *([servers] if servers else ()), *_by_ratio(report, file, wanted)]
+    spares = [(setting, ", bought as spares instead") for setting in _by_spares(report, file, wanted)]
+    others = [*([servers] if servers else ()), *_by_ratio(report, file, wanted)]
+    found = [*spares, *((setting, "") for setting in others)]
     explained = f"`bomgen explain {file.name} {wanted.line.path or wanted.line.id}` says how"
     if not found:
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
         return f"it is worked out, and {tried}; {explained}"
-    options = ", or ".join(f"`bomgen build {file.name} --set {setting}`" for setting in found)
+    options = ", or ".join(f"`bomgen build {file.name} --set {setting}`{how}" for setting, how in found)
     return f"it is worked out, {explained}; what gives it: {options}"
 
 
