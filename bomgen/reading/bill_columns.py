@@ -31,7 +31,7 @@ from bomgen.reading.list_columns import (
     list_headings,
 )
 from bomgen.reading.list_columns import NET as NET_PRICE
-from bomgen.reading.list_words import read_heading
+from bomgen.reading.list_words import TAXED, read_heading
 from bomgen.reading.part_numbers import words_of
 from bomgen.reading.sheet_scan import MAX_COLUMNS
 
@@ -52,7 +52,7 @@ ROLES = (
 """What a column may be asked to be."""
 SHARED = {
     **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
-    **{LIST: PRICE, NET_PRICE: PRICE, "discount_or_paid": DISCOUNT},
+    **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
 }
 """What columns of price lists are to a bill."""
 _LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
@@ -220,7 +220,9 @@ def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[Cell]], table: RawTable, at: int, file: str
 ) -> Columns:
     """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
-    for role in (QUANTITY, *PRICES):
+    if not roles.keys().isdisjoint(PRICES):
+        roles.pop(TAXED, None)
+    for role in (QUANTITY, *PRICES, TAXED):
         places = _distinct(roles.get(role, ()), rows)
         if len(places) > 1:
             raise _question(role, places, table, at, file, f"{len(places)} columns may be the {role.replace('_', ' ')}")

@@ -18,6 +18,7 @@ from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.dates import ORDERS
 from bomgen.reading.list_words import (
+    TAXED,
     Heading,
     find_break,
     has_price_word,
@@ -28,7 +29,7 @@ from bomgen.reading.list_words import (
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
-PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
+PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
 MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)

@@ -397,6 +397,15 @@ FILES: dict[str, Callable[[], bytes]] = {
     "mixed-discounts.csv": lambda: text(
         ["Part,List USD,Disc", "MQM9700-NS2F,30000,0.35", "MMA4Z00-NS,1000,35", "MFP7E10-N030,140,35%"], ",", "utf-8"
     ),
+    "zh-with-tax.csv": lambda: text(["型号,单价（含税）", 'MQM9700-NS2F,"¥185,000.00"'], ",", "utf-8"),
+    "zh-title-with-tax.csv": lambda: text(
+        ["单位：人民币元（含13%增值税）,", "型号,单价", "MQM9700-NS2F,185000"], ",", "utf-8"
+    ),
+    "zh-without-tax.csv": lambda: text(
+        ["报价不含税，如需含税另加13%,", "型号,单价（未税）", 'MQM9700-NS2F,"¥185,000.00"', '价税合计,"¥209,050.00"'],
+        ",",
+        "utf-8",
+    ),
     "zh-units.xlsx": lambda: saved(book(CHINESE_UNITS, "报价")),
     "zh-ten-thousands.csv": lambda: text(["型号,单价（万元）", "MQM9700-NS2F,20"], ",", "utf-8"),
 }
