@@ -250,12 +250,16 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
 
 
 def _headings(table: RawTable, at: int) -> list[Heading]:
-    """The headings of a row; a cell that is merged across columns above says what those below it have in common."""
+    """The headings of a row; a cell that is merged across columns above says what those below it have in common.
+
+    Below a cell that is so divided, columns without a heading of their own have that of the row above.
+    """
     row = table.rows[at]
     above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
+    divided = any(all(map(_text, row[area.left - 1 : area.right])) for area in above if area.right <= len(row))
     found = []
-    for column, cell in enumerate(row, 1):
-        text = _text(cell)
+    for column in range(1, max(len(row), len(table.rows[at - 1]) if divided else 0) + 1):
+        text = _text(cell_at(table, at + 1, column)) or (_text(cell_at(table, at, column)) if divided else "")
         top = next((area for area in above if area.left <= column <= area.right), None)
         joined = f"{_text(_first(table, top))} {text}" if top and text else text
         heading = read_heading(joined)
