@@ -91,7 +91,9 @@ def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[
         rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
         columns = _choose(roles, rows, table, at, file)
         texts = dict(enumerate(_headings_of(table, at)))
-        headings = {name: texts.get(places[0], "") for name, places in columns.items() if name != NET}
+        headings = {NET_PRICE if name == NET else name: texts.get(places[0], "") for name, places in columns.items()}
+        if columns.get(NET) and columns[NET][0] == columns[PRICE][0]:
+            del headings[NET_PRICE]
         yield Block(table, at + 1, end, columns, headings, continues=roles == before)
         before = roles
 
