@@ -31,7 +31,7 @@ from bomgen.reading.list_columns import (
     list_headings,
 )
 from bomgen.reading.list_columns import NET as NET_PRICE
-from bomgen.reading.list_words import TAXED, read_heading
+from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 from bomgen.reading.sheet_scan import MAX_COLUMNS
 
@@ -222,7 +222,9 @@ def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[Cell]], table: RawTable, at: int, file: str
 ) -> Columns:
     """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
-    if not roles.keys().isdisjoint(PRICES):
+    texts = _headings_of(table, at)
+    # Prices with tax are no part of amounts without.
+    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
         roles.pop(TAXED, None)
     for role in (QUANTITY, *PRICES, TAXED):
         places = _distinct(roles.get(role, ()), rows)

@@ -408,7 +408,8 @@ class _Choice:
                 found[role] = self._column(places[0])
             if any(quantities):
                 self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
-        if not found and (taxed := self.by_role.get(TAXED)):
+        is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
+        if not is_net_known and (taxed := self.by_role.get(TAXED)):
             what = f"'{self.headings[taxed[0]].text}' has prices with tax, and quotes add the tax of the plan"
             raise self._question(PRICE, taxed, what)
         if not found:
@@ -442,6 +443,7 @@ class _Choice:
         return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
 
 
+_DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
 _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
 """What only one column may be; of others the first is taken."""
 

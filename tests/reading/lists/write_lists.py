@@ -409,6 +409,9 @@ FILES: dict[str, Callable[[], bytes]] = {
     ),
     "divided-heading.xlsx": lambda: saved(book(DIVIDED, merged="E2:F2")),
     "zh-with-tax.csv": lambda: text(["型号,单价（含税）", 'MQM9700-NS2F,"¥185,000.00"'], ",", "utf-8"),
+    "zh-list-and-with-tax.csv": lambda: text(
+        ["型号,列表价,折后价（含税）,币种", "MQM9700-NS2F,100,90,CNY"], ",", "utf-8"
+    ),
     "zh-title-with-tax.csv": lambda: text(
         ["单位：人民币元（含13%增值税）,", "型号,单价", "MQM9700-NS2F,185000"], ",", "utf-8"
     ),
