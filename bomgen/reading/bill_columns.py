@@ -31,7 +31,7 @@ from bomgen.reading.list_columns import (
     list_headings,
 )
 from bomgen.reading.list_columns import NET as NET_PRICE
-from bomgen.reading.list_words import read_heading
+from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 from bomgen.reading.sheet_scan import MAX_COLUMNS
 
@@ -52,7 +52,7 @@ ROLES = (
 """What a column may be asked to be."""
 SHARED = {
     **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
-    **{LIST: PRICE, NET_PRICE: PRICE, "discount_or_paid": DISCOUNT},
+    **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
 }
 """What columns of price lists are to a bill."""
 _LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
@@ -91,7 +91,9 @@ def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[
         rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
         columns = _choose(roles, rows, table, at, file)
         texts = dict(enumerate(_headings_of(table, at)))
-        headings = {name: texts.get(places[0], "") for name, places in columns.items() if name != NET}
+        headings = {NET_PRICE if name == NET else name: texts.get(places[0], "") for name, places in columns.items()}
+        if columns.get(NET) and columns[NET][0] == columns[PRICE][0]:
+            del headings[NET_PRICE]
         yield Block(table, at + 1, end, columns, headings, continues=roles == before)
         before = roles
 
@@ -222,7 +224,11 @@ def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[Cell]], table: RawTable, at: int, file: str
 ) -> Columns:
     """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
-    for role in (QUANTITY, *PRICES):
+    texts = _headings_of(table, at)
+    # Prices with tax are no part of amounts without.
+    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
+        roles.pop(TAXED, None)
+    for role in (QUANTITY, *PRICES, TAXED):
         places = _distinct(roles.get(role, ()), rows)
         if len(places) > 1:
             raise _question(role, places, table, at, file, f"{len(places)} columns may be the {role.replace('_', ' ')}")

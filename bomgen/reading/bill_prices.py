@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit
-from bomgen.reading.bills import SentBill, SentLine, Sum
+from bomgen.reading.amounts import TENTHS
+from bomgen.reading.bills import Listed, SentBill, SentLine, Sum
 from bomgen.reading.cells import Broken
 from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
 from bomgen.reading.list_columns import QUANTITY
@@ -18,6 +19,8 @@ PRICE_DIGITS = Decimal("0.005")
 PAID = "折"
 """In the heading of a discount that may be what is paid."""
 PER_CENT = 100
+HALF = Decimal("0.5")
+"""How far a rounded number is from the exact one at most, in units of its last place."""
 _NONE = Decimal(0)
 
 
@@ -25,6 +28,7 @@ def check_prices(bill: SentBill) -> Iterator[Finding]:
     """What is wrong with the quantities, amounts, sums, prices and currencies of a bill."""
     yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
     yield from _check_values(bill)
+    yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
     yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
     yield from _check_sums(bill)
     yield from _check_one_price(bill.lines)
@@ -55,6 +59,52 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 def _lacks_value(line: SentLine) -> bool:
     """Whether the price or the amount of a line is a formula without a value."""
     return any(column != QUANTITY for column, _ in line.unread)
+
+
+def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
+    """That a net price is not the list price beside it less the discount; None where it is, or cannot be told."""
+    net, listed = line.unit_price, line.listed
+    if net is None or listed is None or not listed.price:
+        return None
+    offs = [*_offs(listed, is_maybe_paid=PAID in bill.columns.get("discount", ""))]
+    rounding = max(minor_unit(bill.currency), HALF.scaleb(min(int(net.as_tuple().exponent), 0)))
+    # Without amounts, a net price may be that of all pieces.
+    counts = {1, line.pieces, line.quantity or 1} if line.amount is None else {1}
+    for off, near in offs:
+        slack = ANY_AMOUNT.add(rounding, _times(near, listed.price))
+        if any(abs(net - count * _times(1 - off, listed.price)) <= count * slack for count in counts):
+            return None
+    expected = _times(1 - offs[0][0], listed.price)
+    found = at_line(
+        "error",
+        line,
+        "net-price",
+        weight=PINPOINTED,
+        shown=_short(net),
+        price=_short(listed.price),
+        discount=_percent(offs[0][0]),
+        expected=_short(expected),
+    )
+    return found._replace(money=ANY_AMOUNT.multiply(net - expected, Decimal(line.pieces)))
+
+
+def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
+    """What may be off a list price, as a share, the likeliest first, and how far that is from the exact share at most.
+
+    15 is 15 %, or an amount; 0.5 is a half or 0.5 %.
+    """
+    written = listed.discount
+    is_number = not written.paid and not written.percent
+    scales = [TENTHS] if written.paid else [1, PER_CENT] if is_number and written.value <= 1 else [PER_CENT]
+    for scale in scales:
+        share = written.value / scale
+        near = min(HALF.scaleb(-written.places) / scale, HALF / PER_CENT)
+        if share <= 1:
+            yield (1 - share if written.paid else share), near
+            if is_maybe_paid:
+                yield (share if written.paid else 1 - share), near
+    if is_number or written.value > PER_CENT:
+        yield written.value / listed.price, _NONE
 
 
 def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import POINT, TENTHS, prove_points, read_amount, read_share
+from bomgen.reading.amounts import POINT, TENTHS, Share, prove_points, read_amount, read_share
 from bomgen.reading.bill_columns import (
     AMOUNT,
     CATEGORY,
@@ -60,6 +60,14 @@ class Place(NamedTuple):
     """Of a switch its tier, of a module the end that it is plugged in at."""
 
 
+class Listed(NamedTuple):
+    """A list price and its discount beside a net price."""
+
+    price: Decimal
+    discount: Share
+    """As it is written."""
+
+
 class SentLine(NamedTuple):
     """A line of the bill."""
 
@@ -76,8 +84,11 @@ class SentLine(NamedTuple):
     spare: int | None = None
     """None: the bill has no column of spares."""
     unit_price: Decimal | None = None
+    """The net one where the bill has it."""
     discount: Decimal | None = None
-    """As a share."""
+    """What is off the unit price, as a share."""
+    listed: Listed | None = None
+    """What a net price is the rest of."""
     amount: Decimal | None = None
     in_stock: bool = False
     cluster: str = ""
@@ -348,12 +359,21 @@ class _BlockReader:
             spare=(spare or 0) if SPARE in self.columns else None,
             unit_price=self._amount(net or _cell(row, self.columns, PRICE)),
             discount=None if net else _share(_cell(row, self.columns, DISCOUNT)),
+            listed=self._listed(row) if net else None,
             amount=self._amount(_cell(row, self.columns, AMOUNT)),
             in_stock=_first(row, self.columns.get(IN_STOCK, ())).lower() == "true",
             cluster=_first(row, self.columns.get(CLUSTER, ())) or _twin(row),
             currency=self._currency(row),
             unread=tuple(self._unread(row, quantity)),
         )
+
+    def _listed(self, row: Sequence[Cell]) -> Listed | None:
+        """The list price and the discount beside a net price; None where there is not one of each."""
+        places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
+        price = self._amount(row[places[0]]) if len(places) == 1 else None
+        cell = _cell(row, self.columns, DISCOUNT)
+        discount = read_share(cell.value) if cell else None
+        return None if price is None or discount is None else Listed(price, discount)
 
     def _unread(self, row: Sequence[Cell], quantity: int | None) -> Iterator[tuple[str, Value]]:
         """What stands where a quantity belongs and is none, and prices without a value."""

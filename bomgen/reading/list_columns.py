@@ -18,6 +18,7 @@ from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.dates import ORDERS
 from bomgen.reading.list_words import (
+    TAXED,
     Heading,
     find_break,
     has_price_word,
@@ -28,7 +29,7 @@ from bomgen.reading.list_words import (
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
-PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
+PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
 MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)
@@ -249,12 +250,16 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
 
 
 def _headings(table: RawTable, at: int) -> list[Heading]:
-    """The headings of a row; a cell that is merged across columns above says what those below it have in common."""
+    """The headings of a row; a cell that is merged across columns above says what those below it have in common.
+
+    Below a cell that is so divided, columns without a heading of their own have that of the row above.
+    """
     row = table.rows[at]
     above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
+    divided = any(all(map(_text, row[area.left - 1 : area.right])) for area in above if area.right <= len(row))
     found = []
-    for column, cell in enumerate(row, 1):
-        text = _text(cell)
+    for column in range(1, max(len(row), len(table.rows[at - 1]) if divided else 0) + 1):
+        text = _text(cell_at(table, at + 1, column)) or (_text(cell_at(table, at, column)) if divided else "")
         top = next((area for area in above if area.left <= column <= area.right), None)
         joined = f"{_text(_first(table, top))} {text}" if top and text else text
         heading = read_heading(joined)
@@ -403,7 +408,8 @@ class _Choice:
                 found[role] = self._column(places[0])
             if any(quantities):
                 self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
-        if not found and (taxed := self.by_role.get(TAXED)):
+        is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
+        if not is_net_known and (taxed := self.by_role.get(TAXED)):
             what = f"'{self.headings[taxed[0]].text}' has prices with tax, and quotes add the tax of the plan"
             raise self._question(PRICE, taxed, what)
         if not found:
@@ -437,6 +443,7 @@ class _Choice:
         return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
 
 
+_DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
 _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
 """What only one column may be; of others the first is taken."""
 

@@ -45,6 +45,7 @@ from bomgen.reading.list_words import (
     find_currencies,
     find_currency,
     find_scale,
+    has_tax,
     languages,
     normalize,
     words,
@@ -107,6 +108,7 @@ class Conventions:
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
         self.around = [*layout.titles, *(row.filled for row in rows if PART not in row.cells or len(row.filled) == 1)]
         """What stands above the header, and in notes."""
+        self._refuse_tax()
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
         if UNIT in self.units and PACK in self.units:
@@ -187,6 +189,18 @@ class Conventions:
         """A share of one, and how far it is from the exact one at most."""
         scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or self.percent else 1)
         return share.value / scale, HALF.scaleb(-share.places) / scale
+
+    def _refuse_tax(self) -> None:
+        """Raise PlanErrors with a question where a title or a note says that the prices have tax in them."""
+        role = self.net or self.base
+        if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
+            return
+        notes = (row.filled for row in self.rows if len(row.filled) == 1)
+        for cell in (cell for row in (*self.layout.titles, *notes) for cell in row if isinstance(cell.value, str)):
+            text = str(cell.value)
+            if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
+                message = f"'{text}' says that prices have tax in them, and quotes add the tax of the plan"
+                raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
 
     def _scales(self) -> dict[str, Decimal]:
         """What makes amounts prices of one piece in units of the currency, by what their column is."""

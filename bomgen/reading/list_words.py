@@ -32,6 +32,7 @@ YEN = "¥"
 _BRACKETS = re.compile(r"[(\[（【][^)\]）】]*[)\]）】]")
 _PUNCTUATION = re.compile(r"[\s.,:;/\\_\-'’\"*|&]+")
 _PIECES = re.compile(r"[\s()/:,;\[\]]+")
+_RATE = re.compile(r"[0-9]+(?:[.,][0-9]+)? *%")
 _CODE = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 
 
@@ -47,6 +48,8 @@ _BREAKS = tuple(
 )
 """Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
+TAXED = "taxed_price"
+"""What a column of prices is that have tax in them."""
 _FOR_SEVERAL = re.compile(
     rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
 )
@@ -148,6 +151,8 @@ def _read_heading(text: str) -> Heading:
     for each in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
         roles, codes = _roles().get(normalize(each), ((), ()))
         if roles:
+            if PRICE_ROLES & {*roles} and has_tax(text):
+                roles = (TAXED,)
             return Heading(roles, currency, codes, text)
     return Heading((), currency, (), text)
 
@@ -218,6 +223,21 @@ def has_price_word(heading: str) -> bool:
 def _price_endings() -> tuple[str, ...]:
     """The words for prices in scripts that put no blanks between words, which headings end with."""
     return tuple(word for word in words("price_words") if not word.isascii())
+
+
+def has_tax(text: str) -> bool | None:
+    """Whether prices have tax in them, as 单价（含13%增值税） says; None for a text that does not say.
+
+    A text that says both names net prices first: 报价不含税，如需含税另加13%.
+    """
+    return False if _has_words(text, "without_tax") else True if _has_words(text, "with_tax") else None
+
+
+def _has_words(text: str, kind: str) -> bool:
+    """Whether a text has words of a kind, in a script without blanks within other words, too."""
+    plain = normalize(re.sub(r"[()\[\]]", " ", _RATE.sub(" ", unicodedata.normalize("NFKC", text))))
+    joined = plain.replace(" ", "")
+    return any(f" {word} " in f" {plain} " if word.isascii() else word in joined for word in words(kind))
 
 
 def find_scale(text: str) -> Decimal:

@@ -52,6 +52,18 @@ def codes(text: str) -> list[tuple[str, int]]:
         ("Part,Qty,Unit price,Discount,Amount\nX,10,100,15%,850", []),
         ("Part,Qty,Unit price,Discount,Amount\nX,10,100,15%,860", [("amount", 2)]),
         ("Part,Qty,List price,Discount,Net price,Amount\nX,10,100,15%,85,850", []),
+        # a price with tax says nothing of an amount without
+        ("型号,数量,单价（含税）,金额（含税）\nX,4,113,460", [("amount", 2)]),
+        ("型号,数量,含税单价,未税金额\nX,4,113,400", []),
+        # a net price is the list price less the discount, but for what was rounded
+        ("Part,Qty,List price,Disc. %,Net price,Amount\nX,4,30000,10,28500,114000", [("net-price", 2)]),
+        ("Part,Qty,List price,Disc. %,Net price,Amount\nX,4,30000,10,27000,108000", []),
+        ("Part,Qty,List price,Disc. %,Net price,Amount\nX,4,1450,25,1088,4352", []),
+        ("Part,Qty,List price,Discount,Net price,Amount\nX,4,1450,50,1400,5600", []),
+        ("Part,Qty,List price,Discount,Net price\nX,4,1000,0.25,3000", []),
+        ("型号,数量,列表价,折扣,净价\nX,1,1000,8.5折,850", []),
+        ("型号,数量,列表价,折扣,净价\nX,1,1000,85%,850", []),
+        ("型号,数量,列表价,折扣,净价\nX,1,1000,8.5折,800", [("net-price", 2)]),
         ("型号,数量,单价,折扣,金额\nX,10,100,8.5折,850", []),
         ("Part;Qty;Unit price;Amount\nX;10;1.234,50;12.345,00", []),
         (

@@ -86,6 +86,16 @@ CHINESE_UNITS: list[Row] = [
 ]
 
 
+DIVIDED: list[Row] = [
+    ("All prices in US dollars, excl. VAT",),
+    ("Item", "Manufacturer", "Part No.", "Product description", "Pricing", None, "Lead time"),
+    (None, None, None, None, "List price", "Partner price"),
+    ("Switches",),
+    (1, "NVIDIA", "MQM9700-NS2F", "Quantum-2 switch", 32500, 26650, "8-10 weeks"),
+    (2, "NVIDIA", "MMA4Z00-NS", "Twin-port OSFP", 1450, 1087.5, "in stock"),
+]
+
+
 def hidden() -> Workbook:
     """A list with a hidden column of what a partner pays, and groups of rows that are folded."""
     made = book(HIDDEN)
@@ -396,6 +406,19 @@ FILES: dict[str, Callable[[], bytes]] = {
     ),
     "mixed-discounts.csv": lambda: text(
         ["Part,List USD,Disc", "MQM9700-NS2F,30000,0.35", "MMA4Z00-NS,1000,35", "MFP7E10-N030,140,35%"], ",", "utf-8"
+    ),
+    "divided-heading.xlsx": lambda: saved(book(DIVIDED, merged="E2:F2")),
+    "zh-with-tax.csv": lambda: text(["型号,单价（含税）", 'MQM9700-NS2F,"¥185,000.00"'], ",", "utf-8"),
+    "zh-list-and-with-tax.csv": lambda: text(
+        ["型号,列表价,折后价（含税）,币种", "MQM9700-NS2F,100,90,CNY"], ",", "utf-8"
+    ),
+    "zh-title-with-tax.csv": lambda: text(
+        ["单位：人民币元（含13%增值税）,", "型号,单价", "MQM9700-NS2F,185000"], ",", "utf-8"
+    ),
+    "zh-without-tax.csv": lambda: text(
+        ["报价不含税，如需含税另加13%,", "型号,单价（未税）", 'MQM9700-NS2F,"¥185,000.00"', '价税合计,"¥209,050.00"'],
+        ",",
+        "utf-8",
     ),
     "zh-units.xlsx": lambda: saved(book(CHINESE_UNITS, "报价")),
     "zh-ten-thousands.csv": lambda: text(["型号,单价（万元）", "MQM9700-NS2F,20"], ",", "utf-8"),
