@@ -53,8 +53,8 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
         message = f"not text in {encoding}: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise _wrong(Mark(file, 1, 1), message, "encoding") from None
     if "\0" in text:
-        at = text.index("\0")
-        mark = Mark(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        lines = LINE_END.split(text[: text.index("\0")])
+        mark = Mark(file, len(lines), len(lines[-1]) + 1)
         raise _wrong(mark, "a zero byte, which no text has; save the table as .csv or .xlsx again", "encoding")
     if encoding == JAPANESE:
         text = text.replace("\\", "¥")
@@ -65,8 +65,10 @@ def _guess(content: bytes) -> str:
     """The encoding of bytes without a mark."""
     halves = content[0 : JUDGED**2 : 2], content[1 : JUDGED**2 : 2]
     low, high = (half.count(0) if half.count(0) * PERCENT > len(half) * LEAST_ZEROS else 0 for half in halves)
-    if low or high:  # separators and digits of UTF-16 have one byte that is zero
-        return "utf-16-be" if low > high else "utf-16-le"
+    wide = "utf-16-be" if low > high else "utf-16-le"
+    # Separators and digits of UTF-16 have one byte that is zero, and no character has two.
+    if (low or high) and "\0" not in content.decode(wide, "replace"):
+        return wide
     runs = [len(found[0]) for found in _HIGH.finditer(content)]
     is_paired = sum(length % 2 for length in runs) < len(runs) / 2
     for encoding in ("utf-8", JAPANESE, CHINESE):
