@@ -170,11 +170,9 @@ class Laws:
             yield at_line(severity, first, "without-switches", weight=GENERAL)
 
     def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
-        """Return the pieces on unrecognised lines that may be of a kind of part and belong to the fabric of these lines."""
+        """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
         fabrics = {line.place.fabric for line in lines} | {""}
-        return sum(
-            line.quantity or 0 for line in self.bill.lines if line.place.fabric in fabrics and line.may_be(kind)
-        )
+        return sum(line.quantity or 0 for line in self.bill.lines if line.place.fabric in fabrics and line.may_be(kind))
 
     def _check_far_ends(self) -> Iterator[Finding]:
         """Without cables, too, links that have modules at servers need some at switches."""

@@ -406,9 +406,10 @@ class _BlockReader:
             yield QUANTITY, cell.value
         for name in (PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
+            value = cell.value if cell and self._amount(cell) is None else None
             # Words without a digit, such as "included", say that there is no price.
-            if cell and (isinstance(cell.value, Broken) or (self._amount(cell) is None and DIGIT.search(str(cell.value)))):
-                yield name, cell.value
+            if isinstance(value, Broken) or (value is not None and DIGIT.search(str(value))):
+                yield name, value
 
     def _currency(self, row: Sequence[Cell]) -> str:
         """The currency that a row names for its price, else the heading."""

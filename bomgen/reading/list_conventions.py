@@ -355,7 +355,7 @@ class Conventions:
         unread = [cell for cell in cells if isinstance(cell.value, str) and read_amount(cell.value) is None]
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
         if priced and len(unread) == len(cells):
-            message = f"'{priced[0].value}' is not an amount, and no other price can be read; put notes into another column"
+            message = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
             raise PlanErrors([Problem(priced[0].mark, "error", message, QUESTION)])
 
     @staticmethod

@@ -12,7 +12,7 @@ from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import IN_BAND, STORAGE
 from bomgen.reading.bill_laws import FIBRE, SPARE_SHARE, TRUNK
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, at_line
+from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, Severity, at_line
 from bomgen.workflow.xray.fitting import Fit, Part
 from bomgen.workflow.xray.line_counts import SERVER_LEAF
 from bomgen.workflow.xray.scopes import Scope, count_rj45_ports
@@ -134,7 +134,8 @@ def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
     kind = part.slots[0].category
     unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
     may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
-    return Finding("unknown" if may_be_there else "doubt", said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
+    severity: Severity = "unknown" if may_be_there else "doubt"
+    return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
 
 def _culprit(part: Part) -> SentLine:
