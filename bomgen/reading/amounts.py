@@ -27,6 +27,8 @@ _NUMBER = re.compile(r"[0-9](?:[0-9.,'\u2019 ]*[0-9])?")
 _UNITS = re.compile(
     r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
 )
+_NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
+"""A note in brackets behind an amount."""
 _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
 """Most amounts."""
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
@@ -59,7 +61,10 @@ def read_amount(text: str) -> Written | None:
     if most := _PLAIN.fullmatch(text):
         sign = most[1] or most[3]
         return _separated(most[2], SIGNS[sign] if sign else None)
-    plain = _UNITS.sub("", unicodedata.normalize("NFKC", text).strip()).strip()
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if (note := _NOTE.search(plain)) and normalize(note[1]) in words("amount_notes"):
+        plain = plain[: note.start()]
+    plain = _UNITS.sub("", plain.strip()).strip()
     found = _NUMBER.search(plain)
     if found is None:
         return None

@@ -97,6 +97,8 @@ class Laws:
             yield from self._no_switch(lines)
         if built_in or any(line.kind == PANEL for line in lines) or not switches:
             return
+        if self.bill.has_uncounted("transceiver"):
+            return  # nobody knows how many modules there are
         modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
         cables = [line for line in lines if line.kind == "cable" and line.quantity]
         if any(self._cable(line).medium == TRUNK for line in cables):
@@ -125,21 +127,23 @@ class Laws:
                 continue  # the wrong kind of fibre, which is another finding
             ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
             engines = self._engines(lit)
-            missing = ends - engines
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
-            if missing <= max(slack, unknown):
+            if ends - engines <= slack:
                 continue
-            if absent := self._absent_end(lit):
+            missing = ends - engines - unknown
+            if missing <= 0:
+                yield at_line("unknown", alike[0], "ends-open", weight=GENERAL, ends=ends, engines=engines)
+            elif absent := self._absent_end(lit):
                 yield at_line(
                     "error", alike[0], "no-module-fits", ends=missing, part=alike[0].shown, device=absent.shown
                 )
             else:
                 line = min(lit, key=lambda each: each.quantity or 0)
                 pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
-                yield at_line(
-                    "error", line, "ends", pieces, ends=ends, engines=engines, missing=-pieces, part=line.shown
-                )
-        if modules and not cables and any(line.kind == "cable" for line in self.bill.lines):
+                most = engines + unknown
+                yield at_line("error", line, "ends", pieces, ends=ends, engines=most, missing=-pieces, part=line.shown)
+        given = [line.quantity for line in self.bill.lines if line.kind == "cable"]
+        if modules and given and not any(quantity is None or quantity for quantity in given):
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
 
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
@@ -166,13 +170,9 @@ class Laws:
             yield at_line(severity, first, "without-switches", weight=GENERAL)
 
     def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
-        """Pieces of the lines that nobody knows and that may be of a kind of part, for these lines."""
+        """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
         fabrics = {line.place.fabric for line in lines} | {""}
-        return sum(
-            line.quantity or 0
-            for line in self.bill.lines
-            if not line.kind and line.place.fabric in fabrics and kind in (line.kinds or (kind,))
-        )
+        return sum(line.quantity or 0 for line in self.bill.lines if line.place.fabric in fabrics and line.may_be(kind))
 
     def _check_far_ends(self) -> Iterator[Finding]:
         """Without cables, too, links that have modules at servers need some at switches."""
@@ -181,7 +181,7 @@ class Laws:
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
         built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
         # Modules that nobody knows may be those of the other end.
-        elsewhere = any(line.place.tier not in ("", SERVER) for line in self.bill.lines if not line.kind)
+        elsewhere = any(line.place.tier != SERVER and line.may_be("transceiver") for line in self.bill.lines)
         if "cable" in kinds or not modules or not switches or built_in or elsewhere:
             return
         if all(line.place.tier == SERVER for line in modules):

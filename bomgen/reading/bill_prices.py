@@ -16,6 +16,8 @@ from bomgen.reading.list_columns import QUANTITY
 
 PRICE_DIGITS = Decimal("0.005")
 """A unit price that is shown rounded may be off by so much a piece."""
+SHOWN_VALUE = 40
+"""Characters of a value that a finding repeats."""
 PAID = "折"
 """In the heading of a discount that may be what is paid."""
 PER_CENT = 100
@@ -50,15 +52,24 @@ def _check_quantity(line: SentLine) -> Finding | None:
 
 
 def _check_values(bill: SentBill) -> Iterator[Finding]:
-    """That prices and amounts are formulas without a value, and so cannot be checked."""
-    lines = [line for line in bill.lines if _lacks_value(line)]
-    if lines:
-        yield at_line("unknown", lines[0], "no-values", weight=GENERAL, lines=len(lines))
+    """Find prices and amounts that cannot be read: formulas without a value, and text that is no amount."""
+    broken = [line for line in bill.lines if _lacks_value(line)]
+    if broken:
+        yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
+    texts = [(line, next(_unread_amounts(line))) for line in bill.lines if any(_unread_amounts(line))]
+    if texts:
+        line, shown = texts[0]
+        yield at_line("unknown", line, "no-amount", weight=GENERAL, shown=shown[:SHOWN_VALUE], lines=len(texts))
 
 
 def _lacks_value(line: SentLine) -> bool:
     """Whether the price or the amount of a line is a formula without a value."""
-    return any(column != QUANTITY for column, _ in line.unread)
+    return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
+
+
+def _unread_amounts(line: SentLine) -> Iterator[str]:
+    """Yield the texts in the columns of prices and amounts of a line that are no amounts."""
+    return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:

@@ -12,7 +12,7 @@ from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import PIECE
 from bomgen.reading.bill_laws import SPARE_SHARE, SPARED
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.findings import GENERAL, LIKELY, Finding, at_line
+from bomgen.reading.findings import GENERAL, LIKELY, Finding, Severity, at_line
 
 GPU, SERVER = "gpu", "server"
 
@@ -86,12 +86,18 @@ class Requirements:
         pieces, given = sum(wanted.values()), self.have.get(id, 0)
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None:
-            found = at_line("doubt", first, "required", -pieces, GENERAL, part=name, pieces=pieces, by=first.shown)
+            severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
+            found = at_line(severity, first, "required", -pieces, GENERAL, part=name, pieces=pieces, by=first.shown)
             yield found._replace(part=id, money=None)
         elif given != pieces and pieces - given not in self._saved(id):
             code = "required-few" if given < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
+
+    def _may_be_there(self, parts: Iterable[str]) -> bool:
+        """Whether a line that is not recognised may be one of some parts."""
+        kinds = {self.catalog.find_part(part).kind for part in parts}
+        return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
 
     def _saved(self, id: str) -> set[int]:
         """Pieces of a required part that spares save, which a bill without a column for them has among its pieces."""

@@ -30,7 +30,7 @@ from bomgen.reading.bill_columns import (
     find_blocks,
 )
 from bomgen.reading.cells import Broken, Cell, RawTable, Value
-from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUANTITY, QUESTION, Asked
+from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, Asked
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, kinds, recognize, words_of
 
@@ -45,6 +45,9 @@ GENERIC_NAMES = (
 )
 
 
+TRANSCEIVER = "transceiver"
+PLUGGED_INTO = {"server", "switch", "nic"}
+"""Kinds of parts that a line of a module may name, because it is plugged into them."""
 ANY_SWITCH = "switch"
 """The tier of a module that is plugged in at a switch, where the line does not say at which."""
 
@@ -113,8 +116,23 @@ class SentLine(NamedTuple):
         """The kind of the part that it names; where it names none, those that its words say."""
         if self.kind:
             return (self.kind,)
-        text = f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
-        return tuple(kind for kind, words in kinds().items() if any(word.search(text) for word in words))
+        return tuple(kind for kind, words in kinds().items() if _any(words, self._words))
+
+    @property
+    def _words(self) -> str:
+        return f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
+
+    def may_be(self, kind: str) -> bool:
+        """Whether a line that names no part may be one of a kind: its words name that kind, or no other for certain.
+
+        A line such as "OSFP plug for the switch" names where an optic belongs, not what it is.
+        """
+        if self.kind:
+            return False
+        said = set(self.kinds)
+        if kind == TRANSCEIVER and said <= PLUGGED_INTO and _any(words_of("plugs")["plug"], self._words):
+            return True
+        return not said or kind in said
 
     @property
     def shown(self) -> str:
@@ -160,6 +178,12 @@ class SentBill(NamedTuple):
     def has_spares(self) -> bool:
         """Whether spares have a column of their own."""
         return any(line.spare is not None for line in self.lines)
+
+    def has_uncounted(self, kind: str) -> bool:
+        """Whether a line that is, or may be, of a kind has something in place of a quantity that is no number."""
+        return any(
+            line.quantity is None and line.unread and (line.kind == kind or line.may_be(kind)) for line in self.lines
+        )
 
 
 def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Asked = NOTHING) -> SentBill:
@@ -376,13 +400,16 @@ class _BlockReader:
         return None if price is None or discount is None else Listed(price, discount)
 
     def _unread(self, row: Sequence[Cell], quantity: int | None) -> Iterator[tuple[str, Value]]:
-        """What stands where a quantity belongs and is none, and prices without a value."""
+        """The values in the columns of quantities and prices that cannot be read as numbers."""
         cell = _cell(row, self.columns, QUANTITY)
         if cell and quantity is None:
             yield QUANTITY, cell.value
         for name in (PRICE, AMOUNT):
-            if (cell := _cell(row, self.columns, name)) and isinstance(cell.value, Broken):
-                yield name, cell.value
+            cell = _cell(row, self.columns, name)
+            value = cell.value if cell and self._amount(cell) is None else None
+            # Words without a digit, such as "included", say that there is no price.
+            if isinstance(value, Broken) or (value is not None and DIGIT.search(str(value))):
+                yield name, value
 
     def _currency(self, row: Sequence[Cell]) -> str:
         """The currency that a row names for its price, else the heading."""

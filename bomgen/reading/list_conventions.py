@@ -346,7 +346,17 @@ class Conventions:
             what = "¥ may be yuan or yen"
         if not self._any_prices():
             return None
+        self._check_any_amount()
         raise self._question(self.layout.header, what, ["currency=USD"])
+
+    def _check_any_amount(self) -> None:
+        """Raise PlanErrors at the first price where no price can be read: these cells are to blame, not the columns."""
+        cells = [row.cells[role] for row in self.rows if PART in row.cells for role in PRICES if role in row.cells]
+        unread = [cell for cell in cells if isinstance(cell.value, str) and read_amount(cell.value) is None]
+        priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
+        if priced and len(unread) == len(cells):
+            message = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
+            raise PlanErrors([Problem(priced[0].mark, "error", message, QUESTION)])
 
     @staticmethod
     def _named_in_note(text: str) -> frozenset[str]:

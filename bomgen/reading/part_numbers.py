@@ -224,6 +224,13 @@ def built_in_parts() -> PartIndex:
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:
     """What a line names: `part` is what stands where its number belongs, `text` everything that describes it."""
     part, text = _plain(part), _plain(text)
+    found = _recognize(part, text, index)
+    if found.named and _is_other_edition(found.named, f"{part} {text}", index):
+        return Recognition(None, nearest=(found.named.id,))
+    return found
+
+
+def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
     line = f"{part} {text}"
     found = list(_of_cell(part, line, index))
     if not found:
@@ -243,6 +250,17 @@ def recognize(part: str, text: str, index: PartIndex) -> Recognition:
         near = _mistyped(part, first, index) if first.reason.code == "xray-in-text" else ()
         return Recognition(first, tuple(others), near)
     return _by_words(part, text, index)
+
+
+def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
+    """Whether a line names an edition of a GPU that the part is not, such as Max-Q: another product of that name."""
+    if named.kind not in (GPU, SERVER):
+        return False
+    names = " ".join(index.catalog.find_original(named.kind, named.id).names).lower()
+    title = str(index.catalog.find_original(named.kind, named.id).data.get("name", "")).lower()
+    return any(
+        word.search(line.lower()) and not word.search(f"{names} {title}") for word in words_of("editions")["edition"]
+    )
 
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
 from bomgen.workflow.xray.bill_files import open_bill
+from bomgen.workflow.xray.judgement import find_lacking
 
 PACKAGE = Path(__file__).parents[2] / "bomgen"
 CATALOG = Catalog()
@@ -138,3 +139,62 @@ def test_required_parts(lines: str, wrong: set[tuple[str, int, int]]) -> None:
     """Licences are counted by the GPUs of the servers, cords by their power supplies."""
     bill = open_bill(f"Part,Qty\n{lines}".encode(), "bill.csv", CATALOG)
     assert {(each.code, each.mark.line, each.pieces) for each in Requirements(bill, CATALOG).findings()} == wrong
+
+
+UNKNOWN = "Part,Description,Qty\nQM9700,switch,64\nMMA4Z00-NS,,100\nMFP7E10-N030,fibre,12000\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        # 12 000 fibres have 24 000 ends, 100 twin-port modules light 200 of them
+        ("", {("ends", "error", -11900)}),
+        # 12 000 unknown optics of two engines may light all of them, whatever device their words name
+        ("ABC-123,OSFP plug for the switch,12000", {("ends-open", "unknown", 0)}),
+        ("ABC-123,,12000", {("ends-open", "unknown", 0)}),
+        # 11 000 may light 22 000: 1 800 ends are left, which are 900 modules
+        ("ABC-123,optics,11000", {("ends", "error", -900)}),
+        # what is certainly no module lights none; of modules without a quantity nobody knows how many there are
+        ("ABC-123,copper cable,12000", {("ends", "error", -11900)}),
+        ("ABC-123,transceiver,-", set()),
+    ],
+)
+def test_unknown_lines_may_be_what_seems_to_be_missing(lines: str, found: set[tuple[str, str, int]]) -> None:
+    """No module is counted as missing that a line which is not recognised may be."""
+    bill = open_bill((UNKNOWN + lines).encode(), "bill.csv", CATALOG)
+    assert {(each.code, each.severity, each.pieces) for each in Laws(bill, CATALOG).findings()} == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"), [("", "doubt"), ("ABC-123,,2", "unknown"), ("ABC-123,trunk cable,2", "doubt")]
+)
+def test_unknown_lines_may_be_what_is_required(lines: str, severity: str) -> None:
+    """A line without words may be the cords of a server; one that is a cable of a network is not."""
+    bill = open_bill(f"Part,Description,Qty\nDGXH100,,2\n{lines}".encode(), "bill.csv", CATALOG)
+    assert [each.severity for each in Requirements(bill, CATALOG).findings() if each.code == "required"] == [severity]
+
+
+@pytest.mark.parametrize("quantity", ["-", "–", "—", "n/a", "as needed", "TBD"])
+def test_cables_without_a_number_of_pieces_are_cables(quantity: str) -> None:
+    """Lines whose quantity is not a number are said to be so, and nothing else is said to lack them."""
+    text = f"Part,Description,Qty\nMQM9700-NS2F,switch,2\nMMA4Z00-NS,,64\nMFP7E10-N030,fibre,{quantity}\n"
+    bill = open_bill(text.encode(), "bill.csv", CATALOG)
+    found = [each.code for each in (*check_prices(bill), *Laws(bill, CATALOG).findings(), *find_lacking(bill, CATALOG))]
+    assert sorted(found) == ["quantity", "without-racks"]
+
+
+@pytest.mark.parametrize(
+    ("price", "found"),
+    [
+        ("US$769.00 [official]", []),
+        ("769 (est.)", []),
+        ("on request", []),
+        ("US$769.00 [2 pieces]", ["no-amount"]),
+        ("769 or 800", ["no-amount"]),
+    ],
+)
+def test_prices_with_notes(price: str, found: list[str]) -> None:
+    """An amount with a note in brackets is read; one that cannot be read is shown."""
+    bill = open_bill(f"Part,Qty,Unit price\nMMA4Z00-NS,2,{price}\n".encode(), "bill.csv", CATALOG)
+    assert [each.code for each in check_prices(bill)] == found
+    assert (bill.lines[0].unit_price == 769) == (found == [] and price != "on request")

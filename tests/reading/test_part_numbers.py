@@ -193,3 +193,19 @@ def test_number_with_a_slip(index: PartIndex) -> None:
     assert found.named is not None
     assert found.named.id == "qm9700"
     assert "mqm9700-ns2f" in found.nearest
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "id"),
+    [
+        ("", "RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-bse"),
+        ("", "RTX PRO 6000 Blackwell Max-Q Workstation Edition", None),
+        ("RTX-PRO-6000", "Max-Q", None),
+        ("", "RTX PRO 6000 Blackwell Workstation Edition", None),
+    ],
+)
+def test_another_edition_is_another_part(part: str, text: str, id: str | None, index: PartIndex) -> None:
+    """A line that names an edition which a GPU is not does not name that GPU."""
+    found = recognize(part, text, index)
+    assert (found.named.id if found.named else None) == id
+    assert id or "rtx-pro-6000-bse" in found.nearest

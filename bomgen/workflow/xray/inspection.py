@@ -143,7 +143,8 @@ def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> t
     if not scope.name:  # a part that no design has may be that of one more network
         own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
     if broken and own:
-        own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
+        sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
+        own = [each._replace(severity="error") if each in sure else each for each in own]
     left = [each for each in laws if each not in broken]
     wrong = {
         id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here

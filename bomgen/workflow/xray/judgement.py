@@ -12,7 +12,7 @@ from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import IN_BAND, STORAGE
 from bomgen.reading.bill_laws import FIBRE, SPARE_SHARE, TRUNK
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, at_line
+from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, Severity, at_line
 from bomgen.workflow.xray.fitting import Fit, Part
 from bomgen.workflow.xray.line_counts import SERVER_LEAF
 from bomgen.workflow.xray.scopes import Scope, count_rj45_ports
@@ -131,7 +131,11 @@ def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
     said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
-    return Finding("doubt", said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
+    kind = part.slots[0].category
+    unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
+    may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
+    severity: Severity = "unknown" if may_be_there else "doubt"
+    return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
 
 def _culprit(part: Part) -> SentLine:
@@ -173,6 +177,7 @@ def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """What a bill lacks as a whole."""
     mark = Mark(bill.file, 1, 1)
     named = {kind for line in bill.lines for kind in line.kinds}
+    named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
     if "switch" in named and "cable" not in named:
         yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
     cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
