@@ -6,13 +6,14 @@ into an empty folder in the places that it has in the checkout, so that whatever
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bomgen.core.children import TimedOut, run_program
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.yaml_source import SUFFIXES, read
 from bomgen.workflow.inputs import PlanFile, lock_name
@@ -28,7 +29,9 @@ LINK = "120000"
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
-_GIT = ("git", "--no-pager", "-c", "core.quotePath=false")
+_OPTIONS = ("--no-pager", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+"""A checkout may have come with its configuration: that names no program, and no place to fetch missing files from."""
 
 
 class NoRevision(Exception):
@@ -259,15 +262,13 @@ class _Failed(Exception):
 def _asked(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
     """What git answers; nothing where it `fails` and may."""
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed program, no shell, and options end before what a user wrote
-            [*_GIT, *arguments], cwd=folder, input=given, capture_output=True, timeout=SECONDS, check=False
-        )
+        done = run_program("git", (*_OPTIONS, *arguments), folder, SECONDS, given, _VARIABLES)
     except FileNotFoundError:
         raise NoRevision("git is not installed, and there is no file of that name") from None
-    except subprocess.TimeoutExpired:
+    except TimedOut:
         raise NoRevision(f"git does not answer within {SECONDS} s") from None
-    if done.returncode:
+    if done.code:
         if fails:
             return b""
         raise _Failed
-    return done.stdout
+    return done.output
