@@ -28,13 +28,15 @@ SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
 """What the name of a program may end with."""
 
 Child = subprocess.Popen[bytes]
+PIPE = subprocess.PIPE
 
 
 class Ended(NamedTuple):
-    """The exit code of a program and what it wrote to standard output."""
+    """The exit code of a program, and what it wrote to standard output and standard error."""
 
     code: int
     output: bytes
+    errors: bytes
 
 
 class TimedOut(Exception):
@@ -90,7 +92,7 @@ def process_pool(jobs: int, initializer: Callable[[], None]) -> ProcessPoolExecu
 def run_program(
     name: str, arguments: Sequence[str], folder: Path, seconds: int, given: bytes | None, variables: dict[str, str]
 ) -> Ended:
-    """Run a program of the machine with `given` as its standard input, and return its exit code and its output.
+    """Run a program of the machine with `given` as its standard input, and return how it ended.
 
     `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and TimedOut.
     """
@@ -102,7 +104,7 @@ def run_program(
         )
     except subprocess.TimeoutExpired:
         raise TimedOut from None
-    return Ended(done.returncode, done.stdout)
+    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 def find_program(name: str) -> str:
