@@ -32,7 +32,15 @@ _NO_NAMES = {".", "..", ".git"}
 """What no file or folder of a revision is called."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
-_OPTIONS = ("--no-pager", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_OPTIONS = (
+    "--no-pager",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
 _VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 """A checkout may have come with its configuration: that names no program, and no place to fetch missing files from."""
 
@@ -265,7 +273,9 @@ def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
     """
     outside = (path for path in files if _NO_NAMES & set(_SEPARATOR.split(path.casefold())))
     shared = {folder.casefold() for folder in folders}
-    twice = (path for path, entry in files.items() if path in folders or entry.mode == LINK and path.casefold() in shared)
+    twice = (
+        path for path, entry in files.items() if path in folders or entry.mode == LINK and path.casefold() in shared
+    )
     return next(outside, None) or next(twice, None)
 
 
