@@ -1,8 +1,9 @@
 """The processes that bomgen starts: its own Python, and programs of the machine. All of them start here.
 
 The current folder is often that of a plan, which a stranger may have sent with a `json.py`, a package `bomgen` or a
-program `git` beside it. `python -m` and `python -c` import from the current folder before anything else, multiprocessing
-starts its processes so, and an empty entry of PATH means that folder as well. Nothing that starts here looks there.
+program `git` beside it. `python -m` and `python -c` import from the current folder before anything else,
+multiprocessing starts its processes so, and an empty entry of PATH means that folder as well. Nothing that starts here
+looks there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import bomgen
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Executor
 
 ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
 """No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
@@ -78,7 +79,7 @@ def import_path() -> list[str]:
     return [os.path.abspath(entry) for entry in sys.path if os.path.realpath(entry) not in unsafe]
 
 
-def process_pool(jobs: int, initializer: Callable[[], None]) -> ProcessPoolExecutor:
+def process_pool(jobs: int, initializer: Callable[[], None]) -> Executor:
     """Return a pool of so many processes.
 
     They are started as needed, so the variable that keeps the current folder out of their path stays set.
@@ -94,7 +95,8 @@ def run_program(
 ) -> Ended:
     """Run a program of the machine with `given` as its standard input, and return how it ended.
 
-    `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and TimedOut.
+    `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and
+    TimedOut.
     """
     environment = {**os.environ, **variables}
     command = [find_program(name), *arguments]

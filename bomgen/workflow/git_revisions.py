@@ -32,15 +32,8 @@ _NO_NAMES = {".", "..", ".git"}
 """What no file or folder of a revision is called."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
-_OPTIONS = (
-    "--no-pager",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    f"core.hooksPath={os.devnull}",
-)
+_CONFIGURED = ("core.quotePath=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
+_OPTIONS = ("--no-pager", *(word for setting in _CONFIGURED for word in ("-c", setting)))
 _VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 """A checkout may have come with its configuration: that names no program, and no place to fetch missing files from."""
 
@@ -271,12 +264,12 @@ def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
 
     A tree that was made by hand may have names such as `..`, and a link with the name of a folder.
     """
-    outside = (path for path in files if _NO_NAMES & set(_SEPARATOR.split(path.casefold())))
     shared = {folder.casefold() for folder in folders}
-    twice = (
-        path for path, entry in files.items() if path in folders or entry.mode == LINK and path.casefold() in shared
-    )
-    return next(outside, None) or next(twice, None)
+    for path, entry in files.items():
+        named_so = _NO_NAMES & set(_SEPARATOR.split(path.casefold()))
+        if named_so or path in folders or (entry.mode == LINK and path.casefold() in shared):
+            return path
+    return None
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bomgen.core.children import process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -30,9 +30,6 @@ from bomgen.report.search.front import (
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import PlanFile, source_of
 from bomgen.workflow.pipeline import work_out_variant
-
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
 
 PARTS = 1024
 """Parts that a large space is divided into: several for each process of a large cluster, and for a progress line."""
@@ -233,7 +230,7 @@ class Processes:
         self._jobs = jobs
         self._pool = self._start()
 
-    def _start(self) -> ProcessPoolExecutor:
+    def _start(self) -> Executor:
         return process_pool(self._jobs, _leave_interrupts)
 
     def __enter__(self) -> Processes:

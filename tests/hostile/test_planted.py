@@ -7,6 +7,8 @@ itself imports from the current folder before bomgen can say anything about it.
 from __future__ import annotations
 
 import os
+import select
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -196,3 +198,20 @@ def test_git_starts_nothing_that_a_checkout_configures(folder: Path, mark: Path)
     done = run([BOMGEN, "diff", "HEAD:a.yaml", "b.yaml"], folder)
     assert not mark.exists(), mark.read_text("utf-8")
     assert (done.returncode, "git does not have 'a.yaml' at HEAD; fetch it" in done.stderr) == (2, True), done.stderr
+
+
+def test_no_address_of_a_plan_is_used(folder: Path) -> None:
+    """A scheduler can run code in bomgen: only the command line names one, neither a plan nor a variable of Dask's."""
+    with socket.create_server(("127.0.0.1", 0)) as scheduler:
+        address = f"tcp://127.0.0.1:{scheduler.getsockname()[1]}"
+        plan = (folder / "a.yaml").read_text("utf-8")
+        space = f"search: {{over: {{cluster.servers: [8, 16]}}, scheduler: '{address}'}}\n"
+        (folder / "named.yaml").write_text(plan + space, "utf-8")
+        named = run([BOMGEN, "search", "named.yaml"], folder)
+        assert (named.returncode, "scheduler" in named.stderr) == (1, True), named.stderr
+        words = ["search", "a.yaml", "--over", "cluster.servers=8,16"]
+        assert run([BOMGEN, *words], folder, DASK_SCHEDULER_ADDRESS=address).returncode == 0
+        assert select.select([scheduler], [], [], 0)[0] == []
+        refused = run([BOMGEN, *words, "--set", f"search.scheduler={address}"], folder)
+        assert refused.returncode == 1
+        assert select.select([scheduler], [], [], 0)[0] == []
