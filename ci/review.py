@@ -1,19 +1,17 @@
 """Reviews the plans that a pull or merge request changes: checks them, says what changed in one comment, builds quotes.
 
 A plan is changed, too, by a file that it reads: a plan that it extends, a price book, a part. What is read are the
-tracked files of the reviewed revision, and no links, so that a request cannot show what else lies on the machine.
+tracked files of the reviewed revision, as git stores them, and no links, so that a request cannot show what else the
+machine has. All results go into a new folder; the comment is posted from there by ci/post.py, which has the token.
 
-Run by action.yml on GitHub and by ci/gitlab.yml on GitLab, with the Python that bomgen is installed for. What there is
-to know stands in the environment: what these hosts set, and
+Run by action.yml on GitHub and by ci/gitlab.yml on GitLab, as `python -I ci/review.py` with the Python that bomgen is
+installed for. The environment has what these hosts set, and
 
     BOMGEN_PLANS         patterns of plan files, one a line (default: plans/*.yaml, plans/*.yml)
     BOMGEN_BASE          the revision to compare with (default: where the request branched off)
     BOMGEN_FORMATS       formats of the quotes (default: md,html,xlsx,json,csv)
-    BOMGEN_OUTPUT        folder of the quotes (default: dist)
-    BOMGEN_MAX_INCREASE  fail when a total grows by more, such as 5%; empty: never
-    BOMGEN_COMMENT       false: post no comment
-    BOMGEN_AUTHOR        on GitHub, who posts (default: github-actions[bot])
-    BOMGEN_TOKEN         with which to post
+    BOMGEN_OUTPUT        a folder that is not there yet, for quotes/ and comment.json (default: one for temporary files)
+    BOMGEN_MAX_INCREASE  fail when a total, or the sum of all, grows by more, such as 5%; empty: never
 
 Exit codes: 0 done, 1 a plan is wrong, 2 this was called wrongly, 4 the threshold was passed or cannot be judged.
 """
@@ -23,38 +21,55 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
-from http.client import HTTPException
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-from urllib.error import HTTPError
-from urllib.parse import quote
-from urllib.request import Request, urlopen
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import NamedTuple
 
-from bomgen.workflow.git_revisions import LINK, NoRevision, files_read, open_revision
+from bomgen.core.children import PIPE, start_python
+from bomgen.report.diff.threshold import Limit, exceeds, limit
+from bomgen.workflow.git_revisions import (
+    LINK,
+    MAX_BYTES,
+    GitFailed,
+    NoRevision,
+    Revision,
+    ask_git,
+    files_read,
+    open_revision,
+    read_contents,
+)
 
 MARKER = "<!-- bomgen -->"
 """The first line of the comment, which browsers do not show: by it the comment is found again."""
 PATTERNS = "plans/*.yaml\nplans/*.yml"
-FORMATS, OUTPUT = "md,html,xlsx,json,csv", "dist"
+FORMATS = "md,html,xlsx,json,csv"
+COMMENT, QUOTES = "comment.json", "quotes"
+"""What is written into the folder of the results."""
+TOKEN = "BOMGEN_TOKEN"  # noqa: S105 - the name of a variable
+KEPT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "XDG_CACHE_HOME"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"),
+)
+"""Variables that bomgen is given; among the others there may be secrets."""
+TOGETHER = 1 << 25
+"""Bytes of files that are laid out at a time."""
 LONGEST = {"github": 65_000, "gitlab": 900_000}
 """Bytes of a comment: GitHub takes 65 536 characters, GitLab a million."""
-PAGE = 100
-"""Comments that are asked for at once: as many as the hosts give."""
-PATIENCE = 30
-"""Seconds that a host may take to answer."""
 WRONG, MISUSED, PASSED = 1, 2, 4
-FORBIDDEN = (401, 403, 404)
-"""What hosts answer to a token that may not write, such as that of a fork."""
 CUT = "\n\n*The rest is too long for a comment; the quotes are attached to the run.*\n"
+NAMED = 2
+"""Parts that are named of those without a price."""
 FENCE, FOLD = "```", ("<details>", "</details>")
+
+
+class Misused(Exception):
+    """A setting that cannot be used; the message says what would be right."""
 
 
 class Changed(NamedTuple):
@@ -66,22 +81,26 @@ class Changed(NamedTuple):
     """Files that it reads and that were changed; empty: the plan itself was."""
 
 
+class Total(NamedTuple):
+    """What a plan comes to, and how many pieces of each part have no price."""
+
+    currency: str
+    amount: Decimal
+    unpriced: Counter[str]
+
+
 class Finding(NamedTuple):
-    """What is said of a plan: in a few words and as Markdown, the exit code that it asks for, and its totals."""
+    """What is said of a plan: in a few words and as Markdown, the exit code that it asks for, and its totals.
+
+    A new plan has no total before, a removed one none after, and one that cannot be built none at all.
+    """
 
     path: str
     words: str
     text: str
     code: int
-    totals: Totals | None = None
-
-
-class Totals(NamedTuple):
-    """What a plan comes to before and after, in one currency; None before where it is new."""
-
-    currency: str
-    before: Decimal | None
-    after: Decimal
+    before: Total | None = None
+    after: Total | None = None
 
 
 class Snapshots(NamedTuple):
@@ -98,26 +117,21 @@ class Snapshots(NamedTuple):
 # what changed -------------------------------------------------------------------------------------------------------
 
 
-def git(*arguments: str, given: str = "", environment: dict[str, str] | None = None) -> str:
-    """What git prints. Raises CalledProcessError."""
-    sent = given.encode("utf-8", "surrogateescape")
-    done = subprocess.run(["git", *arguments], input=sent, capture_output=True, check=True, env=environment)
-    return done.stdout.decode("utf-8", "surrogateescape")
+def git(*arguments: str) -> str:
+    """Return what git prints. Raises GitFailed, and NoRevision without git."""
+    return ask_git(Path.cwd(), *arguments).decode("utf-8", "surrogateescape")
 
 
-def base_of(event: dict[str, Any]) -> str:
-    """The revision that the request is compared with: where it branched off."""
+def base_revision() -> str:
+    """Return the revision that the request is compared with: where it branched off. Raises Misused without any."""
     given = os.environ.get("BOMGEN_BASE") or os.environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")
-    given = given or event.get("pull_request", {}).get("base", {}).get("sha")
     if not given:
-        print("review: no revision to compare with; set BOMGEN_BASE", file=sys.stderr)
-        sys.exit(MISUSED)
+        raise Misused("no revision to compare with; set BOMGEN_BASE")
     return git("merge-base", "--", given, "HEAD").strip()
 
 
-def changes(base: str, patterns: list[str]) -> tuple[list[Changed], list[str]]:
+def changes(base: str, wanted: list[str]) -> tuple[list[Changed], list[str]]:
     """The plans that were changed since a revision or read a file that was, and those that are gone."""
-    wanted = [f":(glob){pattern}" for pattern in patterns]
     words = iter(git("diff", "--name-status", "-z", "--find-renames", base, "HEAD", "--", *wanted).split("\0"))
     found, gone = [], []
     for status in words:
@@ -136,12 +150,17 @@ def changes(base: str, patterns: list[str]) -> tuple[list[Changed], list[str]]:
 def _with_changed_inputs(base: str, wanted: list[str], known: set[str]) -> Iterator[Changed]:
     """The other plans that read a changed file, as they are now or as they were before."""
     changed = set(git("diff", "--name-only", "-z", "--no-renames", base, "HEAD").split("\0")) - {""}
-    plans = git("ls-files", "-z", "--with-tree=HEAD", "--", *wanted).split("\0") if changed - known else []
+    plans = all_plans(wanted) - known if changed - known else set()
     revisions = [open_revision(name, Path.cwd()) for name in (base, "HEAD")] if plans else []
-    for path in sorted(set(plans) - known - {""}):
+    for path in sorted(plans):
         read = [files_read(revision, path) for revision in revisions if path in revision.files]
         if inputs := changed & set().union(*read):
             yield Changed(path, path, tuple(sorted(inputs)))
+
+
+def all_plans(wanted: list[str]) -> set[str]:
+    """Return the plans of the reviewed revision."""
+    return set(git("ls-files", "-z", "--with-tree=HEAD", "--", *wanted).split("\0")) - {""}
 
 
 @contextmanager
@@ -153,40 +172,52 @@ def snapshots(base: str) -> Iterator[Snapshots]:
     names = [git("rev-parse", "--short", revision).strip() for revision in (base, "HEAD")]
     with TemporaryDirectory(prefix="bomgen-") as folder:
         place = Path(folder).resolve()
-        links = [_copy_files(name, place / name, place / "index") for name in dict.fromkeys(names)]
-        yield Snapshots(place, names[0], names[-1], frozenset(links[-1]))
+        revisions = {name: open_revision(name, Path.cwd()) for name in names}
+        for name, revision in revisions.items():
+            _lay_out(revision, place / name)
+        files = revisions[names[-1]].files
+        links = frozenset(path for path, entry in files.items() if entry.mode == LINK)
+        yield Snapshots(place, names[0], names[-1], links)
 
 
-def _copy_files(revision: str, folder: Path, index: Path) -> list[str]:
-    """Copy the files of a revision, those that are no links, into a folder; returns the links."""
-    index.unlink(missing_ok=True)
-    environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
-    git("read-tree", revision, environment=environment)
-    listed = git("ls-files", "-s", "-z", environment=environment).split("\0")
-    links = [line.partition("\t")[2] for line in listed if line.startswith(LINK)]
-    if links:
-        git("update-index", "--force-remove", "-z", "--stdin", given="\0".join(links), environment=environment)
+def _lay_out(revision: Revision, folder: Path) -> None:
+    """Lay out the files of a revision, those that are no links and no larger than bomgen reads."""
     folder.mkdir()
-    git("checkout-index", "--all", f"--prefix={folder}{os.sep}", environment=environment)
+    sizes = {path: each.size for path, each in revision.files.items() if each.mode != LINK and each.size <= MAX_BYTES}
+    batch, size = list[str](), 0
+    for path in (*sizes, None):
+        if path is None or size + sizes[path] > TOGETHER:
+            for name, content in read_contents(revision, batch):
+                place = folder / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
+            batch, size = [], 0
+        if path is not None:
+            batch.append(path)
+            size += sizes[path]
     (folder / ".git").touch()  # empty: by it bomgen knows where the folder tree of a plan ends
-    return links
 
 
 # what bomgen says ---------------------------------------------------------------------------------------------------
 
 
-def bomgen(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a command of bomgen prints, run in a folder; no colours, whatever the host asks for."""
-    environment = {**os.environ, "NO_COLOR": "1", "BOMGEN_TOKEN": "", "GITHUB_TOKEN": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "bomgen.cli", *arguments],
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        env=environment,
+class Ended(NamedTuple):
+    """The exit code of bomgen and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def bomgen(*arguments: str, folder: Path) -> Ended:
+    """Run a command of bomgen in a folder, without colours and without what else is in the environment."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment = {**kept, "NO_COLOR": "1"}
+    child = start_python(
+        "bomgen.cli.command", "run", arguments, stderr=PIPE, folder=str(folder), environment=environment
     )
+    out, errors = (written.decode("utf-8", "replace") for written in child.communicate())
+    return Ended(child.returncode, out, errors)
 
 
 def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
@@ -201,8 +232,10 @@ def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
         note = f"\n\nLinks are not followed: {', '.join(followed)}." if followed else ""
         return Finding(path, "cannot be built", f"{block(built.stderr)}{note}", WRONG)
     summary = "\n".join(line for line in built.stdout.splitlines() if not line.startswith(f"  {output}"))
+    after = total(path, head)
     if changed.before is None:
-        return Finding(path, "a new plan", block(summary), 0, _total_of_new(named(path), head))
+        return Finding(path, "a new plan", block(summary), 0, after=after)
+    before = total(changed.before, both.folder / both.base)
     why = f"Changed: {', '.join(map(code, changed.inputs))}.\n\n" if changed.inputs else ""
     threshold = os.environ.get("BOMGEN_MAX_INCREASE")
     options = ["--max-increase", threshold] if threshold else []
@@ -211,29 +244,52 @@ def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
     if compared.returncode not in (0, PASSED):
         judged = " **The threshold cannot be judged.**" if threshold else ""
         text = f"{block(summary)}\n\nNot compared.{judged}\n\n{block(compared.stderr)}"
-        return Finding(path, "not compared", text, PASSED if threshold else 0)
+        return Finding(path, "not compared", text, PASSED if threshold else 0, before, after)
     words = "threshold passed" if compared.returncode else "changed inputs" if changed.inputs else "changed"
     warned = f"**The threshold was passed.**\n\n{block(compared.stderr)}\n\n" if compared.returncode else ""
     text = f"{why}{warned}{compared.stdout.strip()}"
-    return Finding(path, words, text, compared.returncode, _total_of_changed(sides, both.folder))
+    return Finding(path, words, text, compared.returncode, before, after)
 
 
-def _total_of_changed(sides: tuple[str, str], folder: Path) -> Totals | None:
-    """What a plan came to and comes to; None in different currencies."""
-    answered = bomgen("diff", *sides, "-f", "json", folder=folder)
-    money = json.loads(answered.stdout).get("money") if answered.returncode == 0 else None
-    return Totals(money["currency"], Decimal(str(money["old"])), Decimal(str(money["new"]))) if money else None
-
-
-def _total_of_new(path: str, head: Path) -> Totals | None:
-    """What a new plan comes to."""
-    with TemporaryDirectory(prefix="bomgen-") as folder:
-        built = bomgen("build", path, "-f", "json", "-o", folder, folder=head)
-        found = sorted(Path(folder).rglob("bom.json"))
+def total(path: str, folder: Path) -> Total | None:
+    """Return what a plan comes to; None for one that cannot be built."""
+    with TemporaryDirectory(prefix="bomgen-") as results:
+        built = bomgen("build", named(path), "-f", "json", "-o", results, folder=folder)
+        found = sorted(Path(results).rglob("bom.json"))
         if built.returncode or not found:
             return None
-        totals = json.loads(found[0].read_text("utf-8"))["totals"]
-        return Totals(totals["currency"], None, Decimal(str(totals["amount"])))
+        bill = json.loads(found[0].read_text("utf-8"))
+    unpriced = Counter[str]()
+    for line in bill["lines"]:
+        if line["amount"] is None and not line["required_by"]:
+            unpriced[line["part"] or line["description"]] += line["quantity"] + line["spare"]
+    return Total(bill["totals"]["currency"], Decimal(str(bill["totals"]["amount"])), unpriced)
+
+
+def judge_sums(findings: list[Finding], most: Limit | None, others: set[str], both: Snapshots) -> Iterator[str]:
+    """Yield why the sum over all plans passes the threshold, currency by currency: a plan may have been renamed.
+
+    What plans come to that were added or changed is compared with what those came to that were changed or removed.
+    Where plans were only added, a share is one of `others`, the plans that did not change; the first plans of a
+    repository are compared with nothing.
+    """
+    replaced = any(each.before for each in findings)
+    if most is None or (replaced and len(findings) == 1):
+        return
+    if replaced:
+        missing = sum((each.after.unpriced for each in findings if each.after), Counter[str]())
+        missing -= sum((each.before.unpriced for each in findings if each.before), Counter[str]())
+        if missing:
+            parts = ", ".join(sorted(missing)[:NAMED]) + (" and others" if len(missing) > NAMED else "")
+            yield f"the increase cannot be judged: there is more without a price ({parts})"
+    elif findings and others:
+        same = ((path, total(path, both.folder / both.head)) for path in sorted(others - both.links))
+        findings = [*findings, *(Finding(path, "", "", 0, each, each) for path, each in same)]
+    else:
+        return
+    for currency, before, after in sums(findings):
+        if reason := exceeds(before, after, currency, most):
+            yield reason
 
 
 def check(found: list[Changed], annotated: bool, head: Path) -> int:
@@ -311,37 +367,44 @@ def cut(text: str, most: int) -> str:
     return "\n".join([*kept, *still.closing()]) + CUT
 
 
-def comment(findings: list[Finding], gone: list[str], both: Snapshots) -> str:
-    """The comment: a table of the plans, and what is said of each, folded."""
-    if not findings and not gone:
+def comment(findings: list[Finding], passed: list[str], both: Snapshots) -> str:
+    """The comment: a table of the plans, what the sums pass, and what is said of each plan, folded."""
+    if not findings:
         return f"{MARKER}\n\nNo plan is changed, and no file that one reads.\n"
-    rows = [row(cell(each.path), each.words, *amounts(each.totals)) for each in findings]
-    rows += [row(cell(path), "removed", *amounts(None)) for path in gone]
-    rows += [row("**all plans**", "", *amounts(total)) for total in totals(findings)]
+    rows = [row(cell(each.path), each.words, *amounts(each.before, each.after)) for each in findings]
+    for currency, before, after in sums(findings) if len(findings) > 1 else ():
+        sides = (Total(currency, amount, Counter()) for amount in (before, after))
+        rows.append(row("**all plans**", "", *amounts(*sides)))
     table = ["| plan | | before | after | change |", "|---|---|---|---|---|", *rows]
-    folds = [f"{FOLD[0]}\n<summary>{shown(each.path)}</summary>\n\n{each.text}\n\n{FOLD[1]}" for each in findings]
-    return "\n\n".join((MARKER, f"`{both.base}` to `{both.head}`", "\n".join(table), *folds)) + "\n"
+    warned = [f"**The threshold was passed by the sum over all plans.**\n\n{block(text)}" for text in passed]
+    folds = [
+        f"{FOLD[0]}\n<summary>{shown(each.path)}</summary>\n\n{each.text}\n\n{FOLD[1]}"
+        for each in findings
+        if each.text
+    ]
+    return "\n\n".join((MARKER, f"`{both.base}` to `{both.head}`", "\n".join(table), *warned, *folds)) + "\n"
 
 
-def totals(findings: list[Finding]) -> Iterator[Totals]:
-    """The sums over all plans, currency by currency; a new plan was nought before."""
-    each = [finding.totals for finding in findings if finding.totals]
-    for currency in dict.fromkeys(total.currency for total in each) if len(each) > 1 else ():
-        own = [total for total in each if total.currency == currency]
-        before = sum((total.before or Decimal() for total in own), Decimal())
-        yield Totals(currency, before, sum((total.after for total in own), Decimal()))
+def sums(findings: list[Finding]) -> Iterator[tuple[str, Decimal, Decimal]]:
+    """Yield each currency with the sums of all plans in it, before and after."""
+    sides = [[each.before for each in findings if each.before], [each.after for each in findings if each.after]]
+    for currency in dict.fromkeys(total.currency for side in sides for total in side):
+        before, after = (
+            sum((total.amount for total in side if total.currency == currency), Decimal()) for side in sides
+        )
+        yield currency, before, after
 
 
-def amounts(total: Totals | None) -> tuple[str, str, str]:
+def amounts(before: Total | None, after: Total | None) -> tuple[str, str, str]:
     """What a plan came to, comes to, and the difference."""
-    if total is None:
-        return "", "", ""
-    before, after = (
-        "" if amount is None else f"{amount:,} {total.currency}" if amount else "no price"
-        for amount in (total.before, total.after)
+    was, becomes = (
+        "" if total is None else f"{total.amount:,} {total.currency}" if total.amount else "no price"
+        for total in (before, after)
     )
-    change = total.after - (total.before or Decimal())
-    return before, after, f"{change:+,}" if change else ""
+    if before and after and before.currency != after.currency:
+        return was, becomes, ""
+    change = (after.amount if after else Decimal()) - (before.amount if before else Decimal())
+    return was, becomes, f"{change:+,}" if change else ""
 
 
 def row(*cells: str) -> str:
@@ -359,86 +422,12 @@ def shown(text: str) -> str:
     return f"<code>{escape(''.join(sign if sign.isprintable() else '?' for sign in text))}</code>"
 
 
-# hosts --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Host:
-    """The comments of a request at a code host, over its REST interface."""
-
-    comments: str
-    """The address of the list."""
-    one: str
-    """The address of one of them, before its number."""
-    change: str
-    """The method that changes one."""
-    headers: dict[str, str]
-    author: tuple[str, str, str]
-    """Where a comment has its author, and key and value of this one: those of others are left alone."""
-
-    def post(self, body: str, only_change: bool) -> str:
-        """Change the comment that is there, else post it unless only changes are wanted. Says what was done."""
-        number = self._found()
-        if number is None and only_change:
-            return "no comment"
-        if number is None:
-            self._asked("POST", self.comments, {"body": body})
-            return "comment posted"
-        self._asked(self.change, f"{self.one}/{number}", {"body": body})
-        return "comment changed"
-
-    def _found(self) -> int | None:
-        person, key, value = self.author
-        page = 1
-        while True:
-            listed = self._asked("GET", f"{self.comments}?per_page={PAGE}&page={page}")
-            for comment in listed:
-                author = (comment.get(person) or {}).get(key)
-                if str(comment.get("body", "")).startswith(MARKER) and str(author) == value:
-                    return int(comment["id"])
-            if len(listed) < PAGE:
-                return None
-            page += 1
-
-    def _asked(self, method: str, address: str, data: dict[str, str] | None = None) -> Any:
-        return asked(method, address, self.headers, data)
-
-
-def asked(method: str, address: str, headers: dict[str, str], data: dict[str, str] | None = None) -> Any:
-    """What a host answers. Raises OSError, as which urllib has its own, HTTPException, and ValueError without JSON."""
-    content = None if data is None else json.dumps(data).encode()
-    sent = {"Content-Type": "application/json", "User-Agent": "bomgen", **headers}
-    with urlopen(Request(address, content, sent, method=method), timeout=PATIENCE) as answer:
-        return json.load(answer)
-
-
-def host_of(name: str, event: dict[str, Any]) -> Host | None:
-    """The host of the request; None without a token, or where there is no request."""
-    token, number = os.environ.get("BOMGEN_TOKEN"), event.get("pull_request", {}).get("number")
-    if name == "github" and token and number:
-        repository = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
-        author = ("user", "login", setting("BOMGEN_AUTHOR", "github-actions[bot]"))
-        return Host(f"{repository}/{int(number)}/comments", f"{repository}/comments", "PATCH", headers, author)
-    request = os.environ.get("CI_MERGE_REQUEST_IID")
-    if name == "gitlab" and token and request:
-        headers = {"PRIVATE-TOKEN": token}
-        host = os.environ["CI_API_V4_URL"]
-        project = quote(os.environ.get("CI_MERGE_REQUEST_PROJECT_ID") or os.environ["CI_PROJECT_ID"], safe="")
-        notes = f"{host}/projects/{project}/merge_requests/{int(request)}/notes"
-        return Host(notes, notes, "PUT", headers, ("author", "id", str(asked("GET", f"{host}/user", headers)["id"])))
-    return None
+# results --------------------------------------------------------------------------------------------------------------
 
 
 def setting(name: str, otherwise: str) -> str:
     """A setting of the environment, or what holds without one."""
     return os.environ.get(name) or otherwise
-
-
-def event_of() -> dict[str, Any]:
-    """What GitHub says of the run; empty elsewhere."""
-    place = os.environ.get("GITHUB_EVENT_PATH")
-    return dict(json.loads(Path(place).read_text("utf-8"))) if place else {}
 
 
 def append(variable: str, text: str) -> None:
@@ -461,48 +450,59 @@ def without_commands(annotated: bool) -> Iterator[None]:
             print(f"::{token}::", flush=True)
 
 
-def posted(name: str, event: dict[str, Any], body: str, only_change: bool) -> str:
-    """Post the comment; what keeps the host from taking it is no reason to fail. Says what was done."""
-    if os.environ.get("BOMGEN_COMMENT", "").lower() == "false":
-        return "no comment: none is wanted"
-    try:
-        host = host_of(name, event)
-        return host.post(body, only_change) if host else "no comment: no token or no request"
-    except HTTPError as error:
-        reason = "the token may not write it" if error.code in FORBIDDEN else "the host answers with an error"
-        return f"no comment: {reason} ({error.code})"
-    except (OSError, HTTPException, ValueError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        return f"no comment: the host does not answer, or not as it should ({reason})"
+def new_folder() -> Path:
+    """Return a new folder for the results. Raises OSError where something lies there, or a link leads there."""
+    if not os.environ.get("BOMGEN_OUTPUT"):
+        return Path(mkdtemp(prefix="bomgen-review-", dir=os.environ.get("RUNNER_TEMP")))
+    place = Path(os.environ["BOMGEN_OUTPUT"]).absolute()
+    if place.is_relative_to(Path.cwd()) and place.parent.resolve() != place.parent:
+        raise OSError(f"there is a link on the way to {place}")
+    place.mkdir(parents=True)
+    return place
 
 
-def main() -> int:
-    """Review what a request changes."""
-    annotated = bool(os.environ.get("GITHUB_ACTIONS"))
-    name, event = "github" if annotated else "gitlab", event_of()
+def review_request(annotated: bool) -> int:
+    """Review what a request changes, write the comment, and return the exit code.
+
+    Raises Misused, NoRevision, GitFailed, and OSError where results cannot be written.
+    """
+    if os.environ.get(TOKEN):
+        raise Misused(f"{TOKEN} is set where files of strangers are read; give it to ci/post.py alone")
+    threshold = os.environ.get("BOMGEN_MAX_INCREASE")
+    most = limit(threshold) if threshold else None
+    if threshold and most is None:
+        raise Misused("BOMGEN_MAX_INCREASE: give a share such as 5%, or an amount such as 100000")
+    results, base = new_folder(), base_revision()
     patterns = [line.strip() for line in setting("BOMGEN_PLANS", PATTERNS).splitlines() if line.strip()]
-    try:
-        base = base_of(event)
-        found, gone = changes(base, patterns)
-    except NoRevision as error:
-        print(f"review: {error}", file=sys.stderr)
-        return MISUSED
-    except subprocess.CalledProcessError as error:
-        print(f"review: git: {error.stderr.decode('utf-8', 'replace').strip()}", file=sys.stderr)
-        print("review: is the whole history there? (fetch-depth: 0, GIT_DEPTH: 0)", file=sys.stderr)
-        return MISUSED
-    output = Path(setting("BOMGEN_OUTPUT", OUTPUT)).absolute()
+    wanted = [f":(glob){pattern}" for pattern in patterns]
+    found, gone = changes(base, wanted)
     with snapshots(base) as both:
         files = [changed for changed in found if changed.path not in both.links]
         worst = check(files, annotated, both.folder / both.head) if files else 0
-        findings = [review(changed, both, output) for changed in found]
-        body = cut(comment(findings, gone, both), LONGEST[name])
+        findings = [review(changed, both, results / QUOTES) for changed in found]
+        findings += [Finding(path, "removed", "", 0, before=total(path, both.folder / both.base)) for path in gone]
+        passed = list(judge_sums(findings, most, all_plans(wanted) - {changed.path for changed in found}, both))
+        body = cut(comment(findings, passed, both), LONGEST["github" if annotated else "gitlab"])
+    (results / COMMENT).write_text(json.dumps({"body": body, "only_change": not findings}), "utf-8")
+    quotes = results / QUOTES
     append("GITHUB_STEP_SUMMARY", body)
-    append("GITHUB_OUTPUT", f"plans={len(found)}\nquotes={setting('BOMGEN_OUTPUT', OUTPUT) if found else ''}\n")
+    append("GITHUB_OUTPUT", f"plans={len(found)}\nresults={results}\nquotes={quotes if quotes.is_dir() else ''}\n")
     with without_commands(annotated):
         print(body if not annotated else "\n".join(code(changed.path) for changed in found) or "no plan is changed")
-    print(f"review: {posted(name, event, body, only_change=not found and not gone)}")
-    return max((worst, *(finding.code for finding in findings)))
+    print(f"review: the results are in {results}")
+    return max((worst, PASSED if passed else 0, *(finding.code for finding in findings)))
+
+
+def main() -> int:
+    """Review what a request changes, and return the exit code."""
+    try:
+        return review_request(bool(os.environ.get("GITHUB_ACTIONS")))
+    except (Misused, NoRevision, OSError) as error:
+        print(f"review: {error}", file=sys.stderr)
+    except GitFailed as error:
+        print(f"review: git: {error}", file=sys.stderr)
+        print("review: is the whole history there? (fetch-depth: 0, GIT_DEPTH: 0, no filter)", file=sys.stderr)
+    return MISUSED
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -10,9 +9,11 @@ from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
+from bomgen.core.children import Child, start_python
+
 
 class _Job(NamedTuple):
-    process: subprocess.Popen[bytes]
+    process: Child
     out: IO[bytes]
     errors: IO[bytes]
 
@@ -46,8 +47,7 @@ def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
 def _start(command: Sequence[str], files: ExitStack) -> _Job:
     out = files.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
     errors = files.enter_context(TemporaryFile())  # noqa: SIM115 - likewise
-    arguments = [sys.executable, "-m", "bomgen.cli", *command]
-    return _Job(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors), out, errors)  # noqa: S603
+    return _Job(start_python("bomgen.cli.command", "run", command, stdout=out, stderr=errors), out, errors)
 
 
 def _finish(job: _Job) -> int:
@@ -55,6 +55,7 @@ def _finish(job: _Job) -> int:
     code = job.process.wait()
     for written, stream in ((job.out, sys.stdout), (job.errors, sys.stderr)):
         written.seek(0)
-        stream.write(written.read().decode(stream.encoding or "utf-8", "replace"))
+        encoding = stream.encoding or "utf-8"
+        stream.write(written.read().decode("utf-8", "replace").encode(encoding, "replace").decode(encoding))
         stream.flush()
     return code

@@ -52,7 +52,9 @@ STAGES = {
 @click.option("--within", multiple=True, metavar="NAME=MOST,...", help="Bounds, such as power=5MW,days=30.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. [default: 1]")
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786, which can run code here.",
 )
 @click.option(
     "--confidence",

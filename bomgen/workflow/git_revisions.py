@@ -6,13 +6,14 @@ into an empty folder in the places that it has in the checkout, so that whatever
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bomgen.core.children import TimedOut, run_program
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.yaml_source import SUFFIXES, read
 from bomgen.workflow.inputs import PlanFile, lock_name
@@ -26,9 +27,15 @@ SECONDS = 120
 LINK = "120000"
 """The mode of a symbolic link."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
+_SEPARATOR = re.compile(r"[/\\]")
+_NO_NAMES = {".", "..", ".git"}
+"""What no file or folder of a revision is called."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
-_GIT = ("git", "--no-pager", "-c", "core.quotePath=false")
+_CONFIGURED = ("core.quotePath=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
+_OPTIONS = ("--no-pager", *(word for setting in _CONFIGURED for word in ("-c", setting)))
+_VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+"""A checkout may have come with its configuration: that names no program, and no place to fetch missing files from."""
 
 
 class NoRevision(Exception):
@@ -70,19 +77,21 @@ def open_revision(name: str, folder: Path) -> Revision:
     Raises NoRevision where there is no checkout, no such revision, or no git.
     """
     try:
-        prefix = _asked(folder, "rev-parse", "--show-prefix").decode().rstrip("\n")
-        tops = _asked(folder, "rev-parse", "--show-toplevel", fails=True).decode().rstrip("\n")
-    except _Failed:
+        prefix = ask_git(folder, "rev-parse", "--show-prefix").decode().rstrip("\n")
+        tops = ask_git(folder, "rev-parse", "--show-toplevel", fails=True).decode().rstrip("\n")
+    except GitFailed:
         raise NoRevision(f"{folder} is in no git checkout, and there is no file of that name") from None
     try:
-        commit = _asked(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        listed = _asked(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
-    except _Failed:
-        known = _asked(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
+        commit = ask_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        listed = ask_git(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
+    except GitFailed:
+        known = ask_git(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
         hint = suggestion(name, known, "fetch it, or name another")
         raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
     files = dict(_entries(listed))
     folders = {"", *(parent for path in files for parent in _parents(path))}
+    if unsafe := _unsafe(files, folders):
+        raise NoRevision(f"revision '{name}' has a path that git does not check out, '{unsafe}'; name another")
     return Revision(name, folder, prefix, Path(tops) if tops else None, files, frozenset(folders))
 
 
@@ -170,7 +179,7 @@ def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tu
         total += sum(revision.files[name].size for name in fresh)
         if total > MAX_BYTES:
             raise NoRevision(f"the files that the plan names at {revision.name} have over {MAX_BYTES} bytes")
-        for name, content in _contents(revision, fresh):
+        for name, content in read_contents(revision, fresh):
             yield name, content
             done.add(name)
             if revision.files[name].mode == LINK:
@@ -223,10 +232,13 @@ def _below(data: Any) -> Iterator[str]:
             yield from _below(value)
 
 
-def _contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """What stands in files."""
+def read_contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield files with what they hold, as git stores it: through no filter, and without Git LFS.
+
+    Raises NoRevision for a file that git does not have.
+    """
     asked = "".join(f"{revision.files[name].id}\n" for name in names).encode()
-    given = _asked(revision.folder, "cat-file", "--batch", given=asked)
+    given = ask_git(revision.folder, "cat-file", "--batch", given=asked)
     for name in names:
         head, _, given = given.partition(b"\n")
         words = head.split()
@@ -247,27 +259,41 @@ def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
             yield path.decode("utf-8", "surrogateescape"), Entry(words[0], words[2], size)
 
 
+def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
+    """A path that leads out of the folder that a revision is laid into; git itself refuses to check such files out.
+
+    A tree that was made by hand may have names such as `..`, and a link with the name of a folder.
+    """
+    shared = {folder.casefold() for folder in folders}
+    for path, entry in files.items():
+        named_so = _NO_NAMES & set(_SEPARATOR.split(path.casefold()))
+        if named_so or path in folders or (entry.mode == LINK and path.casefold() in shared):
+            return path
+    return None
+
+
 def _parents(path: str) -> Iterator[str]:
     while path := posixpath.dirname(path):
         yield path
 
 
-class _Failed(Exception):
-    """git ended with an error."""
+class GitFailed(Exception):
+    """git ended with an error, which the message says."""
 
 
-def _asked(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
-    """What git answers; nothing where it `fails` and may."""
+def ask_git(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
+    """Return what git prints, asked in a folder; nothing where it `fails` and may.
+
+    Raises GitFailed, and NoRevision where there is no git or no answer.
+    """
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed program, no shell, and options end before what a user wrote
-            [*_GIT, *arguments], cwd=folder, input=given, capture_output=True, timeout=SECONDS, check=False
-        )
+        done = run_program("git", (*_OPTIONS, *arguments), folder, SECONDS, given, _VARIABLES)
     except FileNotFoundError:
         raise NoRevision("git is not installed, and there is no file of that name") from None
-    except subprocess.TimeoutExpired:
+    except TimedOut:
         raise NoRevision(f"git does not answer within {SECONDS} s") from None
-    if done.returncode:
+    if done.code:
         if fails:
             return b""
-        raise _Failed
-    return done.stdout
+        raise GitFailed(done.errors.decode("utf-8", "replace").strip())
+    return done.output

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from bomgen.core.children import process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.plan.search_space import KEY, SearchSpace
 from bomgen.report.search.candidates import Candidate, candidate
@@ -229,8 +230,8 @@ class Processes:
         self._jobs = jobs
         self._pool = self._start()
 
-    def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self._jobs, initializer=_leave_interrupts)
+    def _start(self) -> Executor:
+        return process_pool(self._jobs, _leave_interrupts)
 
     def __enter__(self) -> Processes:
         return self

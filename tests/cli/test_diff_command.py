@@ -203,6 +203,38 @@ def test_paths_of_a_revision_stay_in_the_checkout(checkout: Run) -> None:
     assert 2 == checkout("HEAD:plans/link.yaml", "old:plans/x.yaml").exit_code
 
 
+def hand_made_tree(*entries: tuple[str, str, str]) -> str:
+    """The id of a tree with entries of mode, name and id, which git itself would not write."""
+    content = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(of.strip()) for mode, name, of in entries)
+    Path("tree").write_bytes(content)
+    return git("hash-object", "-t", "tree", "--literally", "-w", "tree")
+
+
+@pytest.mark.parametrize("way", ["dots", "link"])
+def test_a_tree_made_by_hand_writes_nothing_outside(way: str, checkout: Run, tmp_path: Path) -> None:
+    """A tree with `..` for a name, or with a link and a folder of one name, leads out of where its files are laid."""
+    aim = tmp_path / "aim"
+    aim.mkdir()
+    write("content", "name: Planted\nports: 64\nport_gbps: 400\n")
+    write("plan", PLAN.replace("[parts]", "[aimed]"))
+    write("link", str(aim))
+    part, plan, link = (git("hash-object", "-w", name) for name in ("content", "plan", "link"))
+    below = hand_made_tree(("100644", "planted.yaml", part))
+    if way == "dots":
+        depth = 12
+        climbing = hand_made_tree(("40000", aim.relative_to("/").as_posix().split("/")[-1], below))
+        for name in (*reversed(aim.parent.relative_to("/").parts), *[".."] * depth):
+            climbing = hand_made_tree(("40000", name, climbing))
+        aimed = [("40000", "aimed", climbing)]
+    else:
+        aimed = [("120000", "aimed", link), ("40000", "aimed", below)]
+    top = hand_made_tree(*aimed, ("100644", "x.yaml", plan))
+    commit = git("commit-tree", top.strip(), "-m", "made").strip()
+    outcome = checkout(f"{commit}:x.yaml", "old:plans/x.yaml")
+    assert [] == [*aim.iterdir()]
+    assert (2, True) == (outcome.exit_code, "has a path that git does not check out, 'aimed" in outcome.stderr)
+
+
 def test_links_inside_the_checkout_are_followed(checkout: Run) -> None:
     """A price book that is a link to another file of the checkout is that file."""
     Path("prices.yaml").rename("prices-of-today.yaml")

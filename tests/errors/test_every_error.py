@@ -94,6 +94,7 @@ NOT_PROVOKED = {
     "the KV cache of the prompts takes {} of the network": "a warning",
     "{} is a planning part, one counted per link": "a warning",
     "there is no revision '{}' in this checkout; {}": "a git checkout; tests/cli/test_diff_command.py",
+    "revision '{}' has a path that git does not check out": "a hand-made tree; tests/cli/test_diff_command.py",
     "'{}' is a folder at {}; name a file in it": "a git checkout; tests/cli/test_diff_command.py",
     "there is no file '{}' at {}; {}": "a git checkout; tests/cli/test_diff_command.py",
     "'{}' at {} is a link to nothing in the checkout": "a git checkout; tests/cli/test_diff_command.py",

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen.cli.command import main
+from bomgen.core import children
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.output.user_templates import process
@@ -343,10 +344,10 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
     """It starts in an empty folder with an empty environment, and runs no start-up code of the user."""
     monkeypatch.setenv("SECRET", "1")
     monkeypatch.setattr(
-        process,
+        children,
         "PROGRAM",
         "import os, sys; from struct import pack; "
-        "said = str((sorted({*os.environ} - {'LC_CTYPE'}), os.listdir('.'), sys.flags.isolated)); "
+        "said = str((sorted(set(os.environ) - set(['LC_CTYPE'])), os.listdir('.'), sys.flags.isolated)); "
         "sys.stdout.buffer.write(pack('>?Q', False, len(said)) + said.encode())",
     )
     kept = sorted(name for name in process.KEPT if name in os.environ)
@@ -366,7 +367,7 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_the_parent_relies_on_nothing(program: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the process does, its end is a fault of the template."""
-    monkeypatch.setattr(process, "PROGRAM", program)
+    monkeypatch.setattr(children, "PROGRAM", program)
     [(answer, [fault])] = process.run([("", "")] * 2, {}, LIMITS._replace(output_bytes=1000))
     assert (b"", 0, "template-limit", True) == (answer, fault.line, fault.rule, said in fault.message)
 

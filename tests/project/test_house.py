@@ -50,6 +50,7 @@ THIRD_PARTY = {
     "pdfplumber": ("reading.pdf_tables",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
+REVIEWING = ("review.py", "post.py")
 LITERALS = (0, 1, 2)
 KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
@@ -205,6 +206,29 @@ def test_everything_public_says_what_it_is() -> None:
                 and not ast.get_docstring(node)
             ]
     assert [] == silent
+
+
+STARTERS = re.compile(
+    r"(subprocess|multiprocessing|pty|asyncio\.subprocess)\b.*"
+    r"|os\.(system|popen|fork|forkpty|startfile|exec\w*|spawn\w*|posix_spawn\w*)"
+    r"|.*\b(ProcessPoolExecutor|LocalCluster|create_subprocess_\w+)"
+)
+"""Modules whose import, and functions whose call, is there to start a process."""
+STARTING = "bomgen/core/children.py"
+
+
+def test_processes_are_started_in_one_module() -> None:
+    """Whatever bomgen and its review start is started where the current folder is kept out of it."""
+    trees = TREES | {path: ast.parse(path.read_text("utf-8")) for path in (ROOT / "ci" / name for name in REVIEWING)}
+    found = set()
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            names += [ast.unparse(node.func)] if isinstance(node, ast.Call) else []
+            if any(STARTERS.fullmatch(name) for name in names):
+                found.add(path.relative_to(ROOT).as_posix())
+    assert {STARTING} == found
 
 
 def is_formula(node: ast.AST) -> bool:

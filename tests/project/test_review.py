@@ -34,11 +34,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 from click.testing import CliRunner
+from planted import plant
 
 from bomgen.cli.command import main
 
 ROOT = Path(__file__).parents[2]
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
+POST = runpy.run_path(str(ROOT / "ci" / "post.py"))
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+JOBS = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))
 MARKER = "<!-- bomgen -->"
 PLAN = """bomgen: 1
 name: NAME
@@ -46,6 +50,7 @@ cluster: {gpu: h100-sxm, servers: 16}
 fabrics:
   compute: {switch: qm9700}
 """
+PYTHON = ".venv/bin/python"
 BOT, TOKEN = "github-actions[bot]", "t0ken"
 POLL = 0.02
 """Seconds after which the server sees that it is to end."""
@@ -126,12 +131,26 @@ class Repository:
         self.host = folder / "host"
         self.base = ""
 
+    @property
+    def clone(self) -> Path:
+        """Where the job of GitLab has bomgen."""
+        return self.host / "builds" / "bomgen-5"
+
+    @property
+    def results(self) -> Path:
+        """The folder of the last results: what GitHub was told, or below the folder that GitLab attaches."""
+        told = self.host / "output"
+        if not told.exists():
+            return self.folder / JOBS["bomgen"]["variables"]["BOMGEN_OUTPUT"]
+        return Path(re.findall(r"^results=(.*)$", told.read_text("utf-8"), re.MULTILINE)[-1])
+
     def begin(self) -> None:
         """Make the repository as it is before the request, and the Python of the host."""
-        python = self.host / "bomgen" / "bin" / "python"
-        python.parent.mkdir(parents=True)
-        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
+        for python in (self.host / "bomgen" / "bin" / "python", self.host / "bin" / "python", self.clone / PYTHON):
+            python.parent.mkdir(parents=True)
+            python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+            python.chmod(0o755)
+        (self.clone / "ci").symlink_to(ROOT / "ci")
         self.write("plans/old.yaml", PLAN.replace("NAME", "old"))
         self.write("plans/gone.yaml", PLAN.replace("NAME", "gone"))
         self.write("other/not-a-plan.yaml", "a: 1\n")
@@ -157,31 +176,45 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
     def environment(self) -> dict[str, str]:
-        """The environment of a runner of GitHub."""
-        event = {"pull_request": {"number": 3, "base": {"sha": self.base}}}
-        (self.host / "event.json").write_text(json.dumps(event), encoding="utf-8")
+        """The environment of a runner."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI", "BOMGEN_"))}
-        return kept | {"PYTHONPATH": str(ROOT), "RUNNER_TEMP": str(self.host)}
+        return kept | {"RUNNER_TEMP": str(self.host)}
 
     def on_github(self, token: str = TOKEN, *, shell: bool = True, **inputs: str) -> subprocess.CompletedProcess[str]:
-        """Run the step of the action that reviews."""
-        step, environment = self._step(token, inputs)
-        return self._bash(step, environment) if shell else self._in_process(environment)
+        """Run the steps of the action that review and comment."""
+        review, environment = self.step("review", token, inputs)
+        assert TOKEN not in environment.values()
+        done = self.bash(review, environment) if shell else self._in_process(REVIEW["main"], environment)
+        if not (self.host / "output").exists():
+            return done
+        comment, environment = self.step("Comment", token, inputs)
+        return joined(done, self.bash(comment, environment) if shell else self._in_process(self._post, environment))
 
     def on_gitlab(self, *, shell: bool = True, **given: str) -> subprocess.CompletedProcess[str]:
-        """Run the script of the job; the clone of bomgen is this checkout."""
-        job, environment = self._job(given)
-        return self._bash(job, environment) if shell else self._in_process(environment)
+        """Run the scripts of both jobs; the clone of bomgen is this checkout."""
+        review, environment = self.job("bomgen", given)
+        done = self.bash(review, environment) if shell else self._in_process(REVIEW["main"], environment)
+        comment, environment = self.job("bomgen-comment", {"BOMGEN_TOKEN": TOKEN, **given})
+        after = self.bash(comment, environment) if shell else self._in_process(self._post, environment)
+        return joined(done, after)
 
-    def _step(self, token: str, inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
-        """The script of the step, and its environment."""
-        action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-        step = next(step for step in action["runs"]["steps"] if step.get("id") == "review")
-        values = {f"inputs.{name}": str(entry["default"]) for name, entry in action["inputs"].items()}
+    def _post(self) -> int:
+        print(f"review: {POST['posted'](POST['written'](self.results))}")
+        return 0
+
+    def step(self, name: str, token: str, inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of a step, and its environment."""
+        step = next(step for step in ACTION["runs"]["steps"] if name in (step.get("id"), step["name"]))
+        values = {f"inputs.{name}": str(entry["default"]) for name, entry in ACTION["inputs"].items()}
         values |= {"inputs.token": token} | {f"inputs.{name}": value for name, value in inputs.items()}
+        values |= {
+            "env.BOMGEN_BASE || github.event.pull_request.base.sha": self.base,
+            "github.event.pull_request.number": "3",
+            "steps.review.outputs.results": str(self.results),
+        }
         given = {
             name: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found[1]], text)
-            for name, text in step["env"].items()
+            for name, text in step.get("env", {}).items()
         }
         assert "${{" not in step["run"]
         environment = (
@@ -192,38 +225,33 @@ class Repository:
                 "GITHUB_ACTION_PATH": str(ROOT),
                 "GITHUB_API_URL": self.address,
                 "GITHUB_REPOSITORY": "o/r",
-                "GITHUB_EVENT_PATH": str(self.host / "event.json"),
                 "GITHUB_OUTPUT": str(self.host / "output"),
                 "GITHUB_STEP_SUMMARY": str(self.host / "summary.md"),
             }
         )
         return step["run"], environment
 
-    def _job(self, given: dict[str, str]) -> tuple[str, dict[str, str]]:
-        """The script of the job, and its environment."""
-        job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
-        builds = self.host / "builds"
-        builds.mkdir(exist_ok=True)
-        if not (builds / "bomgen-5").exists():
-            (builds / "bomgen-5").symlink_to(ROOT)
+    def job(self, name: str, given: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of a job, and its environment. What git would clone and pip install is there."""
+        job = JOBS[name]
         environment = (
             self.environment()
             | job["variables"]
             | {
-                "PATH": os.pathsep.join((str(self.host / "bomgen" / "bin"), os.environ["PATH"])),
-                "CI_BUILDS_DIR": str(builds),
+                "PATH": os.pathsep.join((str(self.host / "bin"), os.environ["PATH"])),
+                "CI_BUILDS_DIR": str(self.clone.parent),
                 "CI_JOB_ID": "5",
                 "CI_API_V4_URL": self.address,
                 "CI_PROJECT_ID": "9",
                 "CI_MERGE_REQUEST_IID": "3",
                 "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.base,
-                "BOMGEN_TOKEN": TOKEN,
                 **given,
             }
         )
-        return "\n".join(job["script"]), environment
+        lines = [*job.get("before_script", ()), *job["script"]]
+        return "\n".join(line for line in lines if not line.startswith(("git clone", "sh "))), environment
 
-    def _in_process(self, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def _in_process(self, run: Callable[[], int], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """Run what the host runs, with its environment, but without a shell and further Pythons."""
         said, problems = StringIO(), StringIO()
         with (
@@ -233,15 +261,22 @@ class Repository:
             redirect_stdout(said),
             redirect_stderr(problems),
         ):
-            code = REVIEW["main"]()
+            code = run()
         return subprocess.CompletedProcess((), code, said.getvalue(), problems.getvalue())
 
-    def _bash(self, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def bash(self, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run a script as the shell of a host does; no name of a file runs anything."""
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
         assert not list(self.folder.rglob("ran"))
         return done
+
+
+def joined(*steps: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """What steps say, one after the other; the worst exit code."""
+    said, problems = ("".join(text) for text in zip(*((each.stdout, each.stderr) for each in steps), strict=True))
+    return subprocess.CompletedProcess((), max(each.returncode for each in steps), said, problems)
 
 
 def bomgen(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -289,9 +324,11 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert "| `plans/new.yaml` | a new plan | | no price | |" in body
     assert "<details>\n<summary><code>plans/new.yaml</code></summary>\n\n```text\nnew  " in body
     assert "128 x H100 SXM5 80GB" in body
-    assert "bomgen-quotes" not in body
-    assert (repository.folder / "bomgen-quotes" / "new" / "bom.csv").is_file()
-    assert "plans=1\nquotes=bomgen-quotes\n" == (repository.host / "output").read_text("utf-8")
+    assert "bomgen-review" not in body
+    assert (repository.results / "quotes" / "new" / "bom.csv").is_file()
+    assert repository.results.parent == repository.host
+    told = f"plans=1\nresults={repository.results}\nquotes={repository.results / 'quotes'}\n"
+    assert told == (repository.host / "output").read_text("utf-8")
     assert body == (repository.host / "summary.md").read_text("utf-8")
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new").replace("16", "32"))
     repository.commit()
@@ -306,13 +343,14 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
     for shell in (True, False):
+        shutil.rmtree(repository.folder / "bomgen-review", ignore_errors=True)
         done = repository.on_gitlab(shell=shell, BOMGEN_FORMATS="json")
         assert 0 == done.returncode, done.stdout + done.stderr
         assert "::" not in done.stdout
     notes = "/projects/9/merge_requests/3/notes"
     assert [f"POST {notes}", f"PUT {notes}/1"] == repository.api.asked
     assert "| `plans/new.yaml` |" in repository.api.comments[0]["body"]
-    assert (repository.folder / "bomgen-quotes" / "new" / "bom.json").is_file()
+    assert (repository.folder / "bomgen-review" / "quotes" / "new" / "bom.json").is_file()
 
 
 @pytest.mark.parametrize("given", [{}, {"BOMGEN_OUTPUT": "public/quotes"}])
@@ -321,10 +359,10 @@ def test_the_quotes_lie_where_the_job_attaches_them(given: dict[str, str], repos
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
     assert 0 == repository.on_gitlab(shell=False, BOMGEN_FORMATS="json", **given).returncode
-    job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
+    job = JOBS["bomgen"]
     (attached,) = job["artifacts"]["paths"]
     place = Template(attached).substitute(job["variables"] | given)
-    assert (repository.folder / place / "new" / "bom.json").is_file()
+    assert (repository.folder / place / "quotes" / "new" / "bom.json").is_file()
 
 
 def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
@@ -392,11 +430,13 @@ def test_a_token_that_may_not_write(repository: Repository) -> None:
 @pytest.mark.parametrize("given", [{"BOMGEN_TOKEN": ""}, {"BOMGEN_TOKEN": TOKEN, "BOMGEN_COMMENT": "false"}])
 def test_no_comment_is_wanted(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a token, and with `comment: false`, nothing is asked of the host."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
+    monkeypatch.setenv("BOMGEN_REQUEST", "3")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert REVIEW["posted"]("github", {"pull_request": {"number": 3}}, "x", False).startswith("no comment: no")
+    assert POST["posted"](POST["Comment"]("x", False)).startswith("no comment: no")
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -426,12 +466,12 @@ def test_a_host_that_fails(
     error: Exception, said: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever keeps the host from taking the comment is said on one line; the exit code is that of the review."""
-    monkeypatch.setitem(REVIEW["main"].__globals__, "asked", raising(error))
+    monkeypatch.setitem(POST["posted"].__globals__, "asked", raising(error))
     (repository.folder / "plans" / "gone.yaml").unlink()
     repository.commit()
     done = repository.on_github(shell=False)
     assert 0 == done.returncode
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("review: ")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("review: no")]
     assert line.startswith("review: no comment: ")
     assert said in line
 
@@ -553,7 +593,7 @@ def test_links_show_nothing(link: str, repository: Repository) -> None:
     assert "| `plans/linked.yaml` | a link |" in body
     assert 4 == body.count("| cannot be built |")
     assert "Links are not followed: `plans/config.j2`." in body
-    written = [path.read_text("utf-8") for path in (repository.folder / "bomgen-quotes").rglob("*") if path.is_file()]
+    written = [path.read_text("utf-8") for path in repository.results.rglob("*") if path.is_file()]
     assert not [text for text in (*written, body, done.stdout, done.stderr) if "c2VjcmV0" in text]
 
 
@@ -619,3 +659,234 @@ def test_annotations_are_escaped() -> None:
 
     shown = _annotation(Problem(Mark("a%b:c,d\r\n.yaml", 3, 4), "error", "50 %: a,\r\nb", "rule"))
     assert "::error file=a%25b%3Ac%2Cd%0D%0A.yaml,line=3,col=4::50 %25: a,%0D%0Ab [rule]" == shown
+
+
+# what a request may do ----------------------------------------------------------------------------------------------
+
+SHIM = """#!/bin/sh
+case "$*" in
+*"-m venv"*)
+    for folder; do :; done
+    "{python}" "$@" --without-pip && cp "{python}" "$folder/bin/python.real" 2>/dev/null
+    ln -sf "$0" "$folder/bin/python" ;;
+*) PIP_DRY_RUN=1 PIP_NO_INDEX=1 exec "{python}" "$@" ;;
+esac
+"""
+"""A `python3` that makes an environment without pip, and whose environments are this one: there all packages are."""
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    """The file that whatever was planted writes to."""
+    return tmp_path / "mark"
+
+
+@pytest.mark.parametrize("on", ["github", "gitlab"])
+def test_nothing_of_a_request_is_run(on: str, repository: Repository, mark: Path) -> None:
+    """Packages, programs, filters and hooks that a request brings are files; every step of both recipes is run."""
+    plant(repository.folder, mark)
+    repository.write(".gitattributes", "* filter=planted\n")
+    repository.write("post-index-change", f"#!/bin/sh\ntouch '{mark}'\n")
+    (repository.folder / "post-index-change").chmod(0o755)
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    for key, value in (
+        *(("filter.planted.smudge", f"touch '{mark}'; cat"), ("core.hooksPath", ".")),
+        *(("filter.planted.required", "true"), ("core.fsmonitor", "./post-index-change")),
+    ):
+        repository.git("config", key, value)
+    mark.unlink(missing_ok=True)
+    shim = repository.host / "shim" / "python3"
+    shim.parent.mkdir()
+    shim.write_text(SHIM.format(python=sys.executable), "utf-8")
+    shim.chmod(0o755)
+    path = {"PATH": os.pathsep.join((str(shim.parent), str(repository.host / "bin"), os.environ["PATH"]))}
+    shutil.rmtree(repository.host / "bomgen")
+    install, environment = repository.step("Install", "", {})
+    if on == "gitlab":
+        install = f'sh "{ROOT}/ci/install.sh" "$RUNNER_TEMP/bomgen"'
+    installed = repository.bash(install, environment | path)
+    assert not mark.exists(), mark.read_text("utf-8")
+    assert 0 == installed.returncode, installed.stderr
+    done = repository.on_github(formats="json") if on == "github" else repository.on_gitlab(BOMGEN_FORMATS="json")
+    assert not mark.exists(), mark.read_text("utf-8")
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "| `plans/new.yaml` | a new plan |" in repository.api.comments[0]["body"]
+
+
+def test_what_is_installed_comes_from_the_lock_files() -> None:
+    """Both recipes install by one script: packages by their hashes, and bomgen itself without any further one."""
+    (step,) = [step for step in ACTION["runs"]["steps"] if step["name"] == "Install"]
+    for text in (step["run"], "\n".join(JOBS["bomgen"]["before_script"])):
+        assert "ci/install.sh" in text
+        assert "pip" not in text
+    installs = [
+        line for line in (ROOT / "ci" / "install.sh").read_text("utf-8").splitlines() if line.startswith("install ")
+    ]
+    assert ["--require-hashes", "--no-deps"] == [line.split()[1] for line in installs]
+    for name in ("run", "build"):
+        assert f"requirements/{name}.txt" in installs[0]
+    assert "--no-build-isolation" in installs[1]
+
+
+def test_the_token_is_for_the_comment_alone(repository: Repository) -> None:
+    """No step or job that reads files of a request has the token, and the review refuses to run where it is set."""
+    for step in ACTION["runs"]["steps"]:
+        assert (step["name"] == "Comment") == ("inputs.token" in str(step)), step["name"]
+    assert "environment" not in JOBS["bomgen"]
+    assert "bomgen-comment" == JOBS["bomgen-comment"]["environment"]["name"]
+    assert "ci/post.py" in JOBS["bomgen-comment"]["script"][-1]
+    done = repository.on_gitlab(shell=False, BOMGEN_TOKEN=TOKEN)
+    assert (2, True) == (done.returncode, "give it to ci/post.py alone" in done.stderr)
+    assert [] == repository.api.asked
+
+
+def test_bomgen_has_no_secrets(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the environment of the review bomgen has what it needs."""
+    seen: list[dict[str, str]] = []
+
+    class Child:
+        returncode = 0
+
+        def communicate(self) -> tuple[bytes, bytes]:
+            return b"", b""
+
+    def start(*_: Any, environment: dict[str, str], **__: Any) -> Child:
+        seen.append(environment)
+        return Child()
+
+    monkeypatch.setenv("CI_JOB_TOKEN", TOKEN)
+    monkeypatch.setenv("GITHUB_OUTPUT", "there")
+    monkeypatch.setitem(REVIEW["bomgen"].__globals__, "start_python", start)
+    REVIEW["bomgen"]("check", folder=repository.folder)
+    assert {"PATH", "NO_COLOR"} <= seen[0].keys() <= {*REVIEW["KEPT"], "NO_COLOR"}
+    assert not [name for name in REVIEW["KEPT"] if "TOKEN" in name or name.startswith(("CI", "GITHUB"))]
+
+
+@pytest.mark.parametrize("planted", ["link", "dangling", "files", "parent"])
+def test_results_go_into_a_new_folder(planted: str, repository: Repository, tmp_path: Path) -> None:
+    """A link or files of a request at the place of the results are neither written through nor attached."""
+    aim = tmp_path / "aim"
+    aim.mkdir(exist_ok=True)
+    (aim / "secret").write_text("secret", "utf-8")
+    output = "bomgen-review/inner" if planted == "parent" else "bomgen-review"
+    place = repository.folder / "bomgen-review"
+    if planted == "files":
+        repository.write("bomgen-review/quotes/new/quote.html", "forged")
+    else:
+        place.symlink_to(tmp_path / "nowhere" if planted == "dangling" else aim)
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    refused = repository.on_gitlab(shell=False, BOMGEN_FORMATS="json", BOMGEN_OUTPUT=output)
+    assert (2, []) == (refused.returncode, repository.api.asked)
+    assert ["secret"] == [path.name for path in aim.iterdir()]
+    done = repository.on_gitlab(BOMGEN_FORMATS="json", BOMGEN_OUTPUT=output)
+    assert 0 == done.returncode, done.stderr
+    assert ["secret"] == [path.name for path in aim.iterdir()]
+    assert not (tmp_path / "nowhere").exists()
+    attached = repository.folder / output
+    assert ["comment.json", "quotes/new/bom.json"] == sorted(
+        path.relative_to(attached).as_posix() for path in attached.rglob("*") if not path.is_dir()
+    )
+
+
+@pytest.mark.parametrize("wrong", ["link", "pipe", "long", "words", "list", "unmarked", "none"])
+def test_only_a_comment_of_the_review_is_posted(wrong: str, tmp_path: Path) -> None:
+    """What lies in place of the comment, or is none, is not posted, and is not waited for."""
+    place = tmp_path / "comment.json"
+    text = json.dumps({"body": f"{MARKER}\nx" if wrong != "unmarked" else "x", "only_change": False})
+    if wrong == "link":
+        (tmp_path / "other").write_text(text, "utf-8")
+        place.symlink_to(tmp_path / "other")
+    elif wrong == "pipe":
+        os.mkfifo(place)
+    elif wrong != "none":
+        place.write_text({"long": text + " " * POST["MOST"], "words": "no", "list": "[]"}.get(wrong, text), "utf-8")
+    found = POST["written"](tmp_path)
+    assert (found is None) == (wrong != "long"), found
+    if wrong == "long":
+        assert f"{MARKER}\nx" == found.body
+
+
+ALL_PRICES = PRICES + "".join(
+    f"  - {{part: {part}, price: 100}}\n" for part in ("dgx-h100", "mma4z00-ns-flt", "mma4z00-ns", "mfp7e10-n030")
+)
+
+
+def in_usd(name: str, servers: int) -> str:
+    """A plan with prices."""
+    return PLAN.replace("NAME", name).replace("16", str(servers)) + PRICED
+
+
+REWRITTEN = "# rewritten\n" * 40
+"""What keeps git from seeing that a file is another one under a new name."""
+
+
+def test_a_removed_plan_shows_its_amount(repository: Repository) -> None:
+    """What a plan came to that is removed is in its row, and in the sum."""
+    repository.write("prices.yaml", PRICES)
+    repository.write("plans/gone.yaml", in_usd("gone", 16))
+    repository.base = repository.commit()
+    (repository.folder / "plans" / "gone.yaml").unlink()
+    repository.write("plans/new.yaml", REWRITTEN + in_usd("new", 128))
+    repository.commit()
+    assert 0 == repository.on_github(shell=False, formats="json").returncode
+    body = repository.api.comments[0]["body"]
+    rows = [line for line in body.splitlines() if line.startswith("| ")]
+    assert "| `plans/gone.yaml` | removed | 120,000.00 USD | | -120,000.00 |" in rows
+    assert "| **all plans** | | 120,000.00 USD | 960,000.00 USD | +840,000.00 |" in rows
+
+
+SUMS = {
+    "renamed and rewritten": (["old 16"], ["new 128"], "1%", 4),
+    "renamed and rewritten, beside a large plan": (["old 16", "large 2048"], ["new 128", "large 2048"], "1%", 4),
+    "renamed, and half as large": (["old 128"], ["new 16"], "1%", 0),
+    "one shrinks, another one is new": (["old 128"], ["old 16", "new 1024"], "1%", 4),
+    "new beside a large one": (["large 2048"], ["large 2048", "new 16"], "50%", 0),
+    "new, and much for the others": (["large 16"], ["large 16", "new 16"], "50%", 4),
+    "new, by an amount": (["large 16"], ["large 16", "new 16"], "100000", 4),
+    "the first plan": ([], ["new 16"], "5%", 0),
+    "two that grow less": (["a 64", "b 64"], ["a 64", "b 65"], "100%", 0),
+    "no threshold": (["old 16"], ["new 128"], "", 0),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+def test_the_sum_of_all_plans_is_judged(case: str, repository: Repository) -> None:
+    """A threshold holds for the sum over plans that are changed, added and removed, whatever they are called."""
+    before, after, threshold, expected = SUMS[case]
+    repository.write("prices.yaml", ALL_PRICES)
+    for side in (before, after):
+        shutil.rmtree(repository.folder / "plans", ignore_errors=True)
+        for name, servers in (plan.split() for plan in side):
+            text = in_usd(name, int(servers))
+            repository.write(f"plans/{name}.yaml", text if name != "new" else REWRITTEN + text)
+        repository.write("side", str(side))
+        commit = repository.commit()
+        if side is before:
+            repository.base = commit
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": threshold})
+    body = repository.api.comments[0]["body"]
+    assert expected == done.returncode, body + done.stderr
+    assert ("passed by the sum over all plans" in body) == (expected == 4)
+
+
+def test_prices_that_are_left_out_hide_nothing(repository: Repository) -> None:
+    """A plan that is renamed and loses its prices does not become cheaper: the increase cannot be judged."""
+    repository.write("prices.yaml", PRICES)
+    repository.write("plans/old.yaml", in_usd("old", 16))
+    repository.base = repository.commit()
+    (repository.folder / "plans" / "old.yaml").unlink()
+    repository.write("plans/new.yaml", REWRITTEN + PLAN.replace("NAME", "new").replace("16", "128"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
+    assert 4 == done.returncode, done.stdout
+    assert "there is more without a price (" in repository.api.comments[0]["body"]
+
+
+def test_a_threshold_that_is_none(repository: Repository) -> None:
+    """A threshold that cannot be read is wrong usage, also where plans are only added."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"max-increase": "five"})
+    assert (2, True) == (done.returncode, "BOMGEN_MAX_INCREASE: give a share such as 5%" in done.stderr)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from planted import plant
 
 from bomgen.cli.command import main
 
@@ -85,21 +86,26 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     started.end()
 
 
-def search(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
+def search(cluster: Cluster, *words: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
     """A search on a cluster, as a process."""
-    command = [sys.executable, "-m", "bomgen", "search", PLAN, *words, "--scheduler", cluster.address]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | cluster.slowed)
+    command = [Path(sys.executable).with_name("bomgen"), "search", PLAN, *words, "--scheduler", cluster.address]
+    environment = os.environ | cluster.slowed
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder)
 
 
 def test_a_cluster_one_process_and_several_write_the_same_bytes(cluster: Cluster) -> None:
-    """However the space is divided."""
+    """However the space is divided; packages in the current folder have no part in it."""
+    mark, folder = cluster.folder / "mark", cluster.folder / "sent"
+    folder.mkdir()
+    plant(folder, mark)
     alone = CliRunner().invoke(main, ["search", PLAN, *SMALL])
     assert alone.exit_code == 0
     assert CliRunner().invoke(main, ["search", PLAN, *SMALL, "--jobs", "2"]).output == alone.output
-    process = search(cluster, *SMALL)
+    process = search(cluster, *SMALL, folder=folder)
     out, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, b"")
     assert out.decode() == alone.output
+    assert not mark.exists(), mark.read_text("utf-8")
 
 
 def test_a_worker_that_is_killed_costs_only_time(cluster: Cluster) -> None:

@@ -27,13 +27,12 @@ import json
 import os
 import signal
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event, Timer
 from typing import IO, Any, NamedTuple
 
+from bomgen.core.children import Child, start_python
 from bomgen.core.signals import held_back
 
 LIMIT = "template-limit"
@@ -49,9 +48,6 @@ OUTPUT_BYTES = 16 << 20
 """The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
 HEAD = struct.Struct(">?Q")
 """What stands before each answer: whether it is faults in place of a text, and its bytes."""
-PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from bomgen.output.user_templates.child import main; main()"
-ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
-"""No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
 KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What some Pythons cannot start without; everything else in the environment is the user's."""
 
@@ -108,7 +104,7 @@ def run(templates: Sequence[tuple[str, str]], given: Mapping[str, Any], limits: 
     with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as asked:
         asked.write(json.dumps({**given, "templates": templates, "limits": limits}, allow_nan=False).encode())
         asked.seek(0)
-        process = _started(empty, asked.fileno())
+        process = _started(empty, asked)
         timer = Timer(limits.wall_seconds, _stop, (process, late))
         timer.start()
         try:
@@ -121,7 +117,7 @@ def run(templates: Sequence[tuple[str, str]], given: Mapping[str, Any], limits: 
             timer.join()
 
 
-def _answers(process: subprocess.Popen[bytes], count: int, late: Event, limits: Limits) -> Iterator[Answer]:
+def _answers(process: Child, count: int, late: Event, limits: Limits) -> Iterator[Answer]:
     """The answers of a process as they come; where it ends before, that is the fault of the template it was at."""
     for _ in range(count):
         answer = _answer(process.stdout, limits) if process.stdout else None
@@ -146,20 +142,14 @@ def _answer(stream: IO[bytes], limits: Limits) -> Answer | None:
     return (b"", [Fault(*fault) for fault in json.loads(body)]) if faulty else (body, [])
 
 
-def _started(folder: str, asked: int) -> subprocess.Popen[bytes]:
+def _started(folder: str, asked: IO[bytes]) -> Child:
     """The process, in a folder where nothing is. It finds the libraries where this process found them."""
-    path = [os.path.abspath(entry) for entry in sys.path]
-    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of this module
-        [sys.executable, *ISOLATED, "-c", PROGRAM, *path],
-        stdin=asked,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-        env={name: os.environ[name] for name in KEPT if name in os.environ},
-    )
+    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+    module = "bomgen.output.user_templates.child"
+    return start_python(module, "main", stdin=asked, folder=folder, environment=environment)
 
 
-def _stop(process: subprocess.Popen[bytes], late: Event) -> None:
+def _stop(process: Child, late: Event) -> None:
     late.set()
     process.kill()
 

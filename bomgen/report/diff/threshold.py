@@ -47,13 +47,18 @@ def _passed(found: Difference, most: Limit) -> str:
     if unknown := found.unpriced:
         ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
         return f"the increase cannot be judged: there is more without a price ({ids})"
-    change = found.money.change
-    allowed = Fraction(found.money.old) * most.share if most.share is not None else Fraction(most.amount or 0)
+    return exceeds(found.money.old, found.money.new, new.currency, most)
+
+
+def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:
+    """Return how a total passes a limit, in words; empty where it does not."""
+    change = new - old
+    allowed = Fraction(old) * most.share if most.share is not None else Fraction(most.amount or 0)
     if Fraction(change) <= allowed:
         return ""
-    share = share_text(Fraction(change), Fraction(found.money.old))
-    more = f"{money_text(change, new.currency)} more" + (f" ({share})" if share else "")
-    return f"{more} than before; at most {_limit_text(most, new.currency)} is allowed"
+    share = share_text(Fraction(change), Fraction(old))
+    more = f"{money_text(change, currency)} more" + (f" ({share})" if share else "")
+    return f"{more} than before; at most {_limit_text(most, currency)} is allowed"
 
 
 def _limit_text(most: Limit, currency: str) -> str:

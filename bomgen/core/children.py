@@ -1,0 +1,119 @@
+"""The processes that bomgen starts: its own Python, and programs of the machine. All of them start here.
+
+The current folder is often that of a plan, which a stranger may have sent with a `json.py`, a package `bomgen` or a
+program `git` beside it. `python -m` and `python -c` import from the current folder before anything else,
+multiprocessing starts its processes so, and an empty entry of PATH means that folder as well. Nothing that starts here
+looks there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+import bomgen
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
+"""No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
+PROGRAM = "import sys; sys.path[:] = {path}; from {module} import {function}; {function}()"
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable by which Python, however it is started, leaves the current folder out of its path."""
+SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
+"""What the name of a program may end with."""
+
+Child = subprocess.Popen[bytes]
+PIPE = subprocess.PIPE
+
+
+class Ended(NamedTuple):
+    """The exit code of a program, and what it wrote to standard output and standard error."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
+class TimedOut(Exception):
+    """A program did not end within its time."""
+
+
+def start_python(
+    module: str,
+    function: str,
+    arguments: Sequence[str] = (),
+    *,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[bytes] | int = subprocess.PIPE,
+    stderr: IO[bytes] | int = subprocess.DEVNULL,
+    folder: str | None = None,
+    environment: dict[str, str] | None = None,
+) -> Child:
+    """Start a function of bomgen in a Python of its own, by default with the current folder and environment."""
+    command = python_command(module, function, arguments)
+    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
+        command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
+    )
+
+
+def python_command(module: str, function: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Return the command that runs a function of bomgen in a Python that imports from `import_path` alone."""
+    program = PROGRAM.format(path=ascii(import_path()), module=module, function=function)
+    return [sys.executable, *ISOLATED, "-c", program, *arguments]
+
+
+def import_path() -> list[str]:
+    """Return where this process imports from, without the current folder and the folder of its script.
+
+    Either stays where bomgen itself was imported from it: whoever can write there can change bomgen.
+    """
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    unsafe = {os.path.realpath(folder) for folder in (os.curdir, *([os.path.dirname(script)] if script else []))}
+    unsafe.discard(os.path.realpath(Path(bomgen.__file__).parents[1]))
+    return [os.path.abspath(entry) for entry in sys.path if os.path.realpath(entry) not in unsafe]
+
+
+def process_pool(jobs: int, initializer: Callable[[], None]) -> Executor:
+    """Return a pool of so many processes.
+
+    They are started as needed, so the variable that keeps the current folder out of their path stays set.
+    """
+    from concurrent.futures import ProcessPoolExecutor
+
+    os.environ[SAFE_PATH] = "1"
+    return ProcessPoolExecutor(jobs, initializer=initializer)
+
+
+def run_program(
+    name: str, arguments: Sequence[str], folder: Path, seconds: int, given: bytes | None, variables: dict[str, str]
+) -> Ended:
+    """Run a program of the machine with `given` as its standard input, and return how it ended.
+
+    `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and
+    TimedOut.
+    """
+    environment = {**os.environ, **variables}
+    command = [find_program(name), *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the machine by its full path, without a shell
+            command, cwd=folder, input=given, env=environment, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise TimedOut from None
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def find_program(name: str) -> str:
+    """Return the full path of a program in a folder that PATH names in full. Raises FileNotFoundError."""
+    for folder in os.get_exec_path():
+        for suffix in SUFFIXES:
+            place = os.path.join(folder, name + suffix)
+            if os.path.isabs(folder) and os.path.isfile(place) and os.access(place, os.X_OK):
+                return place
+    raise FileNotFoundError(name)
