@@ -18,7 +18,7 @@ from test_bill_and_cables import built, check_law
 
 from bomgen.cabling.checks import broken_rules
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring import csv as table
+from bomgen.output.cables import csv as table
 from bomgen.workflow.pipeline import list_cables
 
 PLANS, SHARDS = 120 * DEEPER, 6
