@@ -130,15 +130,15 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     shown = columns(words, wiring.changes is not None)
     widths, counts = _surveyed(wiring, shown, words)
     _cover(book, wiring, counts, words)
-    pages: list[_Page] = []
-    fabric, number = None, 0
+    pages, last = list[_Page](), dict[str, _Page]()
+    number = 0
     for table in _tables(wiring, words):
         for of, row in zip(table["fabric"].tolist(), _rows(table, shown), strict=True):
-            if of != fabric or pages[-1].used == LAST_ROW:
-                pages.append(_Page(book, of, wiring, shown, widths[of]))
-                fabric = of
+            if of not in last or last[of].used == LAST_ROW:
+                last[of] = _Page(book, of, wiring, shown, widths[of])
+                pages.append(last[of])
             number += 1
-            pages[-1].add([number, *row])
+            last[of].add([number, *row])
         progress(len(table["fabric"]))
     for page in pages:
         page.finish(words)
