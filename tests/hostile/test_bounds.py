@@ -1,7 +1,7 @@
 """The worst inputs of up to a megabyte: none takes more than 20 s of one processor or 1 GiB, whatever comes of it.
 
 Each runs in a process of its own, whose processor time and memory the system tells (tests/tools/processor.py).
-Continuous integration runs a few, `make deep` runs all.
+A user runs one, continuous integration a few, `make deep` all.
 """
 
 from __future__ import annotations
@@ -230,13 +230,17 @@ OFTEN = (
     "hosts-and-charges",
     "parts-and-alternatives",
 )
-"""What broke the bounds before there were limits, and is not slow today."""
+"""What broke the bounds before there were limits, and is not slow today; the first is a user's."""
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 
 
 @pytest.mark.parametrize(
     ("command", "made"),
-    [pytest.param(command, made, id=f"{command}-{name}") for name, command, made in RUNS if DEEP or name in OFTEN],
+    [
+        pytest.param(command, made, id=f"{command}-{name}", marks=[pytest.mark.long] if name != OFTEN[0] else [])
+        for name, command, made in RUNS
+        if DEEP or name in OFTEN
+    ],
 )
 def test_it_ends_in_time_and_in_room(command: str, made: Callable[[], Input], tmp_path: Path) -> None:
     """Exit code 0 or 1, no traceback, no flood of messages; processor time and memory below their bounds."""

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from depth import DEEPER
+from depth import DEEPER, shards
 from drawn_fabrics import draw_hosts, draw_plan, draw_switch
 from test_bill_and_cables import built, check_law
 
@@ -171,7 +171,7 @@ def test_cables_between_the_same_devices_stay() -> None:
     assert sum(now == before for now, before in devices) <= MOST_PORT_CHANGES
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", shards(SHARDS))
 def test_a_list_of_work_leads_from_one_network_to_the_other(shard: int) -> None:
     """Random plans that change in every way: each row can be done in its turn, and in the end the plan is built."""
     compared = 0
