@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
 EXTRAS := dev $(if $(CI),judges site fuzz)
+# Tests that are marked `long` run there, too: without them `make test` takes a user at most six minutes of two idle cores.
+SELECTED := $(if $(CI),,-m 'not long')
 
 # Packages come from lock files: nothing is installed whose hash is not there, the build backend included.
 LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
@@ -35,13 +37,16 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site pins audit sbom release clean help
+.PHONY: build test quick lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
 
-test: $(INSTALLED_DEV) $(if $(CI),$(CYCLONEDX)) ## run every check: ruff, formatting, types, tests
+test: $(INSTALLED_DEV) $(if $(CI),$(CYCLONEDX)) ## ruff, formatting, types and tests; with CI=true the long tests as well
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
+
+quick: lint ## the tests that a change fails first, within a minute: numbers, published tables, rules of the house
+	$(BIN)/pytest $(SELECTED) tests/core tests/fabric tests/optics tests/reference tests/project/test_house.py
 
 lint: $(INSTALLED_DEV) ## ruff check
 	$(BIN)/ruff check .
@@ -53,14 +58,14 @@ types: $(INSTALLED_DEV) ## mypy --strict
 	$(BIN)/mypy --strict
 
 # Files in the order of their names: sorted by their number of tests, the slow ones would be left for the end.
-pytest: $(INSTALLED_DEV) ## the tests alone
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+pytest: $(INSTALLED_DEV) ## the tests alone; with CI=true the long ones as well
+	$(BIN)/pytest $(SELECTED) --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
 	$(BIN)/pytest tests/fuzz
 
 deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py tests/workflow/test_xray.py
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py tests/workflow/test_xray.py tests/workflow/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones

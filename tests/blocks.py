@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from processor import PATIENCE
+
 FENCE = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```\s*$", re.M | re.S)
 SHELLS = ("console", "sh")
 AT_END = ", at the end"
 """Behind the title of a block whose lines are added to a file."""
 ANYTHING = "..."
-TIMEOUT = 120
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def run(step: Step, folder: Path, programs: str, environment: Mapping[str, str] 
         check=False,
         cwd=folder,
         env={**environment, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     printed = stripped(done.stdout.splitlines())
     assert matches(tuple(stripped(list(step.shown))), printed), f"line {step.line}: $ {step.command}\n" + "\n".join(

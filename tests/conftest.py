@@ -18,14 +18,61 @@ from bomgen.output.writer import render, write
 from bomgen.report.result import Report
 from bomgen.workflow.pipeline import work_out
 
+HERE = Path(__file__).parent
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
 
-# `make deep` looks further, at other examples each time; the tests of every day look at the same ones.
-settings.register_profile("default", max_examples=50, deadline=None, derandomize=True, database=None)
+# `make deep` looks further, at other examples each time; a user and continuous integration look at the same ones.
+settings.register_profile("user", max_examples=8, deadline=None, derandomize=True, database=None)
+settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "user"))
+
+
+LONG = (
+    *("judges", "faults", "fuzz", "everywhere", "docs/test_site.py", "project/test_review.py"),
+    *("workflow/test_xray_networks.py", "workflow/test_search_cluster.py", "workflow/test_apply_programs.py"),
+)
+"""Folders and files of tests that are marked `long`: outside programs, faults at every operation, whole sites."""
+KEPT = ("faults/test_installation.py",)
+"""Those of them that are short, so that a user runs one test of each kind."""
+PLANS = {path.stem for path in (HERE.parent / "plans").glob("*.yaml")}
+FEW_PLANS = {"llama65b", "llama65b-quote", "a100-32-zh", "llama2-7b-chat"}
+"""Of the tests that run for every plan of plans/ those that a user runs."""
+LEFT = pytest.StashKey[int]()
+"""How many tests `-m 'not long'` leaves out."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of long folders, and those of every plan but a few."""
+    for item in items:
+        place = item.path.relative_to(HERE).as_posix()
+        values = (
+            item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+        )
+        plans = {value.stem if isinstance(value, Path) else str(value) for value in values}
+        if (place.startswith(LONG) and place not in KEPT) or plans & (PLANS - FEW_PLANS):
+            item.add_marker(pytest.mark.long)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the long tests that are left out."""
+    for item in items:
+        item.config.stash[LEFT] = item.config.stash.get(LEFT, 0) + (item.get_closest_marker("long") is not None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a process that runs tests tell the one that reports how many it left out: all leave out the same."""
+    if (told := getattr(session.config, "workeroutput", None)) is not None:
+        told["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a process left out."""
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +121,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped tests, and how to run them")
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} test{'s' if count > 1 else ''}: {reason}")
+    if left := terminalreporter.config.stash.get(LEFT, 0):
+        terminalreporter.write_line(f"{left} long tests are left to continuous integration: make test CI=true")

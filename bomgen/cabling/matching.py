@@ -15,12 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bomgen.cabling.types import Column, DeviceKind, Wiring
+from bomgen.cabling.types import GONE, Column, DeviceKind, Wiring
 
 _NUMBER = re.compile(r"\d+$")
 """What tells devices of a kind from each other in their names."""
-GONE = -1
-"""A device, port or cable that the other network does not have."""
 ROUNDS = 4
 """Times that every tier is matched anew; the second changes little."""
 STAYS, A_LINK = 2, 4

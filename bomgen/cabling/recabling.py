@@ -2,8 +2,8 @@
 
 The network that a plan becomes keeps what stands: its devices are called what they are called today, and a cable that
 connects the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
-What is new takes the ports that are left. Ports of a device are left as the new list has them where today's would be
-used twice, or would put two kinds of module into one cage.
+What is new takes the ports that are left. On a device where today's ports would be used twice, put two kinds of module
+into one cage or take modules that nobody buys, only those stay that the new list uses, too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.checks import plugged_parts
-from bomgen.cabling.matching import GONE, count_devices, match_devices, rename_devices, translate_ports
-from bomgen.cabling.types import NOWHERE, Changes, Column, Places, Wiring
+from bomgen.cabling.matching import count_devices, match_devices, rename_devices, translate_ports
+from bomgen.cabling.types import GONE, NOWHERE, Changes, Column, Places, Wiring
+from bomgen.cabling.work_order import Ends, order_moves
 from bomgen.catalog.parts import Module
 
 MOST_CABLES = 2_000_000
@@ -74,6 +75,8 @@ class _Cables(NamedTuple):
     """What is bought, without its length."""
     length: Column
     """In mm."""
+    cages: tuple[Column, Column]
+    """The cage that its first leg is plugged into at either end."""
 
 
 class _End(NamedTuple):
@@ -129,7 +132,8 @@ def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column)
     alike[found] = before.cable[origin[found]] == after.cable[found]
     long = alike.copy()
     long[alike] = before.length[origin[alike]] == after.length[alike]
-    changes = Changes(old, origin, found & ~replugged, alike, long)
+    order, unplugged = _order_work(old, grown, numbers, legs, long & replugged)
+    changes = Changes(old, origin, found & ~replugged, alike, long, order, unplugged)
     return replace(grown, changes=changes), tuple(_count(kinds, before, after, changes))
 
 
@@ -163,7 +167,8 @@ def _list_cables(
         )
         length = np.rint(wiring.length_m[rows[first]] * _MM_A_M).astype(np.int64)
         empty = np.zeros(0, dtype=np.int64)
-        found.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length))
+        cages = (wiring.a_cage[rows[first]], wiring.b_cage[rows[first]])
+        found.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length, cages))
     sides = [_name_ends([each[3][side] for each in links], found) for side in range(len(SIDES))]
     before, after = (each._replace(ends=(sides[0][at], sides[1][at])) for at, each in enumerate(found))
     return list(kinds), before, after
@@ -201,16 +206,19 @@ def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
 def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
     """The old cable that each new one is, GONE where it is added; and which ends stay, as a row of flags a cable.
 
-    First those whose both ends stay, then those of which one does; the same part in the same length before others.
+    First those whose both ends stay, then those of which one does; the same part in the same length before others. Of
+    cables that join the same two devices those stay first that fill cages with each other: modules are bought for as
+    many cages as the plan fills.
     """
+    tidy = np.argsort(-_count_cage_mates(before), kind="stable")
     origin = np.full(len(after.first), GONE, dtype=np.int64)
     stays = np.zeros((len(after.first), len(SIDES)), dtype=bool)
     free_old, free_new = (np.ones(len(each.first), dtype=bool) for each in (before, after))
     for ends in ((0, 1), (0,), (1,)):
         for alike in (True, False):
             left = [
-                np.flatnonzero(free & np.logical_and.reduce([each.ends[end] != GONE for end in ends]))
-                for free, each in ((free_old, before), (free_new, after))
+                order[(free & np.logical_and.reduce([each.ends[end] != GONE for end in ends]))[order]]
+                for free, each, order in ((free_old, before, tidy), (free_new, after, np.arange(len(after.first))))
             ]
             codes = _number_rows(
                 *(
@@ -225,6 +233,15 @@ def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
             stays[np.ix_(other, np.array(ends))] = True
             free_old[one] = free_new[other] = False
     return origin, stays
+
+
+def _count_cage_mates(cables: _Cables) -> Column:
+    """Return for each cable how many that join the same two devices share its cage, at both ends together."""
+    found = np.zeros(len(cables.first), dtype=np.int64)
+    for cage in cables.cages:
+        group = _number_rows((cables.kind, *cables.ends, cage))[0]
+        found += np.bincount(group)[group] if len(group) else group
+    return found
 
 
 def _number_rows(*tables: Sequence[Column]) -> list[Column]:
@@ -280,13 +297,26 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
     for number in range(len(SIDES)):
         seat[number, legs[1]] = np.where(ends[new.piece[legs[1]], number], legs[0] + number * len(old), GONE)
     alike, alike_today = _number_sockets(new, old)
-    stays = _has_port(own, alike, today, alike_today, seat.ravel())
-    kept = _seat(new, own, today, np.where(stays, seat.ravel(), GONE), alike)
-    clash = _find_clashes(new, own, kept)[own.device]
-    found = {}
-    for name, mine, theirs in zip(_End._fields[1:], own[1:], kept[1:], strict=True):
-        for side, column in zip(SIDES, np.split(np.where(clash, mine, theirs), len(SIDES)), strict=True):
-            found[f"{side}_{name}"] = column
+    wanted = np.where(_has_port(own, alike, today, alike_today, seat.ravel()), seat.ravel(), GONE)
+    kept = _seat(new, own, today, wanted, alike)
+    for clashing in (_seat(new, own, today, _planned_seats(own, alike, today, wanted), alike), own):
+        clash = _find_clashes(new, own, kept)[own.device]
+        kept = _End(*(np.where(clash, theirs, ours) for ours, theirs in zip(kept, clashing, strict=True)))
+    columns = zip(_End._fields[1:], kept[1:], strict=True)
+    return {
+        f"{side}_{name}": half
+        for name, column in columns
+        for side, half in zip(SIDES, np.split(column, len(SIDES)), strict=True)
+    }
+
+
+def _planned_seats(own: _End, alike: Column, today: _End, seat: Column) -> Column:
+    """Return `seat` for ends whose port of today an end that is built alike has on the device in the new list, too."""
+    stays = seat != GONE
+    columns = (alike, *own), (alike[stays], own.device[stays], *(column[seat[stays]] for column in today[1:]))
+    planned, wanted = _number_rows(*columns)
+    found = seat.copy()
+    found[stays] = np.where(np.isin(wanted, planned), seat[stays], GONE)
     return found
 
 
@@ -416,6 +446,28 @@ def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, 
         found &= numbers[was.device[legs[0]]] == now.device[legs[1]]
         found &= ports[was.port[legs[0]]] == now.port[legs[1]]
     return found
+
+
+def _order_work(
+    old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column], moves: NDArray[np.bool_]
+) -> tuple[Column, NDArray[np.bool_]]:
+    """The cables that move in the order of the work, and which of them are only unplugged at that turn."""
+    moved = moves[new.piece[legs[1]]]
+    cable = new.piece[legs[1][moved]]
+    ports, sockets = translate_ports(old, new), _number_sockets(old, new)
+    cages = max((int(column.max(initial=0)) for each in (old, new) for column in (each.a_cage, each.b_cage)), default=0)
+    found = list[Ends]()
+    for wiring, rows, alike in zip((old, new), legs, sockets, strict=True):
+        both = np.concatenate((rows[moved], rows[moved] + len(wiring)))
+        end = _End(*(column[both] for column in _both_ends(wiring)))
+        if wiring is old:
+            end = end._replace(device=numbers[end.device], port=ports[end.port])
+        here = (end.device != GONE) & (end.port != GONE)
+        port = np.where(here, end.device * len(new.ports) + end.port, GONE)
+        cage = np.where(here, end.device * (cages + 1) + end.cage, GONE)
+        found.append(Ends(np.tile(cable, len(SIDES)), port, cage, alike[both]))
+    work = list(order_moves(*found))
+    return np.array([each for each, _ in work], dtype=np.int64), np.array([only for _, only in work], dtype=bool)
 
 
 # Counts

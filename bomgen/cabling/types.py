@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +41,8 @@ LINK = "link"
 """A cable from device to device; others are jumpers and trunks, which end at panels."""
 PANEL = "panel"
 """The device that a patch panel is."""
+GONE = -1
+"""A device, port or cable that the other of two networks does not have."""
 NOWHERE = floor_plan.NOWHERE
 """In a column of places: not known."""
 
@@ -131,13 +132,33 @@ class Changes(NamedTuple):
 
     old: Wiring
     origin: Column
-    """The cable of the old wiring that each is; -1 where it is added."""
+    """The cable of the old wiring that each is; GONE where it is added."""
     stays: NDArray[np.bool_]
     """Whether both ends stay in their ports."""
     same_cable: NDArray[np.bool_]
     """Whether the part that is there serves."""
     same_length: NDArray[np.bool_]
     """Whether it is also long enough, and no longer."""
+    order: Column
+    """The cables that move, in an order in which each port is empty when its turn comes."""
+    unplugged: NDArray[np.bool_]
+    """Whether a cable of `order` is only unplugged; it is there once more, where it is plugged in."""
+
+    def select(self, fabrics: Collection[str], cables: Column) -> Changes:
+        """Return the changes of some fabrics alone, whose `cables` of the new wiring are given."""
+        kept = self.old.cables_of(fabrics)
+        numbers = np.full(self.old.pieces + 1, GONE, dtype=np.int64)
+        numbers[kept] = np.arange(len(kept), dtype=np.int64)
+        here = np.isin(self.order, cables)
+        return Changes(
+            self.old.select_fabrics(fabrics),
+            origin=numbers[self.origin[cables]],
+            stays=self.stays[cables],
+            same_cable=self.same_cable[cables],
+            same_length=self.same_length[cables],
+            order=np.searchsorted(cables, self.order[here]).astype(np.int64),
+            unplugged=self.unplugged[here],
+        )
 
 
 @dataclass(frozen=True)
@@ -197,23 +218,28 @@ class Wiring:
         """The ways that cables are built, those alone that there is a cable of."""
         return [self.cable_types[number] for number in np.unique(self.cable_type)]
 
-    def select_fabrics(self, fabrics: Collection[str]) -> Wiring:
-        """The cables of some fabrics alone."""
+    def cables_of(self, fabrics: Collection[str]) -> Column:
+        """Return the numbers of the cables of some fabrics, ascending."""
         wanted = np.array([cable_type.fabric in fabrics for cable_type in self.cable_types], dtype=bool)
-        rows = np.flatnonzero(wanted[self.cable_type]) if len(self) else np.zeros(0, dtype=np.int64)
+        return np.unique(self.piece[wanted[self.cable_type]]) if len(self) else np.zeros(0, dtype=np.int64)
+
+    def select_fabrics(self, fabrics: Collection[str]) -> Wiring:
+        """Return the cables of some fabrics alone, with what changes of them."""
+        cables = self.cables_of(fabrics)
         below = self.over_panels.select_fabrics(fabrics) if self.over_panels else None
-        return replace(self._select(rows), over_panels=below)
+        changes = self.changes.select(fabrics, cables) if self.changes else None
+        return replace(self.take_cables(cables), over_panels=below, changes=changes)
 
-    def select_cables(self, wanted: NDArray[np.bool_]) -> Wiring:
-        """Some of the cables, in their order; `wanted` has a flag for each."""
-        found = self._select(np.flatnonzero(wanted[self.piece]))
-        labels = tuple(compress(self.labels, wanted.tolist())) if self.labels else None
-        return replace(found, over_panels=None, labels=labels)
-
-    def _select(self, rows: Column) -> Wiring:
-        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
-        columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
-        return replace(self, **columns)
+    def take_cables(self, cables: Column) -> Wiring:
+        """Return the cables of these numbers, in their order; one that is there twice is listed twice."""
+        first = np.flatnonzero(np.diff(self.piece, prepend=-1))
+        links = np.diff(np.append(first, len(self)))[cables]
+        number = np.repeat(np.arange(len(cables), dtype=np.int64), links)
+        within = np.arange(len(number), dtype=np.int64) - (np.cumsum(links) - links)[number]
+        rows = first[cables][number] + within
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS} | {"piece": number}
+        labels = tuple(self.labels[cable] for cable in cables.tolist()) if self.labels else None
+        return replace(self, **columns, over_panels=None, labels=labels)
 
     def kind_of(self, device: int) -> DeviceKind:
         """The kind of a device."""

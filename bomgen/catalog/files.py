@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bomgen.core import progress, schema
+from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
@@ -461,7 +462,7 @@ def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...])
     return tuple(id for id, record in records.items() if all(record.value(key) == held for key, held in wanted))
 
 
-@cache
+@cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
     """A record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"

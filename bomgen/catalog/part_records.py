@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from bomgen.catalog import gpu_bandwidth, parts
 from bomgen.catalog.files import Catalog, Record, built_in
@@ -11,6 +10,7 @@ from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.rack_records import metres_of, panel, pdu, rack, supplies
 from bomgen.catalog.switch_records import fitted_with, switch
+from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
 
@@ -225,7 +225,7 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
     return _module(record, catalog)
 
 
-@cache
+@cache_one
 def _built_in_module(id: str) -> parts.Module:
     return _module(built_in("transceiver", id), None)
 
@@ -261,7 +261,7 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
     return _cable(record, catalog)
 
 
-@cache
+@cache_one
 def _built_in_cable(id: str) -> parts.Cable:
     return _cable(built_in("cable", id), None)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
 from math import ceil
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu, Server
+from bomgen.core.caching import cache_one
 from bomgen.core.provenance import Figure, formula
 
 LOW, USUAL, HIGH = "server-power-to-gpus-low", "server-power-to-gpus", "server-power-to-gpus-high"
@@ -38,6 +38,6 @@ def power_of_trays(trays: int, tray_w: int) -> int:
     return trays * tray_w
 
 
-@cache
+@cache_one
 def _assumption(id: str) -> Figure:
     return Catalog().assumption(id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from math import ceil
 
 from bomgen.catalog import chassis as chassis_cards
@@ -13,6 +13,7 @@ from bomgen.catalog.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUP
 from bomgen.catalog.files import CHASSIS, Catalog, Record
 from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.rack_records import supplies
+from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Figure, formula
@@ -111,7 +112,7 @@ def _maximum_power(
     return usual, (low, high)
 
 
-@cache
+@cache_one
 def _assumption(id: str) -> Figure:
     return Catalog().assumption(id)
 

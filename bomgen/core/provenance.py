@@ -20,11 +20,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 Number = int | float | Fraction
 Value = Number | str
 Known = TypeVar("Known")
+
+_PARSING = Lock()
+"""Held while source is parsed: in Python 3.11 trees that two threads ask for at a time can end in a SystemError."""
 
 UNIT_OF_SUFFIX = {
     "_gbps": "Gb/s",
@@ -215,7 +219,8 @@ def _return_expression(file: str, first_line: int) -> ast.expr:
     lines = _source_lines(file)[first_line - 1 :]
     start = next(number for number, line in enumerate(lines) if line.startswith("def "))
     body = [number for number, line in enumerate(lines) if number > start and line[:1] not in (" ", ")", "\n")]
-    tree = ast.parse("".join(lines[start : body[0] if body else len(lines)]))
+    with _PARSING:
+        tree = ast.parse("".join(lines[start : body[0] if body else len(lines)]))
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
     if returned.value is None:
         raise ValueError(f"the function at line {first_line} of {file} returns nothing")

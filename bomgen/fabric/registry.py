@@ -1,6 +1,6 @@
 """The topologies that there are: the folder `topologies/` is the registry.
 
-A module of that folder with a `TOPOLOGY` is a topology that plans can name; nothing has to be registered.
+Each module of that folder declares a `TOPOLOGY` that plans can name; nothing has to be registered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def topologies() -> dict[str, str]:
     return {
         path.stem.replace("_plus", "+").replace("_", "-"): f"bomgen.fabric.topologies.{path.stem}"
         for path in sorted((Path(__file__).parent / "topologies").glob("*.py"))
-        if "\nTOPOLOGY = " in path.read_text(encoding="utf-8")
+        if path.stem != "__init__"
     }
 
 

@@ -1,8 +1,8 @@
 """The formats of a folder: each module is a format, named as `-f` names it.
 
-The command line, the library and the documentation read the folder, so a format is added by one module. What a format
-says of itself stands in constants of its module. They are read from the source: the module itself loads libraries that
-help and completion need not wait for.
+The command line, the library and the documentation list the folder, so a format is added by one module. What a format
+says of itself are constants of its module. Help and completion import every module of a folder, so a module imports
+what it writes with inside `write`: no library that only one format needs is loaded for the others.
 
 A document, a module of `output/documents/`, has
 
@@ -17,7 +17,6 @@ A document, a module of `output/documents/`, has
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable
 from functools import cached_property
@@ -53,13 +52,8 @@ class Formats:
         return import_module(f"bomgen.output.{self._folder}.{name}")
 
     def constant(self, name: str, constant: str, default: Any = None) -> Any:
-        """A constant of the module of a format, without importing it. Raises KeyError when there is no such format."""
-        if name not in self.names:
-            raise KeyError(name)
-        for statement in ast.parse((FOLDER / self._folder / f"{name}.py").read_text("utf-8")).body:
-            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", None) == constant:
-                return ast.literal_eval(statement.value)
-        return default
+        """Return a constant of a format's module, `default` where it has none. Raises KeyError as `module` does."""
+        return getattr(self.module(name), constant, default)
 
     def described(self) -> list[tuple[str, str]]:
         """Every format with what it is, behind the name of its file where that is fixed."""
@@ -84,8 +78,8 @@ DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """What is written where nobody names a format."""
 DOCUMENTS = Formats("documents", DEFAULT_DOCUMENTS)
 """The documents of a quote: what `bomgen build` writes."""
-WIRINGS = Formats("wiring", helpers=("columns", "formats", "subnet"))
-"""The formats of the cable list: what `bomgen wiring` writes (output/wiring/formats.py)."""
+WIRINGS = Formats("wiring")
+"""The formats of the cable list: what `bomgen wiring` writes (output/cables/formats.py)."""
 PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("entries", "forms"))
 """The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
 

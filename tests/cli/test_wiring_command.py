@@ -91,3 +91,33 @@ def test_a_plan_of_today_that_is_none(folder: Path, text: str | None, code: int,
     outcome = run("new.yaml", "--from", "old.yaml", "-o", "work.csv")
     assert (outcome.exit_code, said in outcome.output) == (code, True), outcome.output
     assert not (folder / "work.csv").exists()
+
+
+def test_the_work_of_one_fabric(folder: Path) -> None:
+    """`--fabric` lists the work of that fabric alone, in the order and with the labels of the whole list."""
+    for path in folder.glob("*.yaml"):
+        path.write_text(path.read_text("utf-8") + "  storage: {switch: qm9700, ports_per_server: 2}\n", "utf-8")
+    assert run("new.yaml", "--from", "old.yaml", "-o", "all.csv").exit_code == 0
+    for fabric in ("compute", "storage"):
+        assert run("new.yaml", "--from", "old.yaml", "--fabric", fabric, "-o", "one.csv").exit_code == 0
+        every, one = (
+            list(csv.DictReader((folder / name).read_text("utf-8").splitlines())) for name in ("all.csv", "one.csv")
+        )
+        assert one == [row for row in every if row["fabric"] == fabric]
+        assert {row["action"] for row in one} >= {"keep", "move", "add"}
+
+
+def test_sheets_keep_the_order_over_all_fabrics(folder: Path) -> None:
+    """Each fabric has one sheet, whose first column numbers the rows as the CSV has them."""
+    for path in folder.glob("*.yaml"):
+        path.write_text(path.read_text("utf-8") + "  storage: {switch: qm9700, ports_per_server: 2}\n", "utf-8")
+    assert run("new.yaml", "--from", "old.yaml", "-o", "work.csv").exit_code == 0
+    assert run("new.yaml", "--from", "old.yaml", "-f", "xlsx", "-o", "work.xlsx").exit_code == 0
+    labels = [row["label"] for row in csv.DictReader((folder / "work.csv").read_text("utf-8").splitlines())]
+    book = openpyxl.load_workbook(folder / "work.xlsx", read_only=True)
+    assert book.sheetnames[1:] == ["compute", "storage"]
+    numbered = dict[object, object]()
+    for fabric in book.sheetnames[1:]:
+        head, *rows = book[fabric].iter_rows(values_only=True)
+        numbered |= {row[0]: row[head.index("Label")] for row in rows}
+    assert [numbered[number] for number in range(1, len(labels) + 1)] == labels

@@ -46,6 +46,7 @@ def rival(tmp_path: Path) -> Path:
     return tmp_path / "rival.xlsx"
 
 
+@pytest.mark.long
 def test_five_errors_within_two_commands(rival: Path) -> None:
     """One command names all five at their lines; a second writes the plan that the bill should have been."""
     found = json.loads(call("xray", str(rival), "-f", "json").stdout)
@@ -146,6 +147,7 @@ def test_what_is_no_bill(tmp_path: Path) -> None:
     assert call("xray", str(tmp_path / "none.csv")).exit_code == 2
 
 
+@pytest.mark.long
 def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of a PDF are read; without the extra it is said how to get it, and a broken one is refused."""
     weasyprint = pytest.importorskip("weasyprint")

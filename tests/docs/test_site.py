@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import written
 from judging import skip_or_fail
+from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
-TIMEOUT = 300
 MARKED = re.compile(r"<mark[^>]*>(.*?)</mark>")
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 """Attributes that make a browser load something."""
@@ -62,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
         cwd=CHECKOUT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return place
@@ -122,7 +122,7 @@ def test_the_search_knows_chinese_words_and_leaves_the_name_of_the_program_alone
         pytest.skip("the search runs in Node: install nodejs")
     queries = ("价格", "交换机", "BOM", "bomgen wiring")
     done = subprocess.run(
-        ["node", CHECKOUT / "tests" / "search.js", site, *queries], capture_output=True, check=True, timeout=TIMEOUT
+        ["node", CHECKOUT / "tests" / "search.js", site, *queries], capture_output=True, check=True, timeout=PATIENCE
     )
     found = json.loads(done.stdout)
     for query in queries[:2]:

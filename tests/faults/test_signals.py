@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 from children import DEEP, NEW, OLD, Child, outcome, state
+from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
-PATIENCE = 20
-"""Seconds within which something begins or is over."""
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 SIGNALS = {"interrupt": (signal.SIGINT, 130), "end": (signal.SIGTERM, 143), "hang-up": (signal.SIGHUP, 129)}
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 from judging import find_judge
+from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))
-TIMEOUT = 300
 
 Judge = Callable[[str], Path]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -56,7 +56,7 @@ def run(offline: list[str]) -> Run:
             check=False,
             cwd=CHECKOUT,
             env={**os.environ, **(environment or {})},
-            timeout=TIMEOUT,
+            timeout=PATIENCE,
         )
 
     return start
@@ -69,7 +69,7 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     plans = [f"plans/{plan.name}" for plan in PLANS]
     formats = "md,html,xlsx,json,csv,cdx"
     command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "-f", formats, "--root", "."]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=TIMEOUT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return {plan.stem: results / plan.stem.lower() for plan in PLANS}
 

@@ -11,8 +11,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-PATIENCE = 60
-"""Seconds that an answer may take."""
+from processor import PATIENCE
+
 SETTINGS = {
     "yaml": {
         "validate": True,

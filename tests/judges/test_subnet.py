@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from processor import PATIENCE
 
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
@@ -24,7 +25,6 @@ SIMULATED = "/usr/lib/*/umad2sim/libumad2sim.so"
 READY = "Network simulator ready"
 IDENTIFIED = "Fabric topology has been identified as FatTree"
 ROUTED = "ftree tables configured on all switches"
-TIMEOUT = 60
 COUNT = """
 set fabric [new_IBFabric]
 puts "PARSED [IBFabric_parseTopology $fabric wiring.topo]"
@@ -85,7 +85,7 @@ def _simulated(net: Path, place: Path, judge: Callable[[str], Path]) -> Iterator
             ["ibsim", "-s", "-n", *limits, str(net)], stdout=out, stderr=subprocess.STDOUT, env=environment, cwd=place
         )
     try:
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + PATIENCE
         while READY not in (said := log.read_text("utf-8", "replace")):
             assert simulator.poll() is None, said[-2000:]
             assert time.monotonic() < deadline, said[-2000:]
@@ -104,7 +104,9 @@ def _routed(subnet: Subnet, judge: Callable[[str], Path], engine: str = "ftree")
     """What OpenSM's log says of routing a simulated fabric, as a fat tree unless said otherwise."""
     log = subnet.place / "opensm.log"
     command = [judge("opensm"), "-R", engine, "-o", "-e", "-f", log, "-D", "0x47"]
-    subprocess.run(command, env=subnet.environment, cwd=subnet.place, capture_output=True, check=False, timeout=TIMEOUT)
+    subprocess.run(
+        command, env=subnet.environment, cwd=subnet.place, capture_output=True, check=False, timeout=PATIENCE
+    )
     return log.read_text("utf-8", "replace")
 
 
@@ -157,7 +159,7 @@ def test_opensm_routes_the_fabric_as_a_fat_tree(tree, nets, judge, tmp_path):
             capture_output=True,
             text=True,
             check=True,
-            timeout=TIMEOUT,
+            timeout=PATIENCE,
         ).stdout
     written = nets[tree].read_text("utf-8")
     guid = re.compile(r"^(?:switchguid|caguid)=0x([0-9a-f]+)", re.MULTILINE)
@@ -236,7 +238,7 @@ def _counted(program, folder):
         capture_output=True,
         text=True,
         check=False,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     return done.stdout + done.stderr
 

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from depth import DEEPER
+from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +53,7 @@ def best_step(found: Sizing | None) -> float:
     return faster.seconds if faster else found.fit.fastest.seconds if found.fit.fastest else inf
 
 
-@settings(max_examples=12 * DEEPER, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(runs(), st.sampled_from(["h100-sxm", "a100-sxm-80", "gb200"]), st.data())
 def test_more_gpus_never_slow_a_run(run: dict[str, Any], gpu: str, data: st.DataObject) -> None:
     """The best split on at most so many GPUs takes no longer than on fewer; one that is named as faster is.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from depth import DEEPER
+from depth import DEEPER, shards
 from drawn_fabrics import draw_plan
 
 from bomgen.cabling.types import COLUMNS, Wiring
@@ -121,7 +121,7 @@ def check_law(plan: dict[str, Any], report: Report, wiring: Wiring | None = None
     assert len(np.unique(ends + np.concatenate((wiring.a_port, wiring.b_port)))) == 2 * len(wiring)
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", shards(SHARDS))
 def test_bill_and_cable_list_are_one(shard: int) -> None:
     """What can be built has a cable list with the modules of its bill."""
     number = 0
@@ -294,7 +294,7 @@ def test_modules_are_those_of_the_cages(case: str) -> None:
         assert not [place for place in billed if place[1] == "leaf"]
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", shards(SHARDS))
 def test_the_order_of_fabrics_and_hosts_decides_nothing(shard: int) -> None:
     """In another order a plan is accepted or refused alike, and has the same bill, cables and lengths."""
     for seed in range(shard, PLANS // 4, SHARDS):

@@ -8,7 +8,7 @@ from math import log
 from operator import add
 from typing import Any
 
-from depth import DEEPER
+from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -218,7 +218,7 @@ def more(plan: dict[str, Any], key: str, times: int) -> dict[str, Any]:
     return plan | {"cluster": plan["cluster"] | {"gpu": gpu}}
 
 
-@settings(max_examples=10 * DEEPER)
+@settings(max_examples=examples(10))
 @given(plans(), st.sampled_from(["memory", "memory_bandwidth", "scale_up"]), st.sampled_from([2, 10]))
 def test_more_of_a_gpu_never_slows_a_plan(worked: Worked, plan: dict[str, Any], key: str, times: int) -> None:
     """Whatever split the search then takes: what fitted still fits, and none of the splits is slower."""
@@ -230,7 +230,7 @@ def test_more_of_a_gpu_never_slows_a_plan(worked: Worked, plan: dict[str, Any], 
     assert seconds_of(after)["step_seconds"] <= seconds_of(before)["step_seconds"] * ROUNDING
 
 
-@settings(max_examples=10 * DEEPER)
+@settings(max_examples=examples(10))
 @given(plans(), st.floats(0, 1))
 def test_a_predicted_plan_is_the_sum_of_its_terms_in_its_intervals(
     worked: Worked, plan: dict[str, Any], place: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from depth import shards
 from drawn_fabrics import draw_plan
 from test_bill_and_cables import PLANS, SHARDS, built
 
@@ -53,7 +54,7 @@ def check_reach(report: Report, wiring: Wiring) -> int:
     return held
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", shards(SHARDS))
 def test_any_two_servers_reach_each_other(shard: int) -> None:
     """In each plane of a fabric, and in each rail where rails meet only inside the servers."""
     held = 0

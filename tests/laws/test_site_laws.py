@@ -7,6 +7,7 @@ from itertools import combinations
 from string import ascii_uppercase
 from typing import Any
 
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def highest_load(site: dict[str, Any], feeds: int, lost: int) -> Fraction:
     return found
 
 
-@settings(max_examples=max(15, settings().max_examples // 3))
+@settings(max_examples=examples(16))
 @given(
     servers=st.integers(1, 9),
     storage=st.integers(1, 20),

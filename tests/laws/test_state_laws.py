@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from depth import DEEPER
+from depth import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -313,6 +313,6 @@ def plain(data: Any) -> Any:
 
 
 TestBooks = Books.TestCase
-TestBooks.settings = settings(max_examples=12 * DEEPER, stateful_step_count=10)
+TestBooks.settings = settings(max_examples=examples(12), stateful_step_count=10)
 TestSettings = Settings.TestCase
-TestSettings.settings = settings(max_examples=8 * DEEPER, stateful_step_count=6)
+TestSettings.settings = settings(max_examples=examples(8), stateful_step_count=6)

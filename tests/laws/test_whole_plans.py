@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from depth import DEEPER
+from depth import examples
 from hypothesis import event, given, settings
 from openpyxl import load_workbook
 from test_fabric_laws import count
@@ -104,7 +104,7 @@ def spread_evenly(rows: Rows) -> None:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=25 * DEEPER)
+@settings(max_examples=examples(25))
 def test_fabrics_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 1, 2, 4 and 5: ports, links, modules by the device, and the wiring that is delivered for them."""
     report = built(whole, folder)
@@ -123,7 +123,7 @@ def each_plan(whole: Whole) -> list[dict[str, Any]]:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=20 * DEEPER)
+@settings(max_examples=examples(20))
 def test_money_and_formulas_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 6 and 7: totals are sums whatever the order of lines; every formula printed gives its value."""
     report = built(whole, folder)
@@ -148,7 +148,7 @@ def test_money_and_formulas_of_whole_plans(folder: Path, whole: Whole) -> None:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=8 * DEEPER)
+@settings(max_examples=examples(8))
 def test_formats_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Law 8: JSON, CSV, Excel, Markdown and HTML carry the same quantities and amounts; two builds are equal."""
     report = built(whole, folder)
@@ -184,7 +184,7 @@ def test_formats_of_whole_plans(folder: Path, whole: Whole) -> None:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=15 * DEEPER)
+@settings(max_examples=examples(15))
 def test_more_servers_never_need_fewer_switches(folder: Path, whole: Whole) -> None:
     """Law 3: one server more never saves a switch; planes side by side are equal."""
     plan = whole.plan

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import examples
 from flow import Network
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -249,14 +250,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(plan=plans())
-@settings(max_examples=150)
+@settings(max_examples=min(150, examples(150)))
 def test_random_plans_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Whatever the topology, the counts of the closed forms are those of the cables listed, less reserved ports."""
     wired_rows(worked, plan, folder)
 
 
 @given(plan=patched_plans())
-@settings(max_examples=100)
+@settings(max_examples=min(100, examples(100)))
 def test_links_over_panels_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Whatever the floor: jumpers, trunks and panels of the bill are those of the wiring, and no port has two."""
     wired_rows(worked, plan, folder)
@@ -276,7 +277,7 @@ def carried(rows: Rows, halves: tuple[set[tuple[str, str]], set[tuple[str, str]]
 
 
 @given(plan=plans())
-@settings(max_examples=60)
+@settings(max_examples=min(60, examples(60)))
 def test_the_cables_listed_carry_the_bisection(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Max-flow between the halves of the endpoints over every cable is the bisection stated; of a dragonfly, at least.
 

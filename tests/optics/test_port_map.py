@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.optics.plugs import UNKNOWN
 from bomgen.optics.port_map import PortDemand, map_ports, name_sockets
-from bomgen.output.wiring import infragraph
+from bomgen.output.cables import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from bomgen.output.documents.cdx import bom_cdx
+from bomgen.output.cyclonedx import bom_cdx
 from bomgen.report.result import Report, result
 from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out

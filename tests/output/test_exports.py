@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from bomgen.cli.command import main
+from bomgen.output.cables import xlsx
 from bomgen.output.registry import WIRINGS
-from bomgen.output.wiring import xlsx
 from bomgen.output.writer import render, write_wiring
 from bomgen.workflow.inputs import PlanFile, open_plan
 from bomgen.workflow.pipeline import list_cables, work_out

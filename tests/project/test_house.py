@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import accumulate
@@ -34,17 +35,17 @@ THIRD_PARTY = {
     "jsonschema": ("core.schema",),
     "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
     "markupsafe": ("output.markdown_html",),
-    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx"),
+    "openpyxl": ("output.xlsx.*", "output.cables.xlsx"),
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
         *("core.columns", "fabric.clos.counts", "fabric.clos.search_columns", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
-        *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.wiring.*"),
+        *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.cables.*"),
         *("workflow.design_tables", "sizing.prediction.fewer_gpus"),
     ),
     "distributed": ("workflow.search_cluster",),
-    "pyarrow": ("output.wiring.parquet", "output.search"),
+    "pyarrow": ("output.cables.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.pdf_tables",),
@@ -188,6 +189,42 @@ def test_third_party_libraries_stay_in_their_rooms() -> None:
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
     assert [] == wrong
     assert sorted(THIRD_PARTY) == sorted(seen)
+
+
+# registries ---------------------------------------------------------------------------------------------------------
+
+FORMATS = sorted(
+    name
+    for name in map(name_of, MODULES)
+    if name.startswith(("output.documents.", "output.wiring.", "output.price_lists."))
+)
+"""The modules that declare a format, which help and completion import."""
+HEAVY = ("numpy", "openpyxl", "jinja2", "weasyprint", "pyarrow", "pdfplumber", "python_calamine", "distributed")
+
+
+def test_a_format_is_declared_without_what_writes_it() -> None:
+    """Importing every declared format loads no library that writes one."""
+    program = (
+        "import sys\nfrom importlib import import_module\n"
+        "for name in sys.argv[2:]:\n    import_module(f'bomgen.{name}')\n"
+        "print(*sorted(set(sys.argv[1].split(',')) & sys.modules.keys()))"
+    )
+    command = [sys.executable, "-c", program, ",".join(HEAVY), *FORMATS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert len(FORMATS) > 15
+    assert set(HEAVY) < {*THIRD_PARTY}
+    assert done.stdout == "\n"
+
+
+def test_registries_are_declared_not_parsed() -> None:
+    """Source is parsed for the text of formulas alone: trees that threads ask for at a time can break Python 3.11."""
+    found = {
+        name_of(path)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and (getattr(node.value, "id", ""), node.attr) == ("ast", "parse")
+    }
+    assert found == {"core.provenance"}
 
 
 # code ---------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from openpyxl import load_workbook
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
-from depth import DEEPER
+from depth import examples
 from test_whole_plans import built
 from whole_plans import Whole, whole_plans
 
@@ -72,7 +72,7 @@ def given_words(report: Report) -> str:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=15 * DEEPER)
+@settings(max_examples=examples(15))
 def test_a_quote_has_nothing_of_the_seller_or_the_program(folder: Path, whole: Whole) -> None:
     """No derivation, no place, no warning, no rule, no confidence; and it agrees with bom.json to the cent."""
     report = built(whole, folder)

@@ -17,13 +17,13 @@ from struct import pack
 from termios import TIOCSWINSZ
 from typing import NoReturn
 
+from processor import PATIENCE
+
 from bomgen.cli.command import run
 from bomgen.output import writer
 from bomgen.report.explain import forms
 from bomgen.workflow import pipeline
 
-PATIENCE = 30
-"""Seconds that what is waited for may take."""
 FAILED = 99
 """The exit code of a run that ended as the program never does."""
 LOADED = (writer, pipeline, forms)

@@ -32,7 +32,7 @@ from workbook_edits import (
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
-from depth import DEEPER
+from depth import examples
 
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
@@ -492,7 +492,7 @@ ANYTHING = st.one_of(
 
 
 @given(place=st.tuples(st.integers(0, 4), st.integers(1, 25), st.integers(1, 12)), value=ANYTHING)
-@settings(max_examples=20 * DEEPER)
+@settings(max_examples=examples(20))
 def test_nothing_is_passed_over_in_silence(applied: Applied, place: tuple[int, int, int], value: Any) -> None:
     """Whatever is typed into whatever cell: an edit, a conflict, or the same as before; never a traceback."""
     sheet, row, column = place
@@ -522,7 +522,7 @@ def test_nothing_is_passed_over_in_silence(applied: Applied, place: tuple[int, i
     share=st.sampled_from([0, 0.1, 0.125, 0.333]),
     tax=st.sampled_from([0, 0.07, 0.19]),
 )
-@settings(max_examples=6 * DEEPER)
+@settings(max_examples=examples(6))
 def test_the_rebuilt_quote_has_the_total_of_the_workbook(
     path: Path, at: int, price: Decimal, share: float, tax: float
 ) -> None:

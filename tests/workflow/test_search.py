@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from processor import PATIENCE
 
 import bomgen
 from bomgen.cli.command import main
@@ -264,12 +265,13 @@ def test_an_interrupted_search_shows_what_it_found(tmp_path: Path) -> None:
     }
     (tmp_path / "long.yaml").write_text(json.dumps(plan), encoding="utf-8")
     words = [sys.executable, "-m", "bomgen.cli", "search", str(tmp_path / "long.yaml"), "-f", "json"]
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "COVERAGE": ""}
-    )
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    for seconds in (4, 30, 200):
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=PATIENCE)
+        if process.returncode == 130 and json.loads(out or "{}").get("front"):
+            break  # a slow machine has worked nothing out after the first seconds
     assert process.returncode == 130, errors
     found = json.loads(out)
     assert 0 < found["tried"] < found["designs"]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from planted import plant
+from processor import PATIENCE
 
 from bomgen.cli.command import main
 
@@ -25,8 +26,6 @@ PLAN = str(ROOT / "plans" / "search-30b.yaml")
 SMALL = ("--over", "cluster.gpu=h100-sxm,b200-sxm", "--over", "cluster.servers=6..16 step 2", "-f", "json")
 MIDDLE = ("--over", "cluster.gpu=h100-sxm,b200-sxm", "--over", "cluster.servers=12..25", "-f", "json")
 LONG = ("--over", "cluster.gpu=b200-sxm", "--over", "cluster.servers=8..208", "-f", "json")
-PATIENCE = 60
-"""Seconds after which something hangs."""
 SLOWED = """
 import time
 import bomgen.workflow.search_parts as parts

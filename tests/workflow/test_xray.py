@@ -49,6 +49,7 @@ def open_published(name: str) -> Inspection:
     return inspect(open_bill((BILLS / f"{name}.csv").read_bytes(), f"{name}.csv", CATALOG), CATALOG)
 
 
+@pytest.mark.long
 def test_superpod_compute_fabric() -> None:
     """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of compute and storage, to the piece."""
     found = open_published("nvidia-ra-superpod-h100-4su").found

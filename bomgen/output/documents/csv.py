@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import TYPE_CHECKING
 
-from bomgen.core.csv_fields import escape_formula
-from bomgen.output.source import Source
-from bomgen.report.result import lines_data
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "The lines of the bill, a row a line."
 FILE = "bom.csv"
@@ -19,6 +19,9 @@ def write(source: Source) -> bytes:
 
     Text that a spreadsheet would run as a formula is kept text by a leading apostrophe.
     """
+    from bomgen.core.csv_fields import escape_formula
+    from bomgen.report.result import lines_data
+
     stream = io.StringIO()
     rows = lines_data(source.report)
     writer = csv.writer(stream, lineterminator="\r\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bomgen.output.drawing.graphviz import fabric_dot
-from bomgen.output.source import Source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "Each fabric as a Graphviz graph; deprecated."
 FILE = "fabric-{name}.dot"
@@ -13,6 +15,8 @@ DEPRECATED = "svg draws each fabric, and bomgen wiring -f dot has every device"
 
 def write(source: Source) -> dict[str, bytes]:
     """The graphs by the names of the fabrics."""
+    from bomgen.output.drawing.graphviz import fabric_dot
+
     return {
         each.name: fabric_dot(each.fabric, each.name, source.language, each.servers).encode() for each in source.fabrics
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from bomgen.output.source import Source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "A single page that needs no other file; the report with derivations."
 FILE = "{kind}.html"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from bomgen.output.source import Source
-from bomgen.report.result import result
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "The whole result for programs; bomgen schema bom describes it."
 FILE = "bom.json"
@@ -14,4 +15,6 @@ BINARY = False
 
 def write(source: Source) -> bytes:
     """The result as JSON, UTF-8, in a fixed order."""
+    from bomgen.report.result import result
+
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bomgen.output.markdown_html import markdown
-from bomgen.output.source import Source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "Markdown, for sites that show the files of a repository."
 FILE = "{kind}.md"
@@ -12,4 +14,6 @@ BINARY = False
 
 def write(source: Source, kind: str) -> bytes:
     """All chapters, with the drawings where they are files of their own."""
+    from bomgen.output.markdown_html import markdown
+
     return markdown(source.document(kind), source.language)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bomgen.output.pdf import NotPrinted, pdf
-from bomgen.output.registry import QUOTE
-from bomgen.output.source import Source
-from bomgen.output.writer import OutputError
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "The quote as PDF; needs the extra bomgen[pdf]."
 FILE = "quote.pdf"
@@ -14,6 +14,10 @@ BINARY = True
 
 def write(source: Source) -> bytes:
     """The page as PDF. Raises OutputError when WeasyPrint is not installed."""
+    from bomgen.output.pdf import NotPrinted, pdf
+    from bomgen.output.registry import QUOTE
+    from bomgen.output.writer import OutputError
+
     try:
         return pdf(source.html(QUOTE))
     except NotPrinted as error:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bomgen.output.registry import QUOTE
-from bomgen.output.source import Source
-from bomgen.output.xlsx.quote import quote_workbook
-from bomgen.output.xlsx.workbook import workbook
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bomgen.output.source import Source
 
 ABOUT = "A workbook whose prices and quantities can be changed."
 FILE = "{kind}.xlsx"
@@ -14,5 +14,9 @@ BINARY = True
 
 def write(source: Source, kind: str) -> bytes:
     """The workbook, byte-identical for the same result."""
+    from bomgen.output.registry import QUOTE
+    from bomgen.output.xlsx.quote import quote_workbook
+    from bomgen.output.xlsx.workbook import workbook
+
     write_kind = quote_workbook if kind == QUOTE else workbook
     return write_kind(source.document(kind), source.language)

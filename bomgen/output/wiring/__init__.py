@@ -1,1 +1,1 @@
-"""The cable list in the formats that other programs read: a module a format, found by its name."""
+"""The formats of the cable list: each module declares one (output/registry.py), and `cables/` writes it."""

@@ -1,80 +1,23 @@
-"""The wiring as a Graphviz graph: every device, with the cables between two of them as one edge that says how many.
-
-Machines at the edge are left out where nobody could tell them apart any more: the switches stay.
-"""
+"""The wiring as a Graphviz graph: every device, with the cables between two of them as one edge that says how many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
-from bomgen.cabling.types import Column, Wiring
-from bomgen.output.drawing.dot import Graph, quote
-from bomgen.output.wiring.formats import Progress
+    from bomgen.cabling.types import Wiring
+    from bomgen.output.cables.formats import Progress
 
 ABOUT = "Graphviz graph of devices and the cables between them; of large fabrics the switches alone."
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False
-MOST_DEVICES = 512
-"""With more, only switches are drawn: `dot` takes five seconds for 2000 nodes, and a page has no room for them."""
-MOST_LABELS = 2048
-"""With more edges, how many cables each is stands in its tooltip: `dot` takes minutes to find room for the words."""
-LAYOUT = "splines=line nslimit=1 nslimit1=1"
-"""Straight edges, and no search for the very best places of the nodes, which takes minutes as well."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the graph."""
-    drawn = _drawn(wiring)
-    left_out = len(np.unique(np.concatenate((wiring.a_device, wiring.b_device)))) - len(drawn)
-    title = [f"{wiring.site}: {wiring.pieces} cables"]
-    if left_out:
-        title.append(f"{left_out} machines are not drawn, nor their cables")
-    graph = Graph(wiring.site, title)
-    graph.look(LAYOUT)
-    for device in drawn.tolist():
-        kind = wiring.kind_of(device)
-        model = [kind.identity.name] if kind.identity else []
-        graph.node(wiring.names[device], [wiring.names[device], *model])
-    bundles = list(_bundles(wiring, drawn))
-    for upper, lower, text in bundles:
-        ends = wiring.names[upper], wiring.names[lower]
-        if len(bundles) <= MOST_LABELS:
-            graph.edge(*ends, [text])
-        else:
-            graph.plain_edge(*ends, f"tooltip={quote([text])}")
-    out.write(graph.text().encode())
-    progress(wiring.pieces)
+    from bomgen.output.cables import dot
 
-
-def _drawn(wiring: Wiring) -> Column:
-    """The devices that are drawn: all that a cable leads to, or the switches among them."""
-    devices = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
-    if len(devices) <= MOST_DEVICES:
-        return devices
-    switches = np.array([kind.fabric is not None for kind in wiring.kinds], dtype=bool)
-    drawn: Column = devices[switches[wiring.kind_numbers[devices]]]
-    return drawn
-
-
-def _bundles(wiring: Wiring, drawn: Column) -> Iterator[tuple[int, int, str]]:
-    """Two drawn devices, the upper first, and what joins them: cables and their rate, or cables, links and rate."""
-    rows = np.flatnonzero(np.isin(wiring.a_device, drawn) & np.isin(wiring.b_device, drawn))
-    of_link = (
-        wiring.b_device[rows],
-        wiring.a_device[rows],
-        wiring.cable_type[rows].astype(np.int64),
-        wiring.piece[rows],
-    )
-    cables, links = np.unique(np.stack(of_link, axis=1), axis=0, return_counts=True)
-    found, first, counts = np.unique(cables[:, :-1], axis=0, return_index=True, return_counts=True)
-    links = np.add.reduceat(links, first) if len(first) else links
-    labels: dict[tuple[int, int], list[str]] = {}
-    for (upper, lower, cable_type), count, carried in zip(found.tolist(), counts.tolist(), links.tolist(), strict=True):
-        text = f"{carried} × {wiring.cable_types[cable_type].rate_gbps} Gb/s"
-        labels.setdefault((upper, lower), []).append(text if carried == count else f"{count}: {text}")
-    for (upper, lower), texts in labels.items():
-        yield upper, lower, ", ".join(texts)
+    dot.write(wiring, out, progress)

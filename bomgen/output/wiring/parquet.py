@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING
 
-from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import NUMBERED, column_names, has_joined_ends, tables
-from bomgen.output.wiring.formats import Progress, Unsuitable
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from bomgen.cabling.types import Wiring
+    from bomgen.output.cables.formats import Progress
 
 ABOUT = "The columns of the CSV, for notebooks and databases."
 BINARY = True
@@ -16,17 +18,6 @@ ONE_FABRIC = False
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, a row group per batch. Raises Unsuitable where pyarrow is not installed."""
-    try:
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter
-    except ImportError:
-        raise Unsuitable("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
-    wiring = wiring.each_cable
-    names = column_names(wiring)
-    numbers = () if has_joined_ends(wiring) else NUMBERED
-    types: dict[str, Any] = dict.fromkeys(names, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
-    schema = pa.schema(types | {"length_m": pa.float64()})
-    with ParquetWriter(out, schema, compression="zstd") as writer:
-        for table in tables(wiring):
-            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in names], schema))
-            progress(len(table["fabric"]))
+    from bomgen.output.cables import parquet
+
+    parquet.write(wiring, out, progress)

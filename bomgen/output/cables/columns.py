@@ -40,7 +40,7 @@ NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_u
 """Those of them that are whole numbers as long as they are not joined."""
 ACTION = "action"
 """In a list of work: what is to be done to a cable."""
-REMOVE, MOVE, ADD, KEEP = "remove", "move", "add", "keep"
+REMOVE, UNPLUG, MOVE, ADD, KEEP = "remove", "unplug", "move", "add", "keep"
 TODAY_PREFIX = "today_"
 TODAY = tuple(f"{TODAY_PREFIX}{end}_{what}" for end in ("a", "b") for what in ("device", "port"))
 """In a list of work: where a cable is plugged in before."""
@@ -225,39 +225,58 @@ def _tables(wiring: Wiring, joined: bool) -> Iterator[Table]:
 
 
 def _list_work(wiring: Wiring, changes: Changes) -> Iterator[Table]:
-    """What is to be done to each cable, fabric by fabric: what is pulled first, then what is plugged."""
+    """What is to be done to each cable: what is pulled, what is plugged elsewhere, what is new, and what stays."""
     before, after = _label_cables(wiring, changes)
     serves = changes.same_length
-    reused = np.zeros(before.pieces, dtype=bool)
-    reused[changes.origin[serves]] = True
+    removed = np.ones(before.pieces, dtype=bool)
+    removed[changes.origin[serves]] = False
     today, joined = _name_ends(before), has_joined_ends(wiring)
-    for fabric in dict.fromkeys(each.fabric for each in (*before.cable_types, *after.cable_types)):
-        in_old, in_new = (_cables_of_fabric(each, fabric) for each in (before, after))
-        for action, wanted in (
-            (REMOVE, in_old & ~reused),
-            (MOVE, in_new & serves & ~changes.stays),
-            (ADD, in_new & ~serves),
-            (KEEP, in_new & serves & changes.stays),
-        ):
-            plugged = np.flatnonzero(wanted) if action == REMOVE else changes.origin[wanted]
-            start = 0
-            for table in _tables((before if action == REMOVE else after).select_cables(wanted), joined):
-                size = len(table["fabric"])
-                rows = plugged[start : start + size]
-                start += size
-                ends = {name: _blank(size) if action == ADD else column[rows] for name, column in today.items()}
-                yield {ACTION: _objects([action] * size), **table, **ends}
+
+    def work(action: str, cables: Column) -> Iterator[Table]:
+        """The rows of cables: of those that are pulled as they are today, of others as they will be."""
+        pulled = action in (REMOVE, UNPLUG)
+        plugged = cables if pulled else changes.origin[cables]
+        start = 0
+        for table in _tables((before if pulled else after).take_cables(cables), joined):
+            size = len(table["fabric"])
+            rows = plugged[start : start + size]
+            start += size
+            ends = {name: _blank(size) if action == ADD else column[rows] for name, column in today.items()}
+            yield {ACTION: _objects([action] * size), **table, **ends}
+
+    yield from work(REMOVE, _by_fabric(before, np.flatnonzero(removed)))
+    moved = _together(list(work(MOVE, changes.order[~changes.unplugged])))
+    unplugged = _together(list(work(UNPLUG, changes.origin[changes.order[changes.unplugged]])))
+    yield from _merge(moved, unplugged, changes.unplugged)
+    yield from work(ADD, _by_fabric(after, np.flatnonzero(~serves)))
+    yield from work(KEEP, _by_fabric(after, np.flatnonzero(serves & changes.stays)))
+
+
+def _together(parts: Sequence[Table]) -> Table:
+    """The rows of several tables in one."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+
+def _merge(moved: Table, unplugged: Table, turns: NDArray[np.bool_]) -> Iterator[Table]:
+    """The rows of two tables as one; `turns` says for each whether it is the next of the second."""
+    if not unplugged:
+        yield from [moved] if moved else []
+        return
+    second = np.cumsum(turns) - 1
+    rows = np.where(turns, second + len(moved[ACTION]), np.arange(len(turns)) - second - 1)
+    yield {name: column[rows] for name, column in _together((moved, unplugged)).items()}
 
 
 def _blank(size: int) -> NDArray[Any]:
     return np.full(size, None, dtype=object)
 
 
-def _cables_of_fabric(wiring: Wiring, fabric: str) -> NDArray[np.bool_]:
-    """Whether each cable is of a fabric."""
-    first = np.flatnonzero(np.diff(wiring.piece, prepend=-1))
-    own = np.array([each.fabric == fabric for each in wiring.cable_types], dtype=bool)
-    return own[wiring.cable_type[first]] if len(first) else np.zeros(0, dtype=bool)
+def _by_fabric(wiring: Wiring, cables: Column) -> Column:
+    """Cables fabric by fabric, in the order of the fabrics."""
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(each.fabric for each in wiring.cable_types))}
+    fabric = np.array([numbers[each.fabric] for each in wiring.cable_types], dtype=np.int64)
+    first = np.flatnonzero(np.diff(wiring.piece, prepend=-1))[cables]
+    return cables[np.argsort(fabric[wiring.cable_type[first]], kind="stable")] if len(cables) else cables
 
 
 def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:

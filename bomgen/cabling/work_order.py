@@ -1,0 +1,83 @@
+"""The order in which cables are moved, so that each port is empty when a cable is plugged into it.
+
+A cable waits for those that leave a port that it needs, and for those that leave a cage that takes another kind of plug
+from then on. Cables that wait for each other in a ring cannot begin: one of each ring is unplugged first, and plugged
+in when its turn comes. The fewest such cables are a hard problem (a minimum feedback vertex set); of each ring that is
+met the one goes that most others wait for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from bomgen.cabling.types import Column
+
+
+class Ends(NamedTuple):
+    """Where moved cables are plugged in, a row an end of a link; -1 where the network has no such place."""
+
+    cable: Column
+    port: Column
+    """Numbered through over all devices."""
+    cage: Column
+    """Likewise."""
+    plug: Column
+    """What is plugged in: a cage holds equal ones."""
+
+
+def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
+    """Yield the cables in the order of the work; one with True is only unplugged, and plugged in at its second turn."""
+    waits = _find_waits(before, after)
+    followers = defaultdict[int, list[int]](list)
+    for cable, others in waits.items():
+        for other in others:
+            followers[other].append(cable)
+    ready = [cable for cable, others in waits.items() if not others]
+    heapify(ready)
+    moved = set[int]()
+
+    def release(cable: int) -> None:
+        for follower in followers.pop(cable, ()):
+            waits[follower].remove(cable)
+            if not waits[follower]:
+                heappush(ready, follower)
+
+    for first in sorted(waits):
+        while first not in moved:
+            if ready:
+                cable = heappop(ready)
+                moved.add(cable)
+                yield cable, False
+            else:
+                cable = max(_find_ring(first, waits), key=lambda each: (len(followers[each]), -each))
+                yield cable, True
+            release(cable)
+
+
+def _find_waits(before: Ends, after: Ends) -> dict[int, set[int]]:
+    """Return for each cable those that it waits for."""
+    at_port, in_cage = dict[int, int](), defaultdict[int, set[tuple[int, int]]](set)
+    for cable, port, cage, plug in zip(*(column.tolist() for column in before), strict=True):
+        at_port[port] = cable
+        in_cage[cage].add((plug, cable))
+    waits = {cable: set[int]() for cable in after.cable.tolist()}
+    for cable, port, cage, plug in zip(*(column.tolist() for column in after), strict=True):
+        if port in at_port:
+            waits[cable].add(at_port[port])
+        waits[cable] |= {other for of_other, other in in_cage.get(cage, ()) if of_other != plug}
+        waits[cable].discard(cable)
+    return waits
+
+
+def _find_ring(first: int, waits: dict[int, set[int]]) -> list[int]:
+    """Return cables that wait for each other in a ring, one that `first` cannot begin before."""
+    path, places = list[int](), dict[int, int]()
+    cable = first
+    while cable not in places:
+        places[cable] = len(path)
+        path.append(cable)
+        cable = min(waits[cable])
+    return path[places[cable] :]
