@@ -15,11 +15,13 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
+from bomgen.reading.sheet_scan import NO_VALUE
 from bomgen.workflow.applying.changes import (
     RULE,
     Changes,
     LineChange,
     conflict,
+    is_rewritten,
     is_same,
     match_rows,
     pair_sheets,
@@ -32,6 +34,8 @@ from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, 
 from bomgen.workflow.plan_files import PlanFile
 
 TYPED = "was typed, or its formula was changed"
+NOWHERE = Cell(None, Mark("", 0, 0))
+"""What stands for a cell that no line has."""
 SEARCHED = 3
 """Conflicts for which the nearest plan is searched: each takes a dozen designs."""
 
@@ -136,37 +140,67 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
     """
     base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
     old = {line.id: line.cells for line in base.returned.lines}
+    # A line that was added counts by the formula of the other ones; in an empty one it comes to 0.
+    new = {"amount": next((line.cells["amount"] for line in base.returned.lines), NOWHERE)._replace(value=ZERO)}
+    hardware, was_hardware = (_hardware_cells(each) for each in (returned, base.returned))
     amounts, prices = list[Problem](), list[Problem]()
-    for line in returned.lines:
-        if line.id not in old:
+    for line in (*returned.lines, *returned.added):
+        before = old.get(line.id, {} if line.id else new)
+        if not before:
             continue
         price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
-        if own is not None and not _is_one_of(price, own, old[line.id][PRICE]):
+        of_line = f"of '{line.id or line.cells['description'].value}'"
+        if own is not None and not _is_one_of(price, [own], before[PRICE]):
             message = (
-                f"the price of '{line.id}' {TYPED}: it is a share of the hardware; change the share below the lines"
+                f"{_say_typed('price', of_line, price)}: it is a share of the hardware; change the share below "
+                "the lines"
             )
             prices.append(conflict(price, returned.bill, message, line.id))
             continue
         unit = number_in(price) if own is None else own
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
-        if comes_to is not None and not _is_one_of(amount, comes_to, old[line.id]["amount"]):
-            message = (
-                f"the amount {show(amount.value)} of '{line.id}' {TYPED}: pieces, price and discount come to "
-                f"{comes_to}; change these"
+        if not _is_one_of(amount, [comes_to] if unit is not None else [], before["amount"]):
+            message = f"{_say_typed('amount', of_line, amount)}: " + (
+                "the line has no price; type its unit price"
+                if comes_to is None
+                else f"pieces, price and discount come to {comes_to}; change these"
             )
             amounts.append(conflict(amount, returned.bill, message, line.id))
+        was, now = was_hardware.get(line.id), hardware.get(line.id)
+        if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):
+            cell = now or was._replace(value=None, mark=amount.mark)
+            message = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; put its formula back"
+            amounts.append(conflict(cell, returned.bill, message, line.id))
     if amounts or prices or not returned.below:
         return amounts or prices
-    total, comes_to = returned.below[-1][1], computed.totals["amount"]
-    if _is_one_of(total, comes_to, base.returned.below[-1][1]):
+    total, net = returned.below[-1][1], computed.totals["amount"]
+    if _is_one_of(total, [net], base.returned.below[-1][1]):
         return []
-    message = f"the total {show(total.value)} {TYPED}: the lines come to {comes_to}; change prices or discounts"
+    message = f"{_say_typed('total', '', total)}: the lines come to {net}; change prices or discounts"
     return [conflict(total, returned.bill, message)]
 
 
-def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
-    """Whether a cell shows what is computed, or what stood there before, or nothing that is known."""
-    return isinstance(cell.value, Broken) or simplify(cell.value) in (simplify(computed), simplify(before.value))
+def _hardware_cells(quote: ReturnedQuote) -> dict[str, Cell]:
+    """Return the cells of what lines add to the hardware, by the ids of their lines: the one other computed column."""
+    lines = {line.cells[ID].mark.line: line.id for line in quote.lines}
+    titled = (cell for cell in quote.beside if cell.mark.column in quote.header and cell.mark.line in lines)
+    return {lines[cell.mark.line]: cell for cell in titled}
+
+
+def _say_typed(name: str, of: str, cell: Cell) -> str:
+    """Return what happened to a computed cell, by what it is called and what it is of."""
+    if cell.value == NO_VALUE:
+        return f"the formula of the {name} {of} was changed".replace("  ", " ")
+    what = " ".join(filter(None, ("the", name, show(cell.value) if not isinstance(cell.value, Broken) else "", of)))
+    return f"{what}: {show(cell.value)}" if isinstance(cell.value, Broken) else f"{what} {TYPED}"
+
+
+def _is_one_of(cell: Cell, computed: Iterable[Decimal | None], before: Cell) -> bool:
+    """Whether a cell shows what is computed, or what stood there before, by the formula that stood there before."""
+    if isinstance(cell.value, Broken):
+        return is_same(before, cell)
+    known = {simplify(each) for each in (*computed, before.value)}
+    return not is_rewritten(before, cell) and simplify(cell.value) in known
 
 
 def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
@@ -180,12 +214,13 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
     for sheet, before, cell, message in proposal.written:
         shown = simplify(cell.value)
-        if before is not None and (sheet, before.mark.line, before.mark.column) in sums:
-            computed_anew = isinstance(cell.value, Broken) or shown == simplify(computed.listed)
+        if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
+            computed_anew = False
+        elif before is not None and (sheet, before.mark.line, before.mark.column) in sums:
+            computed_anew = shown == simplify(computed.listed)
         else:
             computed_anew = before is not None and (
-                isinstance(cell.value, Broken)
-                or (sheet, before.mark) in checks
+                (sheet, before.mark) in checks
                 or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
                 or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
             )

@@ -22,6 +22,7 @@ from bomgen.workflow.applying.changes import conflict
 
 QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
 TEXT = "is text and not a number, so that no sum of the workbook counts it"
+"""What a message says of a text where a number belongs."""
 SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
 PERCENT = 100
 Shown = Value | int | Fraction
@@ -151,6 +152,15 @@ def number_in(cell: Cell) -> Decimal | None:
     return cell.value if isinstance(cell.value, Decimal) else None
 
 
+def say_kind(value: Value) -> str:
+    """Return why a value is no number, for a message."""
+    if isinstance(value, Broken):
+        return value.message
+    if isinstance(value, bool):
+        return f"{show(value)} is true or false and not a number"
+    return f"{show(value)} {TEXT if isinstance(value, str) else 'is a date or a time and not a number'}"
+
+
 def share_in(cell: Cell) -> Fraction | None:
     """The share in a cell, 0 for what is no number; None where there is nothing."""
     return Fraction(number_in(cell) or 0) if cell.filled else None
@@ -167,11 +177,13 @@ def show(value: Shown) -> str:
     if value is None or value == "":
         return "nothing"
     if isinstance(value, Broken):
-        return value.message
+        return value.message.partition(";")[0]
     if isinstance(value, Fraction):
         return write_share(value)
     if isinstance(value, Decimal):
         return f"{value:f}"
+    if isinstance(value, bool):
+        return str(value).upper()
     text = str(value).replace("\n", " / ")
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
     return f"'{shown}'" if isinstance(value, str) else shown
