@@ -20,6 +20,8 @@ Place = tuple[int, int]
 _CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
 """What Excel writes before functions that are younger than the format."""
+_ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
+"""What Google Sheets writes around a formula over a whole area."""
 _TOKEN = re.compile(
     r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!|\s+'
     r"|(?<![A-Za-z0-9_.$!])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![A-Za-z0-9_.(])"
@@ -92,7 +94,8 @@ def relative_formula(formula: str, place: Place) -> str:
         named_column = f"C{column}" if token[1] else f"C[{column - place[1]}]"
         return f"R{row}{named_column}" if token[3] else f"R[{row - place[0]}]{named_column}"
 
-    return _TOKEN.sub(write, _PREFIX.sub("", formula.strip().removeprefix("="))).casefold()
+    text = _TOKEN.sub(write, _PREFIX.sub("", formula.strip().removeprefix("="))).casefold()
+    return _ARRAY.sub(r"\1", text)
 
 
 def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea | None]]:

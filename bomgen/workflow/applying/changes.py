@@ -133,6 +133,10 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
         if not computed and simplify(cell.value) not in known:
             message = "something was written beside the lines, where nothing is read; delete it"
             yield conflict(cell, returned.bill, message)
+    for column, title in returned.header.items():
+        if title not in titles:
+            cell = Cell(title, returned.mark._replace(line=returned.header_line, column=column))
+            yield conflict(cell, returned.bill, "a column was added to the bill, where nothing is read; delete it")
     left = {cell.value for cell in returned.beside}
     for cell in base.beside:
         if isinstance(cell.value, str) and cell.value not in left:

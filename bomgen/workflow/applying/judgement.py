@@ -13,6 +13,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
+from bomgen.pricing.spares import part_key
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
 from bomgen.reading.sheet_scan import NO_VALUE
@@ -30,7 +31,17 @@ from bomgen.workflow.applying.changes import (
 from bomgen.workflow.applying.charges import CHARGES
 from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook
 from bomgen.workflow.applying.nearest import Wanted, name_nearest
-from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, Proposal, number_in, show
+from bomgen.workflow.applying.proposal import (
+    DISCOUNT,
+    PRICE,
+    QUANTITY,
+    SPARE,
+    Base,
+    Proposal,
+    has_spares,
+    number_in,
+    show,
+)
 from bomgen.workflow.plan_files import PlanFile
 
 TYPED = "was typed, or its formula was changed"
@@ -48,18 +59,19 @@ class Judgement(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile, older: bool) -> Judgement:
-    """What the edited plan `rebuilt`, whose file is `edited`, gives and does not give of the workbook.
+def judge(proposal: Proposal, changes: Changes, rebuilt: Base, file: PlanFile, older: bool) -> Judgement:
+    """Return what the edited plan `rebuilt` gives and does not give of the workbook; `file` is the plan before.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
     typed = match_rows(rebuilt.returned, proposal.returned)
     counted = {change.after.mark: change for change in changes.lines if change.key in (QUANTITY, SPARE)}
-    follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys()))
+    moved = _moved_spares(proposal, rebuilt)
+    follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys(), moved))
     for problem in proposal.problems:
         counted.pop(problem.mark, None)
     computed = compute_workbook(proposal.returned, proposal.base)
-    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, edited, typed)]
+    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, file, typed, moved)]
     problems = problems or _typed_over(proposal, computed)
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
@@ -68,12 +80,26 @@ def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile,
     return Judgement(follows, tuple(sorted(problems, key=lambda problem: problem.mark)))
 
 
-def _follows(typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark]) -> Iterator[str]:
-    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew."""
+def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
+    """Return the lines whose part has the spares of the workbook in the edited plan, on whichever of its lines."""
+    typed, given = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
+    lines = [line.line for line in (*proposal.base.lines.values(), *rebuilt.lines.values())]
+    return {line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == given.get(part_key(line))}
+
+
+def _follows(
+    typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark], moved: Collection[str]
+) -> Iterator[str]:
+    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew.
+
+    Spares of `moved` lines are those of the workbook, on another line of the part.
+    """
     new = {line.id: line for line in rebuilt.returned.lines}
     for line in typed.lines:
         after = new.pop(line.id, None)
         keys = [key for key in (QUANTITY, SPARE) if line.cells[key].mark not in counted]
+        if line.id in moved:
+            keys = [key for key in keys if key != SPARE]
         if after is None or any(not is_same(line.cells[key], after.cells[key], ZERO) for key in keys):
             yield f"{line.id}: {_show_pieces(line)} -> {_show_pieces(after) if after else 'gone'}"
     yield from (f"{line.id}: new, {_show_pieces(line)}" for line in new.values() if line.id not in deleted)
@@ -85,15 +111,21 @@ def _show_pieces(line: ReturnedLine) -> str:
 
 
 def _unmet(
-    proposal: Proposal, counted: Iterable[LineChange], rebuilt: Base, edited: PlanFile, typed: ReturnedQuote
+    proposal: Proposal,
+    counted: Iterable[LineChange],
+    rebuilt: Base,
+    file: PlanFile,
+    typed: ReturnedQuote,
+    moved: Collection[str],
 ) -> Iterator[Problem]:
-    """Pieces that somebody typed and the edited plan does not give."""
+    """Pieces that somebody typed and the edited plan does not give; what gives them is tried on the plan as it is."""
     rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
     new, searched = {line.id: line for line in rebuilt.returned.lines}, 0
     for change in counted:
         line = new.get(rows[change.after.mark.line])
         value = number_in(line.cells[change.key]) or ZERO if line else ZERO
-        if value == (number_in(change.after) or ZERO):
+        met = value == (number_in(change.after) or ZERO)
+        if (change.line in moved) if change.key == SPARE and has_spares(proposal.base.lines[change.line].line) else met:
             continue
         title = proposal.base.titles[change.key].lower()
         message = f"{title} {show(change.after.value)} of '{change.line}'; the plan gives {show(value)}"
@@ -101,18 +133,18 @@ def _unmet(
             message += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
-            message += (
-                f": {name_nearest(rebuilt.report, edited, wanted_of(proposal.base, proposal.returned, change.line))}"
-            )
+            wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
+            message += f": {name_nearest(proposal.base.report, file, wanted)}"
         path = proposal.base.lines[change.line].line.path
         yield conflict(change.after, typed.bill, message, path or change.line)
 
 
-def wanted_of(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
-    """The pieces of a line of the plan that stand in the workbook; none where its row is gone."""
+def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUANTITY) -> Wanted:
+    """Return the pieces of a line of the plan that stand in the workbook; none where its row is gone."""
     row = next((line for line in returned.lines if line.id == line_id), None)
-    quantity, spare = row.pieces if row else (ZERO, ZERO)
-    return Wanted(base.lines[line_id].line, int(quantity), int(spare))
+    line = base.lines[line_id].line
+    spare = base.spares_in(returned).get(part_key(line), 0)
+    return Wanted(line, key, int(row.pieces[0]) if row else 0, spare)
 
 
 def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
@@ -125,6 +157,10 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
         if line.id in came and any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
     ]
     others = f" ({', '.join(lines)})" if lines else ""
+    if any(
+        not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in rebuilt.returned.lines if line.id in came
+    ):
+        others += "; spares of a part are bought on its first line, at the discount of that line"
     message = (
         f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
         f"{wanted} {currency}{others}; edit the plan by hand"
@@ -216,6 +252,8 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
         shown = simplify(cell.value)
         if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
             computed_anew = False
+        elif proposal.returned.live and before is not None:
+            computed_anew = bool(before.formula) and cell.formula == before.formula
         elif before is not None and (sheet, before.mark.line, before.mark.column) in sums:
             computed_anew = shown == simplify(computed.listed)
         else:

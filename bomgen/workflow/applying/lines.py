@@ -40,7 +40,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
         if change.key in NAMES:
             _rename(proposal, change, line)
             continue
-        number = _read_number(proposal, change, line, title)
+        number = _read_number(proposal, change, title)
         if number is None:
             continue
         if change.key in (QUANTITY, SPARE):
@@ -65,7 +65,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
     _discount(proposal, discounts)
 
 
-def _read_number(proposal: Proposal, change: LineChange, line: Line, title: str) -> Decimal | None:
+def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal | None:
     """The number that was typed, 0 for none; None where the plan cannot have it, which is noted."""
     cell, number = change.after, number_in(change.after)
     what = None

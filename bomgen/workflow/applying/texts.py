@@ -19,7 +19,7 @@ SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
 """The keys of the sides of the quote, and the words that they stand behind."""
 CONTACT = ("contact", "email", "phone", "tax_id", "reference")
 """Keys of a side of the quote that stand behind its address, in their order."""
-TERMS: Path = ("quote", "terms")
+TERMS = ("quote", "terms")
 LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
@@ -219,7 +219,8 @@ def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange])
     moved = {cell.value for cell in gone} & {cell.value for cell in come}
     left = ([cell for cell in each if cell.value not in moved] for each in (gone, come))
     pairs = [*((was, now) for was, now in cells if was and now), *zip_longest(*left)]
-    if any([_refuse_kind(proposal, sheet, now, "quote.terms") for _, now in pairs if now]):
+    refused = [now for _, now in pairs if now and _refuse_kind(proposal, sheet, now, ".".join(TERMS))]
+    if refused:
         return
     edits, removed, added = dict[int, str](), list[int](), list[str]()
     for was, now in pairs:
