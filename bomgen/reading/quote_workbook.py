@@ -8,7 +8,7 @@ computing it is `Broken`, and only its formula says whether it is still what bom
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -71,8 +71,8 @@ class ReturnedQuote(NamedTuple):
     """The rows of the other sheets, by their titles."""
     names: Mapping[str, NamedArea | None]
     """The defined names of the workbook; none where its format has none, or a program dropped all of them."""
-    live: bool
-    """Whether formulas stand in it: some programs keep values alone."""
+    formulas: int
+    """How many formulas stand in it: some programs keep values alone."""
 
 
 def is_uncomputed(cell: Cell) -> bool:
@@ -115,8 +115,10 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             lines.append(ReturnedLine(text, cells))
         elif _is_below(cells):
             below.append((cells["discount"], cells["amount"]))
-        elif any(cell.value and (key, cell.value) != ("amount", NO_VALUE) for key, cell in cells.items()):
+        elif any(cell.value for cell in cells.values()):
             added.append(ReturnedLine("", cells))
+    computed = {line.cells["amount"].formula for line in lines} | {""}
+    added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     known = set(columns.values())
     beside += [cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in known]
@@ -134,7 +136,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         header_line=header,
         sheets=others,
         names=formulas.names if formulas else {},
-        live=bool(formulas and any(formulas.cells.values())),
+        formulas=sum(map(len, formulas.cells.values())) if formulas else 0,
     )
 
 
@@ -146,6 +148,13 @@ def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
         for line, row in enumerate(table.rows, 1)
     )
     return table._replace(rows=tuple(rows)) if known else table
+
+
+def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
+    """Whether a row has nothing but an amount that nobody has computed, by one of the formulas of the lines."""
+    others = (cell.value for key, cell in line.cells.items() if key != "amount")
+    amount = line.cells["amount"]
+    return not any(others) and amount.value == NO_VALUE and amount.formula in computed
 
 
 def _is_below(cells: Mapping[str, Cell]) -> bool:

@@ -535,7 +535,7 @@ def test_names_that_formulas_know_are_where_they_were(workbooks: dict[str, bytes
         assert [f"'{name}'" in problem.message for problem in found.problems] == [True], (name, found.problems)
 
 
-@pytest.mark.parametrize("value", ["=1+1", "#DIV/0!", 1, "x", True, None, date(2027, 1, 31)])
+@pytest.mark.parametrize("value", ["=1+1", "#DIV/0!", 123456, "x", True, None, date(2027, 1, 31)])
 def test_no_computed_cell_is_changed_in_silence(workbooks: dict[str, bytes], applied: Applied, value: Any) -> None:
     """Amounts of lines, totals below the bill and what the cover repeats of them."""
     applied(SMALL, lambda _: None, "zh")
@@ -549,7 +549,7 @@ def test_no_computed_cell_is_changed_in_silence(workbooks: dict[str, bytes], app
     ]
     lines = Quote(workbooks[SMALL], "zh").lines.values()
     empty = range(max(lines) + 1, max(lines) + 4)
-    for at, place in cells[::3]:
+    for at, place in cells[::4]:
         if at == 1 and int("".join(filter(str.isdigit, place))) in empty and value is None:
             continue  # an empty line without its formula counts as little as with it
         found = applied(

@@ -120,7 +120,9 @@ def is_same(before: Cell, after: Cell, empty: Value = None) -> bool:
 
 
 def simplify(value: Value) -> Value:
-    """A value without the digits that programs disagree on."""
+    """Return a value without the digits that programs disagree on; TRUE and FALSE, which count as numbers, in words."""
+    if isinstance(value, bool):
+        return str(value).upper()
     return SURE_DIGITS.create_decimal(value).normalize() if isinstance(value, Decimal) else value
 
 
@@ -203,11 +205,16 @@ def _rate_changes(
             problems.append(Problem(returned.mark, "error", message, RULE))
             continue
         kept = after[0].filled and (is_same(label, after[0]) or (label.formula and label.formula == after[0].formula))
-        if not kept and not (label.formula and after[0].filled and not returned.live):
+        if not kept and not (label.formula and after[0].filled and not keeps_formulas(base, returned)):
             message = f"the label '{label.value}' was deleted or changed; put it back"
             problems.append(conflict(after[0], returned.bill, message))
         if not is_same(before, after[1]) or is_rewritten(before, after[1]):
             yield label, before, after[1]
+
+
+def keeps_formulas(base: ReturnedQuote, returned: ReturnedQuote) -> bool:
+    """Whether the program that saved a workbook keeps formulas, so that a cell without its own was typed over."""
+    return 2 * returned.formulas >= base.formulas > 0
 
 
 def is_rewritten(before: Cell, after: Cell) -> bool:

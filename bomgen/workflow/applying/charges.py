@@ -12,7 +12,7 @@ from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
 from bomgen.pricing.bill_line import Line
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ReturnedLine
-from bomgen.workflow.applying.changes import RULE, LineChange
+from bomgen.workflow.applying.changes import RULE, LineChange, keeps_formulas
 from bomgen.workflow.applying.proposal import (
     DISCOUNT,
     PRICE,
@@ -66,7 +66,7 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -
 
 def _check_shown(proposal: Proposal, before: Cell, after: Cell) -> None:
     """Refuse the sum of the lines in sight where it was typed: it is whatever a filter or hidden rows leave."""
-    kept = after.formula == before.formula or not proposal.returned.live
+    kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
     if isinstance(after.value, Broken) or not kept:
         proposal.refuse(after, f"{show(after.value)}: the sum of the lines in sight was changed; put its formula back")
 

@@ -24,6 +24,7 @@ from bomgen.workflow.applying.changes import (
     conflict,
     is_rewritten,
     is_same,
+    keeps_formulas,
     match_rows,
     pair_sheets,
     simplify,
@@ -252,10 +253,12 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
         shown = simplify(cell.value)
         if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
             computed_anew = False
-        elif proposal.returned.live and before is not None:
-            computed_anew = bool(before.formula) and cell.formula == before.formula
+        elif before is not None and before.formula and cell.formula == before.formula:
+            computed_anew = True
         elif before is not None and (sheet, before.mark.line, before.mark.column) in sums:
             computed_anew = shown == simplify(computed.listed)
+        elif keeps_formulas(proposal.base.returned, proposal.returned):
+            computed_anew = False
         else:
             computed_anew = before is not None and (
                 (sheet, before.mark) in checks
