@@ -535,6 +535,18 @@ def test_names_that_formulas_know_are_where_they_were(workbooks: dict[str, bytes
         assert [f"'{name}'" in problem.message for problem in found.problems] == [True], (name, found.problems)
 
 
+def test_a_total_that_no_longer_follows_the_lines_is_a_conflict(applied: Applied) -> None:
+    """A number of before in place of its formula is right until something else is edited."""
+
+    def paste(quote: Quote, edits: tuple[str, ...]) -> None:
+        quote.total("bom_amount").value = 76238178.74
+        edit_together(quote, edits)
+
+    assert applied(QUOTE, lambda quote: paste(quote, ())).problems == ()
+    [problem] = applied(QUOTE, lambda quote: paste(quote, ("price",))).problems
+    assert "the total 76238178.74 was typed" in problem.message
+
+
 @pytest.mark.parametrize("value", ["=1+1", "#DIV/0!", 123456, "x", True, None, date(2027, 1, 31)])
 def test_no_computed_cell_is_changed_in_silence(workbooks: dict[str, bytes], applied: Applied, value: Any) -> None:
     """Amounts of lines, totals below the bill and what the cover repeats of them."""

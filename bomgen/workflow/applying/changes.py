@@ -208,7 +208,8 @@ def _rate_changes(
         if not kept and not (label.formula and after[0].filled and not keeps_formulas(base, returned)):
             message = f"the label '{label.value}' was deleted or changed; put it back"
             problems.append(conflict(after[0], returned.bill, message))
-        if not is_same(before, after[1]) or is_rewritten(before, after[1]):
+        pasted = before.formula and not after[1].formula and keeps_formulas(base, returned)
+        if pasted or not is_same(before, after[1]) or is_rewritten(before, after[1]):
             yield label, before, after[1]
 
 

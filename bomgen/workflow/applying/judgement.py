@@ -210,8 +210,10 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
             amounts.append(conflict(cell, returned.bill, message, line.id))
     if amounts or prices or not returned.below:
         return amounts or prices
-    total, net = returned.below[-1][1], computed.totals["amount"]
-    if _is_one_of(total, [net], base.returned.below[-1][1]):
+    total, net, was = returned.below[-1][1], computed.totals["amount"], base.returned.below[-1][1]
+    if keeps_formulas(base.returned, returned) and not total.formula:
+        was = was._replace(value=net)  # a number that was typed follows nothing, even where it is that of before
+    if _is_one_of(total, [net], was):
         return []
     message = f"{_say_typed('total', '', total)}: the lines come to {net}; change prices or discounts"
     return [conflict(total, returned.bill, message)]
@@ -249,6 +251,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
+    base, returned = proposal.base, proposal.returned
     for sheet, before, cell, message in proposal.written:
         shown = simplify(cell.value)
         if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
@@ -257,7 +260,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
             computed_anew = True
         elif before is not None and (sheet, before.mark.line, before.mark.column) in sums:
             computed_anew = shown == simplify(computed.listed)
-        elif keeps_formulas(proposal.base.returned, proposal.returned):
+        elif keeps_formulas(base.returned, returned) and not (before and is_same(before, cell)):
             computed_anew = False
         else:
             computed_anew = before is not None and (
