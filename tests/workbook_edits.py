@@ -332,6 +332,39 @@ EDITS = {
     "note-beside": Edited(
         lambda quote: setattr(quote.bill["N5"], "value", "cheaper, please"), refused="something was written beside"
     ),
+    "spare-of-another-line": Edited(
+        _set("compute.switch.spine", "spare", 1), refused="spares of a part are bought on its first line"
+    ),
+    "spare-of-one-of-two-parts": Edited(
+        _set("compute.transceiver.leaf-spine.spine", "spare", 3),
+        refused="llama65b-quote.yaml --set spares.transceiver=34` (also changes "
+        "compute.transceiver.server-leaf.server 1024 + 21 -> 1024 + 34; total 76,238,178.74 -> 76,257,038.64 USD)",
+    ),
+    "error-in-a-term": Edited(
+        lambda quote: setattr(
+            quote.labelled(quote.terms, "Delivery within 16 weeks of the order.", 0), "value", "#N/A"
+        ),
+        refused="the cell shows #N/A; write the text of `quote.terms` itself",
+    ),
+    "error-in-a-price": Edited(_set("server", "unit_price", "#REF!"), refused="Unit price: the cell shows #REF!"),
+    "truth-in-the-title": Edited(
+        lambda quote: setattr(quote.cover["A1"], "value", True), refused="TRUE is true or false and not a text"
+    ),
+    "date-as-a-number": Edited(
+        lambda quote: setattr(quote.total("bom_tax_rate"), "value", date(2027, 1, 31)),
+        refused="is a date or a time and not a number",
+    ),
+    "formula-of-the-total": Edited(
+        lambda quote: setattr(quote.total("bom_amount"), "value", "=bom_net*2"), refused="formula"
+    ),
+    "name-deleted": Edited(
+        lambda quote: quote.book.defined_names.pop("bom_tax_rate"),
+        refused="the defined name 'bom_tax_rate' was deleted",
+    ),
+    "name-redirected": Edited(
+        lambda quote: setattr(quote.book.defined_names["bom_tax_rate"], "attr_text", "'Bill of materials'!$I$40"),
+        refused="the defined name 'bom_tax_rate' names other cells",
+    ),
     "sentence-of-bomgen": Edited(
         lambda quote: setattr(
             quote.labelled(quote.terms, "Tax is calculated on the sum after discount.", 0), "value", "Soon."

@@ -126,8 +126,8 @@ def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
     parts = built_in_parts()
     use = None
     if report:
-        bought = {line.line.part: line.line for line in report.quote.lines if line.line.part}
-        use = use_of(found, report.plan.name, [line.names for line in bought.values()], list(bought), parts)
+        bought = {names[0]: names for line in report.quote.all_lines if (names := line.line.names)}
+        use = use_of(found, report.plan.name, [*bought.values()], [*bought], parts)
     for line in describe(found, parts, use):
         if not aside:
             say(line)

@@ -200,6 +200,7 @@ def _cable(use: CableUse, fabric: str) -> Line:
     line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
     return line._replace(
         part=cable_id(use.cable, use.length_m),
+        length_m=use.length_m,
         sku=cable_sku(use.cable, use.length_m),
         description=message(
             "jumper-of-length" if use.role == JUMPER else "cable-of-length", name=identity.name, length=metres

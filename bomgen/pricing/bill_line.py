@@ -43,6 +43,8 @@ class Line(NamedTuple):
     """The cluster that it is for, of a plan with several."""
     required_by: Identity | None = None
     """The part that needs it, where the plan does not ask for it."""
+    length_m: Fraction | None = None
+    """Of a cable [m]."""
 
     def in_cluster(self, cluster: str) -> Line:
         """The line as one of several clusters: its id and its path begin with the cluster's name."""
@@ -65,6 +67,8 @@ class Line(NamedTuple):
     def names(self) -> list[str]:
         """What a price book may call the part of the line, the most exact first, in lower case."""
         names = [self.charge.part if self.charge else self.part, *(self.sku or "").split(" / ")]
+        if self.length_m is not None and self.identity:
+            names.insert(0, _at_length(self.identity.id, self.length_m))
         if self.identity:
             names += [self.identity.id, self.identity.part_number, self.identity.ordering_number]
         return _lower(names)
@@ -85,8 +89,15 @@ def names_of(part: Module | Cable | Switch, length_m: Fraction | None) -> list[s
     identity = part.identity
     names = [identity.id, identity.part_number, identity.ordering_number]
     if isinstance(part, Cable) and length_m is not None:
-        names = [id_at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
+        numbers = (cable_sku(part, length_m) or "").split(" / ")
+        names = [_at_length(identity.id, length_m), id_at_length(identity.id, length_m), *numbers, *names]
     return _lower(names)
+
+
+def _at_length(id: str, length_m: Fraction) -> str:
+    """What a price book calls one length [m] of a cable: `mfp7e10-n030`; `cat6-rj45-20m` where the id has no length."""
+    named = id_at_length(id, length_m)
+    return named if named != id else f"{id}-{float(length_m):g}m"
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:

@@ -48,12 +48,12 @@ def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[
     """The lines with the spares of each part on the first line that it stands on."""
     totals: dict[tuple[str, str], Figure] = {}
     for line in lines:
-        key = _key(line)
+        key = part_key(line)
         totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
     given: set[tuple[str, str]] = set()
     for line in lines:
         wanted = spares.get(line.category)
-        key = _key(line)
+        key = part_key(line)
         if wanted is None or key in given:
             yield line
             continue
@@ -62,8 +62,8 @@ def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[
         yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
 
 
-def _key(line: Line) -> tuple[str, str]:
-    """What is one part: of cables, one length of it, which the id of a generic one does not say."""
+def part_key(line: Line) -> tuple[str, str]:
+    """Return what is one part: of cables, one length of it, which the id of a generic one does not say."""
     return line.category, line.description if line.category == "cable" else line.part or line.description
 
 

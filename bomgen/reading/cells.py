@@ -23,6 +23,8 @@ class Cell(NamedTuple):
 
     value: Value
     mark: Mark
+    formula: str = ""
+    """What computes the value, in the form of `relative_formula`, where somebody asked for it."""
 
     @property
     def filled(self) -> bool:

@@ -2,20 +2,23 @@
 
 The bill and its columns are found by the ids that stand out of sight: sheets may have been renamed, rows sorted,
 hidden, added and deleted, columns moved. Values are those that were computed last; what a program saved without
-computing it is `Broken`.
+computing it is `Broken`, and only its formula says whether it is still what bomgen wrote.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, RawTable
+from bomgen.reading.sheet_scan import NO_VALUE
 from bomgen.reading.tables import read_tables
+from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
+from bomgen.reading.workbooks import UNREADABLE
 
 ID = "id"
 """The key of the column of ids, and its title."""
@@ -66,6 +69,15 @@ class ReturnedQuote(NamedTuple):
     """The line that they stand in."""
     sheets: Mapping[str, tuple[tuple[Cell, ...], ...]]
     """The rows of the other sheets, by their titles."""
+    names: Mapping[str, NamedArea | None]
+    """The defined names of the workbook; none where its format has none, or a program dropped all of them."""
+    formulas: int
+    """How many formulas stand in it: some programs keep values alone."""
+
+
+def is_uncomputed(cell: Cell) -> bool:
+    """Whether a cell has a formula whose value no program has saved."""
+    return cell.value == NO_VALUE and bool(cell.formula)
 
 
 def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> ReturnedQuote:
@@ -74,6 +86,12 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     Raises PlanErrors for what is no workbook, for one without the ids, and for one whose bill lacks a column.
     """
     tables = read_tables(content, file)
+    try:
+        formulas = read_formulas(content)
+    except (ValueError, KeyError) as error:
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
+    if formulas:
+        tables = tuple(_with_formulas(table, formulas) for table in tables)
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
         message = (
@@ -93,11 +111,14 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         cells = {key: _at(row, column, file, number) for key, column in columns.items()}
         line_id = cells[ID].value
         if line_id is not None:
-            lines.append(ReturnedLine(str(line_id), cells))
+            text = line_id.message if isinstance(line_id, Broken) else str(line_id)
+            lines.append(ReturnedLine(text, cells))
         elif _is_below(cells):
             below.append((cells["discount"], cells["amount"]))
-        elif any(cell.value and not isinstance(cell.value, Broken) for cell in cells.values()):
+        elif any(cell.value for cell in cells.values()):
             added.append(ReturnedLine("", cells))
+    computed = {line.cells["amount"].formula for line in lines} | {""}
+    added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     known = set(columns.values())
     beside += [cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in known]
@@ -114,7 +135,26 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         header={cell.mark.column: str(cell.value) for cell in table.rows[header - 1] if cell.filled},
         header_line=header,
         sheets=others,
+        names=formulas.names if formulas else {},
+        formulas=sum(map(len, formulas.cells.values())) if formulas else 0,
     )
+
+
+def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
+    """Return a sheet whose cells know their formulas."""
+    known = formulas.cells.get(table.name, {})
+    rows = (
+        tuple(cell._replace(formula=known.get((line, at), "")) for at, cell in enumerate(row, 1))
+        for line, row in enumerate(table.rows, 1)
+    )
+    return table._replace(rows=tuple(rows)) if known else table
+
+
+def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
+    """Whether a row has nothing but an amount that nobody has computed, by one of the formulas of the lines."""
+    others = (cell.value for key, cell in line.cells.items() if key != "amount")
+    amount = line.cells["amount"]
+    return not any(others) and amount.value == NO_VALUE and amount.formula in computed
 
 
 def _is_below(cells: Mapping[str, Cell]) -> bool:

@@ -120,7 +120,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
         elif name == "col":
             if attributes.get("hidden") in TRUE:
                 hidden_columns.append(range(int(attributes["min"]), int(attributes["max"]) + 1))
-        elif formula and name != "t":
+        elif (formula or kind == "e") and name != "t":
             parser.CharacterDataHandler = None  # what stands behind the last cell is none of its value
 
     parser = parser_of(start)

@@ -95,12 +95,15 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
-    """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    """Return the parts of a result and of its alternatives that have no price yet, as prices to fill in.
+
+    Parts that others require are among them.
+    """
     from bomgen.output.price_lists.entries import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):
-        for entry in unpriced_entries(each.quote.lines, report.plan.quote.currency):
+        for entry in unpriced_entries(each.quote.all_lines, report.plan.quote.currency):
             found.setdefault(entry["part"], entry)
     return list(found.values())
 

@@ -462,6 +462,39 @@ def test_a_list_to_fill_in_comes_back_as_a_price_book(place: Path) -> None:
     assert 1 == len(run("prices", "--for", "priced.yaml").stdout.splitlines())
 
 
+FLOOR = """
+bomgen: 1
+name: floor
+cluster: {gpu: h100-sxm, servers: 16}
+fabrics:
+  compute: {switch: qm9700}
+  out_of_band: {switch: sn2201, links: {server-leaf: {length: 5 m}}}
+  access: {role: out_of_band, switch: sn2201, links: {server-leaf: {length: 20 m}}}
+quote: {currency: EUR%s}
+"""
+
+
+def test_each_length_of_a_cable_and_each_required_part_is_asked_for(place: Path) -> None:
+    """A row has the pieces of one length, and its price is that of no other length; cords are priced, too."""
+    (place / "plan.yaml").write_text(FLOOR % "", "utf-8")
+    report = work_out(open_plan("plan.yaml", None))
+    wanted: dict[str, int] = {}
+    for line in report.quote.all_lines:
+        wanted[line.line.description] = wanted.get(line.line.description, 0) + line.line.pieces
+    rows = list(csv.DictReader(io.StringIO(run("prices", "--for", "plan.yaml").stdout, "")))
+    assert {row["description"].rpartition(":")[0]: int(row["description"].split()[-2]) for row in rows} == wanted
+    lengths = [row["part"] for row in rows if row["part"].startswith("cat6-rj45")]
+    assert {"cat6-rj45-5m", "cat6-rj45-20m"} == set(lengths)
+    prices = {row["part"]: 100 + at for at, row in enumerate(rows)}
+    text = "".join(f"{part},{price},EUR\n" for part, price in prices.items())
+    (place / "filled.csv").write_text(f"part,price,currency\n{text}", "utf-8")
+    (place / "priced.yaml").write_text(FLOOR % ", price_book: filled.csv", "utf-8")
+    priced = work_out(open_plan("priced.yaml", None)).quote
+    assert (priced.totals.complete, priced.unpriced_required) == (True, ())
+    assert {line.unit.amount for line in priced.lines} == set(map(Decimal, prices.values()))
+    assert 1 == len(run("prices", "--for", "priced.yaml").stdout.splitlines())
+
+
 def test_an_expired_price_of_a_table_is_a_warning_at_its_row(place: Path) -> None:
     """A price that has run out is used and said."""
     text = "part,price,valid_until,currency\r\ndgx-h100,300000,2026-11-19,EUR\r\n"

@@ -22,13 +22,15 @@ def column_names(entries: Sequence[Entry]) -> list[str]:
 
 
 def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entry]:
-    """The parts of a bill that have no price yet, each once with the pieces of all its lines, to be priced."""
+    """Return the parts of a bill that have no price yet, each length of a cable by itself, as prices to fill in.
+
+    Each is named once, by its most exact name, with the pieces of all its lines.
+    """
     found: dict[str, tuple[str, int]] = {}
     for line in lines:
-        charge = line.line.charge
-        part = charge.part if charge else line.line.part
-        if part is None or line.amount is not None:
+        if not line.line.names or line.amount is not None:
             continue
+        part = line.line.names[0]
         description, pieces = found.get(part, (line.line.description, 0))
         found[part] = description, pieces + line.line.pieces
     for part, (description, pieces) in found.items():

@@ -6,6 +6,7 @@ back: pieces, prices, discounts and the total must be the same to the piece and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -14,6 +15,7 @@ from bomgen.core.money import Totals
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.core.yaml_source import Source
 from bomgen.output.xlsx.quote import quote_workbook
+from bomgen.pricing.spares import part_key
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.customer_quote.contents import quote_document
@@ -25,7 +27,7 @@ from bomgen.workflow.applying.edited_files import EditedFile, edit_files
 from bomgen.workflow.applying.judgement import judge, wanted_of
 from bomgen.workflow.applying.lines import change_lines
 from bomgen.workflow.applying.nearest import find_servers
-from bomgen.workflow.applying.proposal import QUANTITY, SPARE, Base, Proposal
+from bomgen.workflow.applying.proposal import QUANTITY, SPARE, Base, Edit, Proposal
 from bomgen.workflow.applying.texts import change_texts
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
@@ -72,18 +74,18 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     if not force and returned.plan != base.returned.plan:
         message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
         raise _stale(returned, f"{message}give its own plan, or apply it all the same with --force")
-    changes = find_changes(base.returned, returned)
+    changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
     older = returned.fingerprint != base.returned.fingerprint
     if older and not force:
         proposal = _check_applied(file, base, returned, changes)
         totals = report.quote.totals
         return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
     proposal = _propose(base, changes, returned)
-    edited, files, rebuilt = _rebuild(file, proposal)
+    files, rebuilt = _rebuild(file, proposal)
     differences = tuple(proposal.differences)
     if rebuilt is None:
         return Application(differences, (), (), report.quote.totals, None, tuple(proposal.problems))
-    follows, problems = judge(proposal, changes, rebuilt, edited, older)
+    follows, problems = judge(proposal, changes, rebuilt, file, older)
     return Application(differences, follows, tuple(files), report.quote.totals, rebuilt.report.quote.totals, problems)
 
 
@@ -102,6 +104,14 @@ def _base_of(report: Report, source: Source) -> Base:
             pieces = required.get(line.description, ("", 0))[1]
             required[line.description] = names[line.id][0], pieces + int(line.pieces)
     return Base(report, source, document, words, titles, returned, required)
+
+
+def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: Changes) -> Changes:
+    """Return the changes without those of spares that stand on another line of their part than in the plan."""
+    now, typed = base.spares_in(base.returned), base.spares_in(returned)
+    same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
+    lines = [each for each in changes.lines if each.key != SPARE or each.line not in same]
+    return changes._replace(lines=tuple(lines))
 
 
 def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
@@ -123,11 +133,11 @@ def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes:
     counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
-    if wanted and (setting := find_servers(base.report, file, wanted)):
+    if wanted and (offer := find_servers(base.report, file, wanted)):
         now = {line.id: line.pieces for line in base.returned.lines}
-        base = _base_of(work_out(file, [setting]), source_of(file, [setting]))
+        base = _base_of(work_out(file, [offer.setting]), source_of(file, [offer.setting]))
         returned = match_rows(base.returned, returned)
-        changes = find_changes(base.returned, returned)
+        changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
         same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
         lines = [each for each in changes.lines if each.key not in (QUANTITY, SPARE) or each.line not in same]
         changes = changes._replace(lines=tuple(lines))
@@ -152,33 +162,37 @@ def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
     return PlanErrors([Problem(returned.mark, "error", message, STALE)])
 
 
-def _rebuild(file: PlanFile, proposal: Proposal) -> tuple[PlanFile, list[EditedFile], Base | None]:
-    """The edited plan, the files that hold it and what it comes to; None where that cannot be built, a problem.
+def _rebuild(file: PlanFile, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:
+    """Return the files that hold the edits and what the plan then comes to; None where it cannot be built, a problem.
 
-    Spare pieces that are a share follow the pieces: those that the other edits give already need no edit.
+    Spare pieces that are a share follow the pieces: those that the other edits give already need no edit. Spares are
+    counted by category: a number that gives another part other spares than before is not what was typed.
     """
     try:
-        edited, files, rebuilt = _try_edits(file, proposal)
-        given = {line.id: line.pieces[1] for line in rebuilt.returned.lines}
-        needed = [edit for line, (pieces, edit) in proposal.spares.items() if given.get(line) != pieces]
+        files, rebuilt = _try_edits(file, proposal, proposal.edits)
+        given = rebuilt.spares_in(rebuilt.returned)
+        needed = [spare.edit for spare in proposal.spares if given.get(spare.part) != spare.pieces]
         if needed:
-            proposal.edits += needed
-            edited, files, rebuilt = _try_edits(file, proposal)
+            edits = [*proposal.edits, *needed]
+            more_files, again = _try_edits(file, proposal, edits)
+            changed = again.spares_in(again.returned)
+            typed = {spare.part for spare in proposal.spares}
+            if all(given.get(part) == pieces or part in typed for part, pieces in changed.items()):
+                proposal.edits, files, rebuilt = edits, more_files, again
     except NotEditable as error:
         message = f"{error}; edit it by hand"
         proposal.problems.append(Problem(proposal.base.report.plan.mark, "error", message, RULE))
-        return file, [], proposal.base
+        return [], proposal.base
     except PlanErrors as errors:
         for problem in errors.problems:
             if problem.severity == "error":
                 message = f"with these edits the plan cannot be built: {problem.message}"
                 proposal.problems.append(problem._replace(message=message, rule=RULE))
-        return file, [], None
-    return edited, files, rebuilt
+        return [], None
+    return files, rebuilt
 
 
-def _try_edits(file: PlanFile, proposal: Proposal) -> tuple[PlanFile, list[EditedFile], Base]:
-    """The plan with edits, the files that hold it and what it comes to. Raises NotEditable and PlanErrors."""
-    edited, files = edit_files(file, proposal.base, proposal.edits, proposal.prices)
-    rebuilt = _base_of(work_out(edited), source_of(edited)) if files else proposal.base
-    return edited, files, rebuilt
+def _try_edits(file: PlanFile, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
+    """Return the files that hold edits and what the plan then comes to. Raises NotEditable and PlanErrors."""
+    edited, files = edit_files(file, proposal.base, edits, proposal.prices)
+    return files, _base_of(work_out(edited), source_of(edited)) if files else proposal.base

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
 from bomgen.reading.cells import Broken, Cell, Value
-from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, name_cell
+from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
+from bomgen.reading.workbook_formulas import NamedArea
 
 RULE = "apply-conflict"
 DERIVED = ("amount", ID)
@@ -20,7 +21,11 @@ SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
 MOST_ROWS = 5000
 """Rows of the other sheets together; the largest quote has some hundred."""
+NAMES = "bom_"
+"""What the defined names that formulas of the quote know begin with."""
 Rows = Sequence[tuple[Cell, ...]]
+TotalRow = tuple[Cell, Cell]
+"""The label of a total or of a rate below the bill, and its value."""
 
 
 class LineChange(NamedTuple):
@@ -67,7 +72,7 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
     texts = list(_text_changes(base, returned, problems))
-    problems += _notes_beside(base, returned)
+    problems += [*_notes_beside(base, returned), *_name_changes(base, returned)]
     there = {line.id for line in returned.lines}
     deleted = tuple(line for line in base.lines if line.id not in there)
     return Changes(tuple(lines), tuple(rates), tuple(texts), deleted, tuple(problems))
@@ -104,13 +109,20 @@ def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
 
 
 def is_same(before: Cell, after: Cell, empty: Value = None) -> bool:
-    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says."""
+    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says.
+
+    One without a computed value says the same by the same formula; an error says nothing that bomgen wrote.
+    """
+    if isinstance(after.value, Broken):
+        return is_uncomputed(after) and after.formula == before.formula
     was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
     return was == now
 
 
 def simplify(value: Value) -> Value:
-    """A value without the digits that programs disagree on."""
+    """Return a value without the digits that programs disagree on; TRUE and FALSE, which count as numbers, in words."""
+    if isinstance(value, bool):
+        return str(value).upper()
     return SURE_DIGITS.create_decimal(value).normalize() if isinstance(value, Decimal) else value
 
 
@@ -120,9 +132,13 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     titles = set(base.header.values())
     for cell in returned.beside:
         computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
-        if not computed and not isinstance(cell.value, Broken) and simplify(cell.value) not in known:
+        if not computed and simplify(cell.value) not in known:
             message = "something was written beside the lines, where nothing is read; delete it"
             yield conflict(cell, returned.bill, message)
+    for column, title in returned.header.items():
+        if title not in titles:
+            cell = Cell(title, returned.mark._replace(line=returned.header_line, column=column))
+            yield conflict(cell, returned.bill, "a column was added to the bill, where nothing is read; delete it")
     left = {cell.value for cell in returned.beside}
     for cell in base.beside:
         if isinstance(cell.value, str) and cell.value not in left:
@@ -154,34 +170,104 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
                     yield LineChange(line.id, key, before, row.cells[key])
 
 
-def _rate_changes(
-    base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
-) -> Iterator[tuple[Cell, Cell, Cell]]:
-    """The totals and rates below the bill that differ; subtotals are those of the categories that either has."""
+def _pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tuple[TotalRow, TotalRow | None]], Rows]:
+    """Return the rows below the bill with those that came back, and rows that were added.
+
+    Subtotals are those of the categories that either workbook has.
+    """
     lines = (*base.lines, *returned.lines, *returned.added)
     categories = {line.cells["category"].value for line in lines}
     was, now = ([row for row in quote.below if row[0].value not in categories] for quote in (base, returned))
-    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]] = []
+    pairs: list[tuple[TotalRow, TotalRow | None]] = []
+    added: Rows = ()
     if len(was) == len(now):
         pairs += zip(was, now, strict=True)
     else:
         rows = {row[0].value: row for row in now}
         pairs += ((row, rows.pop(row[0].value, None)) for row in was)
-        for label, value in rows.values():
-            if not isinstance(label.value, Broken):
-                at, message = value if value.filled else label, "a row was added below the lines, where none is read"
-                problems.append(conflict(at, returned.bill, f"{message}; delete it"))
+        added = tuple(rows.values())
     subtotals = {row[0].value: row for row in returned.below if row[0].value in categories}
     pairs += ((row, subtotals[row[0].value]) for row in base.below if row[0].value in subtotals)
+    return pairs, added
+
+
+def _rate_changes(
+    base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
+) -> Iterator[tuple[Cell, Cell, Cell]]:
+    """The totals and rates below the bill that differ."""
+    pairs, added = _pair_totals(base, returned)
+    for label, value in added:
+        at, message = value if value.filled else label, "a row was added below the lines, where none is read"
+        problems.append(conflict(at, returned.bill, f"{message}; delete it"))
     for (label, before), after in pairs:
         if after is None:
             message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"
             problems.append(Problem(returned.mark, "error", message, RULE))
             continue
-        if isinstance(label.value, str) and not after[0].filled:
-            problems.append(conflict(after[0], returned.bill, f"the label '{label.value}' was deleted; put it back"))
-        if not is_same(before, after[1]):
+        kept = after[0].filled and (is_same(label, after[0]) or (label.formula and label.formula == after[0].formula))
+        if not kept and not (label.formula and after[0].filled and not keeps_formulas(base, returned)):
+            message = f"the label '{label.value}' was deleted or changed; put it back"
+            problems.append(conflict(after[0], returned.bill, message))
+        pasted = before.formula and not after[1].formula and keeps_formulas(base, returned)
+        if pasted or not is_same(before, after[1]) or is_rewritten(before, after[1]):
             yield label, before, after[1]
+
+
+def keeps_formulas(base: ReturnedQuote, returned: ReturnedQuote) -> bool:
+    """Whether the program that saved a workbook keeps formulas, so that a cell without its own was typed over."""
+    return 2 * returned.formulas >= base.formulas > 0
+
+
+def is_rewritten(before: Cell, after: Cell) -> bool:
+    """Whether a cell has another formula than the one that bomgen wrote, whatever value was saved with it."""
+    return bool(before.formula and after.formula and before.formula != after.formula)
+
+
+def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
+    """Defined names of columns and totals that are gone or name other cells: formulas then come to something else.
+
+    A program that keeps no names at all has computed what it saved, or the formulas that it saved come to nothing.
+    """
+    own = {name: area for name, area in base.names.items() if area and name.startswith(NAMES)}
+    if not own.keys() & returned.names.keys():
+        bare = [value for row in returned.below for value in row if is_uncomputed(value)]
+        if bare and own:
+            message = "the defined names of the workbook are gone, so that its formulas come to nothing; put them back"
+            yield conflict(bare[-1], returned.bill, message)
+        return
+    pairs, _ = _pair_totals(base, returned)
+    totals = {(before[1].mark.line, before[1].mark.column): after for before, after in pairs}
+    for name, area in own.items():
+        after = returned.names.get(name)
+        if after is None:
+            what = "names nothing that a formula can use" if name in returned.names else "was deleted"
+        elif not _is_renamed_area(area, after, totals, base, returned):
+            what = "names other cells than those that bomgen gave it"
+        else:
+            continue
+        message = f"the defined name '{name}' {what}, which changes what the formulas come to; put it back"
+        yield Problem(returned.mark, "error", message, RULE)
+
+
+def _is_renamed_area(
+    area: NamedArea,
+    after: NamedArea,
+    totals: Mapping[tuple[int, int], TotalRow | None],
+    base: ReturnedQuote,
+    returned: ReturnedQuote,
+) -> bool:
+    """Whether the area of a name is where its column, or its total, is in the workbook that came back."""
+    if after.sheet != returned.bill:
+        return False
+    if area.first in totals:
+        row = totals[area.first]
+        return row is None or after.first == after.last == (row[1].mark.line, row[1].mark.column)
+    column = {after.first[1], after.last[1]}
+    titled = {at for at, title in returned.header.items() if title == base.header.get(area.first[1])}
+    lines = [line.cells[ID].mark.line for line in (*returned.lines, *returned.added)]
+    end = min((label.mark.line for label, _ in returned.below), default=after.last[0] + 1)
+    within = returned.header_line < after.first[0] <= min(lines, default=after.first[0])
+    return column <= titled and within and max(lines, default=0) <= after.last[0] < end
 
 
 def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:

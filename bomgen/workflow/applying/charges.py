@@ -12,17 +12,17 @@ from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
 from bomgen.pricing.bill_line import Line
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ReturnedLine
-from bomgen.workflow.applying.changes import RULE, LineChange
+from bomgen.workflow.applying.changes import RULE, LineChange, keeps_formulas
 from bomgen.workflow.applying.proposal import (
     DISCOUNT,
     PRICE,
     QUANTITY,
     SHARES,
     SPARE,
-    TEXT,
     Base,
     Proposal,
     number_in,
+    say_kind,
     share_in,
     show,
     write_share,
@@ -49,18 +49,26 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -
     """Take another tax rate, or other shares of the hardware: each its label, and its value before and after."""
     for label, before, after in rates:
         if label.value == proposal.base.words.word("xlsx-shown"):
-            continue  # the sum of the lines that a filter or hidden rows leave in sight
+            _check_shown(proposal, before, after)
+            continue
         path = _rate_path(proposal.base, str(label.value))
         share = number_in(after) if after.filled else Decimal(0)
         if path is None:
             proposal.note_written(proposal.returned.bill, before, after)
         elif share is None:
-            proposal.refuse(after, f"{label.value} {show(after.value)} {TEXT}")
+            proposal.refuse(after, f"{label.value}: {say_kind(after.value)}")
         elif not 0 <= share <= 1:
             proposal.refuse(after, f"{label.value} {show(after.value)}; {SHARES.format(share)}")
         else:
             proposal.tell(after, str(label.value), share_in(before), Fraction(share))
             proposal.set(path, write_share(Fraction(share)))
+
+
+def _check_shown(proposal: Proposal, before: Cell, after: Cell) -> None:
+    """Refuse the sum of the lines in sight where it was typed: it is whatever a filter or hidden rows leave."""
+    kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
+    if isinstance(after.value, Broken) or not kept:
+        proposal.refuse(after, f"{show(after.value)}: the sum of the lines in sight was changed; put its formula back")
 
 
 def _rate_path(base: Base, label: str) -> Path | None:
@@ -101,7 +109,7 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
 def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | None:
     """The charge that an added row is; None for a required part, which gets its price, and for what is neither."""
     cells, word = line.cells, proposal.base.words.word
-    at = next(cell for cell in cells.values() if cell.filled and not isinstance(cell.value, Broken))
+    at = next(cell for cell in cells.values() if cell.filled)
     kinds = {word(f"category-{category}"): category for category in CHARGED}
     kind = kinds.get(str(cells["category"].value))
     name, price = cells["description"].value, number_in(cells[PRICE])
@@ -121,7 +129,7 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         )
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
-    elif any(number_in(cells[key]) or isinstance(cells[key].value, str) for key in ("sku", "place", SPARE, DISCOUNT)):
+    elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
         message = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
         message = (

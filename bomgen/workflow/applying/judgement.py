@@ -13,14 +13,18 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
+from bomgen.pricing.spares import part_key
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
+from bomgen.reading.sheet_scan import NO_VALUE
 from bomgen.workflow.applying.changes import (
     RULE,
     Changes,
     LineChange,
     conflict,
+    is_rewritten,
     is_same,
+    keeps_formulas,
     match_rows,
     pair_sheets,
     simplify,
@@ -28,10 +32,22 @@ from bomgen.workflow.applying.changes import (
 from bomgen.workflow.applying.charges import CHARGES
 from bomgen.workflow.applying.computed import ZERO, Computed, amounts_of, compute_workbook
 from bomgen.workflow.applying.nearest import Wanted, name_nearest
-from bomgen.workflow.applying.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, Proposal, number_in, show
+from bomgen.workflow.applying.proposal import (
+    DISCOUNT,
+    PRICE,
+    QUANTITY,
+    SPARE,
+    Base,
+    Proposal,
+    has_spares,
+    number_in,
+    show,
+)
 from bomgen.workflow.plan_files import PlanFile
 
 TYPED = "was typed, or its formula was changed"
+NOWHERE = Cell(None, Mark("", 0, 0))
+"""What stands for a cell that no line has."""
 SEARCHED = 3
 """Conflicts for which the nearest plan is searched: each takes a dozen designs."""
 
@@ -44,18 +60,19 @@ class Judgement(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile, older: bool) -> Judgement:
-    """What the edited plan `rebuilt`, whose file is `edited`, gives and does not give of the workbook.
+def judge(proposal: Proposal, changes: Changes, rebuilt: Base, file: PlanFile, older: bool) -> Judgement:
+    """Return what the edited plan `rebuilt` gives and does not give of the workbook; `file` is the plan before.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
     typed = match_rows(rebuilt.returned, proposal.returned)
     counted = {change.after.mark: change for change in changes.lines if change.key in (QUANTITY, SPARE)}
-    follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys()))
+    moved = _moved_spares(proposal, rebuilt)
+    follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys(), moved))
     for problem in proposal.problems:
         counted.pop(problem.mark, None)
     computed = compute_workbook(proposal.returned, proposal.base)
-    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, edited, typed)]
+    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, file, typed, moved)]
     problems = problems or _typed_over(proposal, computed)
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
@@ -64,12 +81,26 @@ def judge(proposal: Proposal, changes: Changes, rebuilt: Base, edited: PlanFile,
     return Judgement(follows, tuple(sorted(problems, key=lambda problem: problem.mark)))
 
 
-def _follows(typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark]) -> Iterator[str]:
-    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew."""
+def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
+    """Return the lines whose part has the spares of the workbook in the edited plan, on whichever of its lines."""
+    typed, given = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
+    lines = [line.line for line in (*proposal.base.lines.values(), *rebuilt.lines.values())]
+    return {line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == given.get(part_key(line))}
+
+
+def _follows(
+    typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark], moved: Collection[str]
+) -> Iterator[str]:
+    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew.
+
+    Spares of `moved` lines are those of the workbook, on another line of the part.
+    """
     new = {line.id: line for line in rebuilt.returned.lines}
     for line in typed.lines:
         after = new.pop(line.id, None)
         keys = [key for key in (QUANTITY, SPARE) if line.cells[key].mark not in counted]
+        if line.id in moved:
+            keys = [key for key in keys if key != SPARE]
         if after is None or any(not is_same(line.cells[key], after.cells[key], ZERO) for key in keys):
             yield f"{line.id}: {_show_pieces(line)} -> {_show_pieces(after) if after else 'gone'}"
     yield from (f"{line.id}: new, {_show_pieces(line)}" for line in new.values() if line.id not in deleted)
@@ -81,15 +112,21 @@ def _show_pieces(line: ReturnedLine) -> str:
 
 
 def _unmet(
-    proposal: Proposal, counted: Iterable[LineChange], rebuilt: Base, edited: PlanFile, typed: ReturnedQuote
+    proposal: Proposal,
+    counted: Iterable[LineChange],
+    rebuilt: Base,
+    file: PlanFile,
+    typed: ReturnedQuote,
+    moved: Collection[str],
 ) -> Iterator[Problem]:
-    """Pieces that somebody typed and the edited plan does not give."""
+    """Pieces that somebody typed and the edited plan does not give; what gives them is tried on the plan as it is."""
     rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
     new, searched = {line.id: line for line in rebuilt.returned.lines}, 0
     for change in counted:
         line = new.get(rows[change.after.mark.line])
         value = number_in(line.cells[change.key]) or ZERO if line else ZERO
-        if value == (number_in(change.after) or ZERO):
+        met = value == (number_in(change.after) or ZERO)
+        if (change.line in moved) if change.key == SPARE and has_spares(proposal.base.lines[change.line].line) else met:
             continue
         title = proposal.base.titles[change.key].lower()
         message = f"{title} {show(change.after.value)} of '{change.line}'; the plan gives {show(value)}"
@@ -97,18 +134,18 @@ def _unmet(
             message += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
-            message += (
-                f": {name_nearest(rebuilt.report, edited, wanted_of(proposal.base, proposal.returned, change.line))}"
-            )
+            wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
+            message += f": {name_nearest(proposal.base.report, file, wanted)}"
         path = proposal.base.lines[change.line].line.path
         yield conflict(change.after, typed.bill, message, path or change.line)
 
 
-def wanted_of(base: Base, returned: ReturnedQuote, line_id: str) -> Wanted:
-    """The pieces of a line of the plan that stand in the workbook; none where its row is gone."""
+def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUANTITY) -> Wanted:
+    """Return the pieces of a line of the plan that stand in the workbook; none where its row is gone."""
     row = next((line for line in returned.lines if line.id == line_id), None)
-    quantity, spare = row.pieces if row else (ZERO, ZERO)
-    return Wanted(base.lines[line_id].line, int(quantity), int(spare))
+    line = base.lines[line_id].line
+    spare = base.spares_in(returned).get(part_key(line), 0)
+    return Wanted(line, key, int(row.pieces[0]) if row else 0, spare)
 
 
 def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
@@ -121,6 +158,10 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
         if line.id in came and any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
     ]
     others = f" ({', '.join(lines)})" if lines else ""
+    if any(
+        not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in rebuilt.returned.lines if line.id in came
+    ):
+        others += "; spares of a part are bought on its first line, at the discount of that line"
     message = (
         f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
         f"{wanted} {currency}{others}; edit the plan by hand"
@@ -136,37 +177,69 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
     """
     base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
     old = {line.id: line.cells for line in base.returned.lines}
+    # A line that was added counts by the formula of the other ones; in an empty one it comes to 0.
+    new = {"amount": next((line.cells["amount"] for line in base.returned.lines), NOWHERE)._replace(value=ZERO)}
+    hardware, was_hardware = (_hardware_cells(each) for each in (returned, base.returned))
     amounts, prices = list[Problem](), list[Problem]()
-    for line in returned.lines:
-        if line.id not in old:
+    for line in (*returned.lines, *returned.added):
+        before = old.get(line.id, {} if line.id else new)
+        if not before:
             continue
         price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
-        if own is not None and not _is_one_of(price, own, old[line.id][PRICE]):
+        of_line = f"of '{line.id or line.cells['description'].value}'"
+        if own is not None and not _is_one_of(price, [own], before[PRICE]):
             message = (
-                f"the price of '{line.id}' {TYPED}: it is a share of the hardware; change the share below the lines"
+                f"{_say_typed('price', of_line, price)}: it is a share of the hardware; change the share below "
+                "the lines"
             )
             prices.append(conflict(price, returned.bill, message, line.id))
             continue
         unit = number_in(price) if own is None else own
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
-        if comes_to is not None and not _is_one_of(amount, comes_to, old[line.id]["amount"]):
-            message = (
-                f"the amount {show(amount.value)} of '{line.id}' {TYPED}: pieces, price and discount come to "
-                f"{comes_to}; change these"
+        if not _is_one_of(amount, [comes_to] if unit is not None else [], before["amount"]):
+            message = f"{_say_typed('amount', of_line, amount)}: " + (
+                "the line has no price; type its unit price"
+                if comes_to is None
+                else f"pieces, price and discount come to {comes_to}; change these"
             )
             amounts.append(conflict(amount, returned.bill, message, line.id))
+        was, now = was_hardware.get(line.id), hardware.get(line.id)
+        if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):
+            cell = now or was._replace(value=None, mark=amount.mark)
+            message = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; put its formula back"
+            amounts.append(conflict(cell, returned.bill, message, line.id))
     if amounts or prices or not returned.below:
         return amounts or prices
-    total, comes_to = returned.below[-1][1], computed.totals["amount"]
-    if _is_one_of(total, comes_to, base.returned.below[-1][1]):
+    total, net, was = returned.below[-1][1], computed.totals["amount"], base.returned.below[-1][1]
+    if keeps_formulas(base.returned, returned) and not total.formula:
+        was = was._replace(value=net)  # a number that was typed follows nothing, even where it is that of before
+    if _is_one_of(total, [net], was):
         return []
-    message = f"the total {show(total.value)} {TYPED}: the lines come to {comes_to}; change prices or discounts"
+    message = f"{_say_typed('total', '', total)}: the lines come to {net}; change prices or discounts"
     return [conflict(total, returned.bill, message)]
 
 
-def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
-    """Whether a cell shows what is computed, or what stood there before, or nothing that is known."""
-    return isinstance(cell.value, Broken) or simplify(cell.value) in (simplify(computed), simplify(before.value))
+def _hardware_cells(quote: ReturnedQuote) -> dict[str, Cell]:
+    """Return the cells of what lines add to the hardware, by the ids of their lines: the one other computed column."""
+    lines = {line.cells[ID].mark.line: line.id for line in quote.lines}
+    titled = (cell for cell in quote.beside if cell.mark.column in quote.header and cell.mark.line in lines)
+    return {lines[cell.mark.line]: cell for cell in titled}
+
+
+def _say_typed(name: str, of: str, cell: Cell) -> str:
+    """Return what happened to a computed cell, by what it is called and what it is of."""
+    if cell.value == NO_VALUE:
+        return f"the formula of the {name} {of} was changed".replace("  ", " ")
+    what = " ".join(filter(None, ("the", name, show(cell.value) if not isinstance(cell.value, Broken) else "", of)))
+    return f"{what}: {show(cell.value)}" if isinstance(cell.value, Broken) else f"{what} {TYPED}"
+
+
+def _is_one_of(cell: Cell, computed: Iterable[Decimal | None], before: Cell) -> bool:
+    """Whether a cell shows what is computed, or what stood there before, by the formula that stood there before."""
+    if isinstance(cell.value, Broken):
+        return is_same(before, cell)
+    known = {simplify(each) for each in (*computed, before.value)}
+    return not is_rewritten(before, cell) and simplify(cell.value) in known
 
 
 def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
@@ -178,14 +251,20 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
+    base, returned = proposal.base, proposal.returned
     for sheet, before, cell, message in proposal.written:
         shown = simplify(cell.value)
-        if before is not None and (sheet, before.mark.line, before.mark.column) in sums:
-            computed_anew = isinstance(cell.value, Broken) or shown == simplify(computed.listed)
+        if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
+            computed_anew = False
+        elif before is not None and before.formula and cell.formula == before.formula:
+            computed_anew = True
+        elif before is not None and (sheet, before.mark.line, before.mark.column) in sums:
+            computed_anew = shown == simplify(computed.listed)
+        elif keeps_formulas(base.returned, returned) and not (before and is_same(before, cell)):
+            computed_anew = False
         else:
             computed_anew = before is not None and (
-                isinstance(cell.value, Broken)
-                or (sheet, before.mark) in checks
+                (sheet, before.mark) in checks
                 or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
                 or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
             )

@@ -19,9 +19,9 @@ from bomgen.workflow.applying.proposal import (
     QUANTITY,
     SHARES,
     SPARE,
-    TEXT,
     Proposal,
     number_in,
+    say_kind,
     share_in,
     show,
     write_share,
@@ -40,7 +40,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
         if change.key in NAMES:
             _rename(proposal, change, line)
             continue
-        number = _read_number(proposal, change, line, title)
+        number = _read_number(proposal, change, title)
         if number is None:
             continue
         if change.key in (QUANTITY, SPARE):
@@ -65,21 +65,19 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
     _discount(proposal, discounts)
 
 
-def _read_number(proposal: Proposal, change: LineChange, line: Line, title: str) -> Decimal | None:
+def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal | None:
     """The number that was typed, 0 for none; None where the plan cannot have it, which is noted."""
     cell, number = change.after, number_in(change.after)
     what = None
     if isinstance(cell.value, Broken):
-        # The price of a share of the hardware is a formula, which a program may save without its value.
-        if change.key != PRICE or line.charge is None or line.charge.share is None:
-            what = f"{title}: {cell.value.message}"
+        what = f"{title}: {cell.value.message}"
     elif not cell.filled and change.key == PRICE:
         what = (
             f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; remove it "
             "from its price book"
         )
     elif cell.filled and number is None:
-        what = f"{show(cell.value)} {TEXT}; type the {title.lower()} alone"
+        what = f"{say_kind(cell.value)}; type the {title.lower()} alone"
     elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
         what = f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece"
     elif number and number < 0 and change.key != DISCOUNT:
@@ -95,6 +93,10 @@ def _read_number(proposal: Proposal, change: LineChange, line: Line, title: str)
 
 def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
     """Take another name of a charge; what a part is called stands in the catalogue."""
+    if isinstance(change.after.value, Broken):
+        message = f"{proposal.base.titles[change.key]} of '{change.line}': {change.after.value.message}"
+        proposal.refuse(change.after, message)
+        return
     if change.key == "description" and line.charge and isinstance(change.after.value, str):
         rename_charge(proposal, change, line, change.after.value)
         return

@@ -1,8 +1,12 @@
-"""The nearest plans that give a number of pieces which a plan works out: bomgen itself tries them."""
+"""The nearest plans that give pieces which a plan works out: each is tried before it is named.
+
+What else a plan changes is named with it. At most `MOST_TRIALS` designs are worked out for a cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from math import ceil
@@ -12,10 +16,11 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill import Bill, Line
+from bomgen.pricing.bill import Line
+from bomgen.pricing.spares import part_key
 from bomgen.report.result import Report
-from bomgen.workflow.applying.pieces import set_servers, unit_of
-from bomgen.workflow.applying.proposal import value_at
+from bomgen.workflow.applying.pieces import count_spares, set_servers, unit_of
+from bomgen.workflow.applying.proposal import QUANTITY, has_spares, spares_of, value_at
 from bomgen.workflow.inputs import catalog_of, source_of
 from bomgen.workflow.pipeline import BrokenResult
 from bomgen.workflow.plan_files import PlanFile
@@ -25,6 +30,10 @@ TRIALS = 6
 """Numbers of servers that are tried for a line: enough to halve a range of 64 servers."""
 RATIOS = ("1", "1.5", "2", "3", "4", "7")
 """Oversubscription ratios that published designs have."""
+MOST_TRIALS = 1 + TRIALS + len(RATIOS)
+"""One is that of spares."""
+SHOWN = 3
+"""Lines that an offer names beside the one that was typed."""
 SPARED = ("transceiver", "cable", "switch", "nic", "gpu", "server", "storage", "management")
 
 
@@ -32,70 +41,127 @@ class Wanted(NamedTuple):
     """Pieces of a line that somebody typed."""
 
     line: Line
+    key: str
+    """The column of the cell: that of installed or of spare pieces."""
     quantity: int
     spare: int
+    """Spare pieces of the line's part, on all its lines."""
 
-    @property
-    def pieces(self) -> int:
-        """All that are bought."""
-        return self.quantity + self.spare
+
+class Offer(NamedTuple):
+    """A setting of the plan that was tried and gives the pieces wanted."""
+
+    setting: str
+    report: Report
+    """What the plan comes to with it."""
+    how: str = ""
 
 
 def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
-    """What gives the pieces wanted, as options of `bomgen build`: spares, another number of servers, another ratio."""
-    servers = find_servers(report, file, wanted)
-    spares = [(setting, ", bought as spares instead") for setting in _by_spares(report, file, wanted)]
-    others = [*([servers] if servers else ()), *_by_ratio(report, file, wanted)]
-    found = [*spares, *((setting, "") for setting in others)]
-    explained = f"`bomgen explain {file.name} {wanted.line.path or wanted.line.id}` says how"
-    if not found:
+    """Return what gives the pieces wanted, as options of `bomgen build` for the plan as it is: `report` is its result.
+
+    Spares, other numbers of servers and other oversubscription are tried.
+    """
+    plan = shlex.quote(file.name)
+    worked_out = f"it is worked out, `bomgen explain {plan} {wanted.line.path or wanted.line.id}` says how"
+    if wanted.key == QUANTITY:
+        found = [*_spares_instead(report, file, wanted), *_with_servers(report, file, wanted)]
+        found += _with_ratio(report, file, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
-        return f"it is worked out, and {tried}; {explained}"
-    options = ", or ".join(f"`bomgen build {file.name} --set {setting}`{how}" for setting, how in found)
-    return f"it is worked out, {explained}; what gives it: {options}"
+    else:
+        found = [*_with_spares(report, file, wanted)]
+        worked_out, tried = "`spares` counts them for each part of a category", "no number gives it"
+        if not has_spares(wanted.line):
+            worked_out, tried = "the line follows others, which have no spares here", "no key gives it"
+    if not found:
+        return f"{worked_out}; {tried}"
+    options = (
+        f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{offer.how} ({_name_changes(report, offer, wanted)})"
+        for offer in found
+    )
+    return f"{worked_out}; what gives it: {', or '.join(options)}"
 
 
-def _try(file: PlanFile, settings: Sequence[str]) -> Bill | None:
-    """The bill of a plan with settings; None where that cannot be built."""
+def _try(file: PlanFile, setting: str) -> Report | None:
+    """Return the result of a plan with a setting; None where that cannot be built."""
     with suppress(PlanErrors, TooMuch, BrokenResult), budget():
-        source = source_of(file, settings)
-        return build_report(file, source, catalog_of(file, source), (), None)[0].bill
+        source = source_of(file, [setting])
+        return build_report(file, source, catalog_of(file, source), (), None)[0]
     return None
 
 
-def _quantity(bill: Bill | None, line_id: str) -> int | None:
-    """The installed pieces of a line; None where there is no bill."""
-    if bill is None:
+def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
+    """Return what an offer changes beside the cell that was typed, and what the quote then comes to."""
+    pieces, now = _pieces(before), _pieces(offer.report)
+    own = {wanted.line.id}
+    if wanted.key != QUANTITY or offer.how:
+        own |= {line.id for line in offer.report.bill.lines if part_key(line) == part_key(wanted.line)}
+    changed = [line for line in {**pieces, **now} if pieces.get(line) != now.get(line) and line not in own]
+    totals, old = offer.report.quote.totals, before.quote.totals
+    said = list[str]()
+    if changed:
+        shown = (f"{line} {pieces.get(line, 'none')} -> {now.get(line, 'none')}" for line in changed[:SHOWN])
+        more = len(changed) - SHOWN
+        said.append(f"also changes {', '.join(shown)}" + (f" and {more} more lines" if more > 0 else ""))
+    if totals.priced_lines or old.priced_lines:
+        least = "" if totals.complete and old.complete else ", at least"
+        said.append(f"total{least} {old.amount:,} -> {totals.amount:,} {totals.currency}")
+    return "; ".join(said) or "nothing else changes"
+
+
+def _pieces(report: Report) -> dict[str, str]:
+    """Return the pieces of each line of a bill, installed and spare, in words."""
+    return {
+        line.id: f"{line.quantity.value}" + (f" + {line.spare.value}" if line.spare and line.spare.value else "")
+        for line in report.bill.lines
+    }
+
+
+def _quantity(report: Report | None, line_id: str) -> int | None:
+    """Return the installed pieces of a line; None where there is no result."""
+    if report is None:
         return None
-    return sum(int(line.quantity.value) for line in bill.lines if line.id == line_id)
+    return sum(int(line.quantity.value) for line in report.bill.lines if line.id == line_id)
 
 
-def _bought(bill: Bill) -> dict[tuple[str, str], int]:
-    """The pieces of each part that are charged, on all lines, by category and part."""
+def _bought(report: Report) -> dict[tuple[str, str], int]:
+    """Return the pieces of each part that are charged, on all lines."""
     found: dict[tuple[str, str], int] = {}
-    for line in bill.lines:
-        if not line.in_stock and line.part:
-            found[line.category, line.part] = found.get((line.category, line.part), 0) + line.pieces
+    for line in report.bill.lines:
+        if not line.in_stock:
+            found[part_key(line)] = found.get(part_key(line), 0) + line.pieces
     return found
 
 
-def _by_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
-    """Spare pieces of the part in place of installed ones: they stand on the first line of the part."""
+def _with_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+    """Try the number of spares of the category that gives the part those that were typed."""
+    if not has_spares(wanted.line):
+        return
+    spares = count_spares(report, wanted.line, wanted.spare)
+    setting = f"spares.{wanted.line.category}={spares}"
+    tried = _try(file, setting) if spares >= 0 else None
+    if tried and spares_of(tried.bill.lines).get(part_key(wanted.line)) == wanted.spare:
+        yield Offer(setting, tried)
+
+
+def _spares_instead(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+    """Try spare pieces of the part in place of installed ones; all other parts stay as they are."""
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
     if line is None or line.category not in SPARED or line.part is None:
         return
-    more = wanted.pieces - line.pieces
-    own = next(each for each in report.bill.lines if (each.category, each.part) == (line.category, line.part))
-    spare = more + (int(own.spare.value) if own.spare else 0)
-    bill = _try(file, [f"spares.{line.category}={spare}"]) if more > 0 else None
-    needed = _bought(report.bill)
-    needed[line.category, line.part] += more
-    if bill and _bought(bill) == needed:
-        yield f"spares.{line.category}={spare}"
+    more = wanted.quantity - int(line.quantity.value)
+    if more <= 0:
+        return
+    spares = spares_of(report.bill.lines)[part_key(line)] + more
+    needed = _bought(report)
+    needed[part_key(line)] += more
+    for offer in _with_spares(report, file, wanted._replace(spare=spares)):
+        if _bought(offer.report) == needed:
+            yield offer._replace(how=", bought as spares instead")
 
 
-def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
-    """The number of servers nearest to that of the plan that gives a line its pieces."""
+def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None:
+    """Return the number of servers nearest to that of the plan that gives a line its pieces; None: none was found."""
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
@@ -116,18 +182,19 @@ def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
     else:
         low = max(2 * low - high, 0)
     # Pieces grow with servers: the number nearest to that of the plan is searched by halving.
-    found: str | None = None
+    found: Offer | None = None
     for _ in range(TRIALS):
         if high - low < 2:
             break
         middle = (low + high) // 2
         edit = set_servers(base, data, server, middle * unit)
         setting = f"{'.'.join(map(str, edit.path))}={edit.value}"
-        pieces = _quantity(_try(file, [setting]), line.id)
-        if pieces is None:
+        tried = _try(file, setting)
+        pieces = _quantity(tried, line.id)
+        if tried is None or pieces is None:
             return None
         if pieces == wanted.quantity:
-            found = setting
+            found = Offer(setting, tried)
         if pieces < wanted.quantity or (pieces == wanted.quantity and wanted.quantity < have):
             low = middle
         else:
@@ -135,16 +202,23 @@ def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> str | None:
     return found
 
 
-def _by_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
-    """Another oversubscription of the fabric."""
+def _with_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+    offer = find_servers(report, file, wanted)
+    if offer:
+        yield offer
+
+
+def _with_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+    """Try another oversubscription of the fabric."""
     line = wanted.line
     if line.fabric is None:
         return
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == line.cluster), 0)
     place = f"{CLUSTERS}.{at}.fabrics" if line.cluster else "fabrics"
-    key = f"{place}.{line.fabric}.oversubscription"
     for ratio in RATIOS:
-        if _quantity(_try(file, [f"{key}={ratio}"]), line.id) == wanted.quantity:
-            yield f"{key}={ratio}"
+        setting = f"{place}.{line.fabric}.oversubscription={ratio}"
+        tried = _try(file, setting)
+        if tried and _quantity(tried, line.id) == wanted.quantity:
+            yield Offer(setting, tried)
             return

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.yaml_source import Path
 from bomgen.pricing.bill_line import Line
+from bomgen.pricing.spares import part_key
+from bomgen.report.result import Report
 from bomgen.workflow.applying.changes import LineChange
-from bomgen.workflow.applying.proposal import SPARE, Base, Edit, Proposal, show, value_at
+from bomgen.workflow.applying.proposal import (
+    SPARE,
+    Base,
+    Edit,
+    Proposal,
+    SpareEdit,
+    has_spares,
+    show,
+    spares_of,
+    value_at,
+)
 
 
 def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Decimal) -> None:
@@ -22,10 +36,14 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
     if line.in_stock:
         proposal.refuse(change.after, f"'{change.line}' is what the customer has; change `stock` in the plan")
         return
-    title = proposal.base.titles[change.key].lower()
-    proposal.tell(change.after, f"{change.line}, {title}", change.before.value or Decimal(0), pieces)
+    what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
+    first = _first_line(proposal.base, line)
+    if change.key == SPARE and first.id != line.id:
+        what += f" (listed at '{first.id}', the first line of the part)"
+    proposal.tell(change.after, what, change.before.value or Decimal(0), pieces)
     if change.key == SPARE:
-        proposal.spares[change.line] = int(pieces), _spare_edit(proposal.base, line, int(pieces))
+        if has_spares(line):
+            proposal.spares.append(_spare_edit(proposal, line, int(pieces)))
     elif edit := _quantity_edit(proposal.base, line, int(pieces)):
         proposal.edits.append(edit)
 
@@ -65,9 +83,33 @@ def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
     return None
 
 
-def _spare_edit(base: Base, line: Line, wanted: int) -> Edit:
-    """The key that gives a line its spare pieces."""
+def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
+    """Return the key that gives a line its spare pieces: those of its cluster's servers, else those of its part."""
+    base, part = proposal.base, part_key(line)
+    pieces = base.spares_in(proposal.returned)[part]
     cluster, path = base.cluster_of(line)
     if line.alone().id == "server" and line.category not in cluster.plan.spares:
-        return Edit((*path, "spare_servers"), "set", wanted * unit_of(cluster.plan.cluster.server))
-    return Edit(("spares", line.category), "set", wanted)
+        servers = wanted * unit_of(cluster.plan.cluster.server)
+        return SpareEdit(part, pieces, Edit((*path, "spare_servers"), "set", servers))
+    given = count_spares(base.report, line, pieces)
+    return SpareEdit(part, pieces, Edit(("spares", line.category), "set", max(given, 0)))
+
+
+def count_spares(report: Report, line: Line, pieces: int) -> int:
+    """Return the pieces that `spares.CATEGORY` must be for a line's part to have so many spares; below 0: none is.
+
+    Other keys may give it spares, too, and the customer may have some of them: both stay as they are.
+    """
+    lines = report.bill.lines
+    given = report.plan.spares.get(line.category)
+    now = int(given.value) if given and given.unit != "share" else 0
+    if given and given.unit == "share":
+        installed = sum(int(each.quantity.value) for each in lines if part_key(each) == part_key(line))
+        now = ceil(installed * Fraction(given.value))
+    return now + pieces - spares_of(lines)[part_key(line)]
+
+
+def _first_line(base: Base, line: Line) -> Line:
+    """Return the line that the spares of a line's part stand on."""
+    same = (each.line for each in base.report.quote.lines if has_spares(each.line))
+    return next((each for each in same if part_key(each) == part_key(line)), line)

@@ -15,6 +15,7 @@ from bomgen.core.yaml_source import Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.spares import part_key
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
 from bomgen.report.result import Report
@@ -22,8 +23,11 @@ from bomgen.workflow.applying.changes import conflict
 
 QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
 TEXT = "is text and not a number, so that no sum of the workbook counts it"
+"""What a message says of a text where a number belongs."""
 SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
 PERCENT = 100
+PartKey = tuple[str, str]
+"""A part as spares are counted, see `part_key`."""
 Shown = Value | int | Fraction
 """What messages repeat; a fraction is a share."""
 SHOWN = 60
@@ -36,6 +40,15 @@ class Edit(NamedTuple):
     path: Path
     action: Literal["set", "append", "remove"]
     value: Any = None
+
+
+class SpareEdit(NamedTuple):
+    """Spare pieces of a part that were typed: the plan counts them by part, on the first line that it stands on."""
+
+    part: PartKey
+    pieces: int
+    """Those of all lines of the part in the workbook."""
+    edit: Edit
 
 
 class Base(NamedTuple):
@@ -68,6 +81,11 @@ class Base(NamedTuple):
             if line.id in charged
         }
 
+    def spares_in(self, quote: ReturnedQuote) -> dict[PartKey, int]:
+        """Return the spare pieces of each part that has any in the plan or may have, as a workbook has them."""
+        typed = {line.id: int(line.pieces[1]) for line in quote.lines}
+        return spares_of([line.line for line in self.report.quote.lines], typed)
+
     def cluster_of(self, line: Line) -> tuple[Report, Path]:
         """The report of the cluster that a line is for, and where the plan has that cluster."""
         reports = self.report.each_cluster
@@ -98,8 +116,8 @@ class Proposal:
     returned: ReturnedQuote
     """The workbook as it came back."""
     edits: list[Edit] = field(default_factory=list)
-    spares: dict[str, tuple[int, Edit]] = field(default_factory=dict)
-    """Spare pieces by the id of the line, and the edit for those that the other edits do not give by themselves."""
+    spares: list[SpareEdit] = field(default_factory=list)
+    """Spare pieces, each with the edit for those that the other edits do not give by themselves."""
     prices: dict[str, Decimal] = field(default_factory=dict)
     """Unit prices in the currency of the quote, by the part's most exact name."""
     differences: list[str] = field(default_factory=list)
@@ -136,6 +154,21 @@ class Proposal:
         self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
 
 
+def has_spares(line: Line) -> bool:
+    """Whether the plan can give a line spare pieces: not what the customer has, what parts require, and charges."""
+    return not (line.in_stock or line.required_by or line.charge)
+
+
+def spares_of(lines: Iterable[Line], pieces: Mapping[str, int] | None = None) -> dict[PartKey, int]:
+    """Return the spare pieces of each part on all its lines; `pieces` by the ids of lines instead of their own."""
+    found: dict[PartKey, int] = {}
+    for line in filter(has_spares, lines):
+        own = int(line.spare.value) if line.spare else 0
+        key = part_key(line)
+        found[key] = found.get(key, 0) + (own if pieces is None else pieces.get(line.id, 0))
+    return found
+
+
 def value_at(data: Any, path: Path) -> Any:
     """The value at a path of a plan's data; None where there is none."""
     for step in path:
@@ -149,6 +182,15 @@ def value_at(data: Any, path: Path) -> Any:
 def number_in(cell: Cell) -> Decimal | None:
     """The number in a cell; None where there is none."""
     return cell.value if isinstance(cell.value, Decimal) else None
+
+
+def say_kind(value: Value) -> str:
+    """Return why a value is no number, for a message."""
+    if isinstance(value, Broken):
+        return value.message
+    if isinstance(value, bool):
+        return f"{show(value)} is true or false and not a number"
+    return f"{show(value)} {TEXT if isinstance(value, str) else 'is a date or a time and not a number'}"
 
 
 def share_in(cell: Cell) -> Fraction | None:
@@ -167,11 +209,13 @@ def show(value: Shown) -> str:
     if value is None or value == "":
         return "nothing"
     if isinstance(value, Broken):
-        return value.message
+        return value.message.partition(";")[0]
     if isinstance(value, Fraction):
         return write_share(value)
     if isinstance(value, Decimal):
         return f"{value:f}"
+    if isinstance(value, bool):
+        return str(value).upper()
     text = str(value).replace("\n", " / ")
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
     return f"'{shown}'" if isinstance(value, str) else shown

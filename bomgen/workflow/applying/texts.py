@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import zip_longest
 
@@ -19,7 +19,7 @@ SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
 """The keys of the sides of the quote, and the words that they stand behind."""
 CONTACT = ("contact", "email", "phone", "tax_id", "reference")
 """Keys of a side of the quote that stand behind its address, in their order."""
-TERMS: Path = ("quote", "terms")
+TERMS = ("quote", "terms")
 LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
@@ -32,7 +32,7 @@ def change_texts(proposal: Proposal, changes: Iterable[TextChange]) -> None:
             terms.append(change)
         elif change.before and change.after:
             for before, after in changed_cells(change):
-                if not isinstance(after.value, Broken) and not _change_fact(proposal, change, before, after):
+                if not _change_fact(proposal, change, before, after):
                     proposal.note_written(change.sheet, before, after)
         else:
             _note_row(proposal, change)
@@ -44,7 +44,7 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
     """Note a row that was added or deleted; one of numbers alone may be what something else comes to."""
     row = change.before or change.after
     filled = [cell for cell in row if cell.filled]
-    if any(isinstance(cell.value, str) for cell in filled):
+    if not all(isinstance(cell.value, Decimal) for cell in filled):
         message = f"the row {show(filled[0].value)} was deleted, which the plan cannot say; put it back"
         if not change.before:
             terms = proposal.base.document.section("terms").title
@@ -70,16 +70,18 @@ def _change_fact(proposal: Proposal, change: TextChange, before: Cell, after: Ce
     label = str(change.before[0].value)
     for side, title in SIDES.items():
         if label == word(title):
-            _change_side(proposal, change, side, before, after)
+            if not _refuse_kind(proposal, change.sheet, after, f"quote.{side}"):
+                _change_side(proposal, change, side, before, after)
             return True
     for key in ("number", "revision", "payment"):
         if label == word(f"fact-{key}"):
             return _set_text(proposal, change, ("quote", key), before, after)
-    if label == word("fact-date"):
-        _change_date(proposal, change, before, after)
-        return True
-    if label in (word("fact-valid-until"), word("fact-valid")):
-        _change_validity(proposal, change, before, after)
+    dated = {word("fact-date"): (_change_date, "date")}
+    dated |= {word(f"fact-{each}"): (_change_validity, "valid_days") for each in ("valid-until", "valid")}
+    if label in dated:
+        take, key = dated[label]
+        if not isinstance(after.value, Broken) or not _refuse_kind(proposal, change.sheet, after, f"quote.{key}"):
+            take(proposal, change, before, after)
         return True
     return False
 
@@ -91,9 +93,25 @@ def _set_text(proposal: Proposal, change: TextChange, path: Path, before: Cell, 
         message = f"{show(before.value)} was deleted; remove `{key}` from the plan"
         proposal.refuse(change.at, message, change.sheet, key)
         return True
+    if _refuse_kind(proposal, change.sheet, after, key):
+        return True
     text = write_text(after.value)
     proposal.tell(after, key, before.value, after.value, change.sheet)
     proposal.set(path, int(text) if key == "quote.revision" and text.isdecimal() else text)
+    return True
+
+
+def _refuse_kind(proposal: Proposal, sheet: str, cell: Cell, key: str) -> bool:
+    """Refuse what a spreadsheet program made of a text, and what is none; whether that was done."""
+    value = cell.value
+    if isinstance(value, Broken):
+        message = f"{show(value)}; write the text of `{key}` itself"
+    elif isinstance(value, bool | date | time):
+        what = "true or false" if isinstance(value, bool) else "a date or a time"
+        message = f"{show(value)} is {what} and not a text; format the cell as text, and type it again"
+    else:
+        return False
+    proposal.refuse(cell, message, sheet, key)
     return True
 
 
@@ -201,6 +219,9 @@ def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange])
     moved = {cell.value for cell in gone} & {cell.value for cell in come}
     left = ([cell for cell in each if cell.value not in moved] for each in (gone, come))
     pairs = [*((was, now) for was, now in cells if was and now), *zip_longest(*left)]
+    refused = [now for _, now in pairs if now and _refuse_kind(proposal, sheet, now, ".".join(TERMS))]
+    if refused:
+        return
     edits, removed, added = dict[int, str](), list[int](), list[str]()
     for was, now in pairs:
         proposal.tell(now or changes[0].at, "quote.terms", was and was.value, now and now.value, sheet)

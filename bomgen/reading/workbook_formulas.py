@@ -1,0 +1,187 @@
+"""The formulas of an Excel workbook and the names that they know, by its XML: calamine tells neither.
+
+The package was judged before: it has no document types, and unpacks to a bounded size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from typing import NamedTuple
+from zipfile import ZipFile
+
+from bomgen.reading.sheet_scan import LETTERS, feed, parser_of
+from bomgen.reading.tables import PACKAGE
+
+WORKBOOK, RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+Place = tuple[int, int]
+"""The line and the column of a cell, both from 1."""
+_CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
+_PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
+"""What Excel writes before functions that are younger than the format."""
+_ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
+"""What Google Sheets writes around a formula over a whole area."""
+_TOKEN = re.compile(
+    r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!|\s+'
+    r"|(?<![A-Za-z0-9_.$!])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![A-Za-z0-9_.(])"
+)
+"""Texts, titles of sheets and blanks of a formula, and the cells of its own sheet."""
+_AREA = re.compile(
+    r"\$?(?:'((?:[^']|'')*)'|([^'!\s]+))!\$?([A-Z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Z]{1,3})\$?([0-9]{1,7}))?"
+)
+
+
+class NamedArea(NamedTuple):
+    """Cells of a sheet that have a name, from the first place to the last."""
+
+    sheet: str
+    first: Place
+    last: Place
+
+
+class Formulas(NamedTuple):
+    """What computes the cells of a workbook."""
+
+    cells: Mapping[str, Mapping[Place, str]]
+    """By the titles of sheets and the places of cells, as `relative_formula` writes them."""
+    names: Mapping[str, NamedArea | None]
+    """The area of each defined name of the whole workbook; None for one that names no area, or several."""
+
+
+def read_formulas(content: bytes) -> Formulas | None:
+    """Return the formulas and names of an xlsx workbook; None for another kind of file, whose cells have values.
+
+    Raises ValueError for what is no XML, KeyError for a sheet without its part.
+    """
+    if not content.startswith(PACKAGE):
+        return None
+    with ZipFile(BytesIO(content)) as package:
+        parts = set(package.namelist())
+        if WORKBOOK not in parts:
+            return None
+        ids, names = _read_workbook(package.read(WORKBOOK))
+        targets = dict[str, str]()
+
+        def relation(name: str, attributes: dict[str, str]) -> None:
+            if name == "Relationship":
+                targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
+
+        _parse(package.read(RELATIONS), relation)
+        cells = dict[str, Mapping[Place, str]]()
+        for title, key in ids.items():
+            part = targets[key] if targets[key] in parts else f"xl/{targets[key]}"
+            if part in parts:
+                cells[title] = _read_sheet(package.read(part))
+    return Formulas(cells, names)
+
+
+def relative_formula(formula: str, place: Place) -> str:
+    """Return the formula of a cell with the cells of its own sheet by how far they are from it, as R1C1 has them.
+
+    So formulas that were copied or sorted to another line are equal. Blanks, capitals and prefixes of functions, on
+    which programs disagree, are left out.
+    """
+
+    def write(token: re.Match[str]) -> str:
+        if token[4] is None:
+            text = token[0]
+            if text.startswith("'"):
+                # Programs differ in which titles of sheets they put into quotes.
+                return text.strip("'!").replace("''", "'") + "!"
+            return "" if text.isspace() else text
+        column, row = _column(token[2]), int(token[4])
+        named_column = f"C{column}" if token[1] else f"C[{column - place[1]}]"
+        return f"R{row}{named_column}" if token[3] else f"R[{row - place[0]}]{named_column}"
+
+    text = _TOKEN.sub(write, _PREFIX.sub("", formula.strip().removeprefix("="))).casefold()
+    return _ARRAY.sub(r"\1", text)
+
+
+def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea | None]]:
+    """Return the ids of the relations of sheets by their titles, and the defined names."""
+    ids, names = dict[str, str](), dict[str, NamedArea | None]()
+    name, text = "", list[str]()
+
+    def close() -> None:
+        if name:
+            # A second area, as that of one sheet alone, hides the first one from some formulas.
+            names[name] = None if name in names else _read_area("".join(text))
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal name, text
+        close()
+        name, text, parser.CharacterDataHandler = "", [], None
+        tag = tag.rpartition(":")[2]
+        if tag == "sheet":
+            key = next((value for each, value in attributes.items() if each.rpartition(":")[2] == "id"), "")
+            ids[attributes["name"]] = key
+        elif tag == "definedName":
+            name, parser.CharacterDataHandler = attributes.get("name", "").lower(), text.append
+
+    parser = parser_of(start)
+    feed(parser, content)
+    close()
+    return ids, names
+
+
+def _read_area(text: str) -> NamedArea | None:
+    found = _AREA.fullmatch(text.strip())
+    if found is None:
+        return None
+    quoted, plain, left, top, right, bottom = found.groups()
+    sheet = plain if quoted is None else quoted.replace("''", "'")
+    first = int(top), _column(left)
+    return NamedArea(sheet, first, (int(bottom), _column(right)) if bottom else first)
+
+
+def _read_sheet(content: bytes) -> dict[Place, str]:
+    """Return the formulas of a sheet; one that several cells share is that of each of them."""
+    found, shared = dict[Place, str](), dict[str, str]()
+    place, sharing, text = (0, 0), "", list[str]()
+    inside = False
+
+    def close() -> None:
+        nonlocal inside
+        if inside:
+            formula = relative_formula("".join(text), place) if text else shared.get(sharing, "")
+            if sharing and text:
+                shared.setdefault(sharing, formula)
+            found[place] = formula
+        inside, parser.CharacterDataHandler = False, None
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal place, sharing, text, inside
+        close()
+        tag = tag.rpartition(":")[2]
+        if tag == "row":
+            place = int(attributes.get("r", place[0] + 1)), 0
+        elif tag == "c":
+            reference = _CELL.fullmatch(attributes.get("r", ""))
+            place = (int(reference[2]), _column(reference[1])) if reference else (place[0], place[1] + 1)
+        elif tag == "f":
+            inside, text = True, []
+            sharing = attributes.get("si", "") if attributes.get("t") == "shared" else ""
+            parser.CharacterDataHandler = text.append
+
+    def end(tag: str) -> None:
+        if tag.rpartition(":")[2] == "f":
+            close()
+
+    parser = parser_of(start)
+    parser.EndElementHandler = end
+    feed(parser, content)
+    return found
+
+
+def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
+    """Call a function with the local name and the attributes of each element."""
+    feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)
+
+
+def _column(letters: str) -> int:
+    """Return the number of a column, from 1, by its letters."""
+    number = 0
+    for letter in letters.upper():
+        number = number * LETTERS + ord(letter) - ord("A") + 1
+    return number
