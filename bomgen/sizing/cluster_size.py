@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
-from math import ceil, inf
+from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -29,6 +29,7 @@ from bomgen.sizing.servers import (
     count_servers,
     given_gpus,
     gpu_with_host,
+    gpus_of_unit,
     pods_of_chips,
     servers_for_gpus,
 )
@@ -157,22 +158,31 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
 
     Raises Infeasible when there is none.
     """
-    from bomgen.sizing.prediction.fewest_gpus import GpusOfRun, counts_in_time
+    from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
 
     target = require(workload.target_days, "the search is for target days")
     first = _size_run_that_fits(plan, workload, attached)
-    tried = _size_by_prediction(_with_gpus(plan, int(first.gpus.value), message("predicted-gpus-why")), workload, attached)
+    tried = _size_by_prediction(
+        _with_gpus(plan, int(first.gpus.value), message("predicted-gpus-why")), workload, attached
+    )
     step, days = require(tried.predicted, "a run was predicted").step, require(tried.days, "a run takes days")
-    goodput = require(tried.lost, "a run loses time").goodput if workload.goodput.value == ESTIMATE else None
-    least_days = days.value * (goodput.value if goodput else 1)
-    seconds = float(target.value / least_days) * float(sum(term.value for term in step.terms.values()))
+    lost = require(tried.lost, "a run loses time") if workload.goodput.value == ESTIMATE else None
+    of_days = float(sum(term.value for term in step.terms.values())) / float(days.value)
+    # At full goodput, which is that of each size where it is estimated.
+    seconds = float(target.value) * of_days / float(lost.goodput.value if lost else 1)
     predictors = [_predictor(plan, choice, attached) for choice in parallelism.with_recomputation(workload)]
     replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
-    unit = next(allowed_counts(plan, interruptions.candidate_size(1), replica, attached))
+    unit = lcm(replica, gpus_of_unit(plan.cluster))
     server = plan.cluster.server
     gpus = GpusOfRun(gpu_with_host(plan.cluster), server.gpus if server else None, unit, first.gpus, MAX_GPUS)
-    for count in counts_in_time([each for each in predictors if each], gpus, seconds):
-        if next(allowed_counts(plan, interruptions.candidate_size(count), replica, attached), None) != count:
+    for count, step_seconds in counts_in_time([each for each in predictors if each], gpus, seconds):
+        size_tried = interruptions.candidate_size(count)
+        if lost:
+            servers = servers_for_gpus(size_tried, server.gpus) if server else None
+            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
+                continue
+        if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
             continue
         sized = _size_by_prediction(_with_gpus(plan, count, message("predicted-gpus-why")), workload, attached)
         if require(sized.days, "a run takes days").value <= target.value:
@@ -418,7 +428,8 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
-    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None, network)
+    unit = None if given is None else gpus_of_unit(plan.cluster)
+    served = serving.serve(workload, need, plan.cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 

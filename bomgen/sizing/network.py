@@ -23,9 +23,7 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
     for fabric in plan.fabrics:
         if fabric.role == COMPUTE and fabric.name in attached:
             found = attached[fabric.name]
-            return network_bandwidth(
-                found.ports_per_server, port_rate(plan.cluster, fabric, found), gpus_per_server
-            )
+            return network_bandwidth(found.ports_per_server, port_rate(plan.cluster, fabric, found), gpus_per_server)
     own = plan.cluster.server.compute if plan.cluster.server else None
     return network_bandwidth(own.count, own.gbps, gpus_per_server) if own and own.gbps else None
 
@@ -36,7 +34,7 @@ def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Fig
 
 
 def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
-    """What a port of a server carries of its link [Gb/s]: all of it, or its part of the slot of a card that is bought."""
+    """What a server's port carries of its link [Gb/s]: all of it, or its part of the slot of a card that is bought."""
     slot = cluster.server.nic_slot_gbps if cluster.server else None
     if attached.bought is None or slot is None:
         return link_gbps

@@ -133,7 +133,7 @@ def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[st
     Where the plan gives a number they are whole servers or racks; where it gives none they are rounded up as it asks.
     """
     if given_gpus(plan.cluster) is not None:
-        unit = lcm(replica, _gpus_of_unit(plan.cluster))
+        unit = lcm(replica, gpus_of_unit(plan.cluster))
         yield from range(ceil(least.value / unit) * unit, MAX_GPUS + 1, unit)
         return
     count = int(least.value)
@@ -149,7 +149,7 @@ def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[st
             count = ceil(count / replica) * replica
 
 
-def _gpus_of_unit(cluster: Cluster) -> int:
+def gpus_of_unit(cluster: Cluster) -> int:
     """GPUs that a number of GPUs, servers or racks in the plan is to be a multiple of."""
     server = cluster.server
     if server is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from math import ceil
 from typing import NamedTuple
 
@@ -176,8 +176,8 @@ def contents(training: Training) -> Contents:
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
     """The storage of a plan at the rates that the ports of its machines carry on the fabrics of role storage."""
     storage, named = plan.storage, plan.storage.servers
-    of_server = _carried(plan, attached, lambda fabric, found: _server_ports(plan, fabric, found))
-    of_named = _carried(plan, attached, lambda fabric, found: _storage_ports(named, fabric, found)) if named else None
+    of_server = _carried(plan, attached, partial(_server_ports, plan))
+    of_named = _carried(plan, attached, partial(_storage_ports, named)) if named else None
     if of_server:
         storage = storage._replace(
             read_per_server=_limited(storage.read_per_server, of_server),

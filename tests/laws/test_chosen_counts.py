@@ -83,8 +83,11 @@ def test_days_are_met_by_the_fewest_gpus_that_have_a_split(worked: Worked, keys:
     racks = {"server": "gb200-nvl72"} if gpu == "gb200" else {}
     trays = 18 if racks else 1
     found = sized(worked, keys, gpu=gpu, **racks)
-    assert found is not None and found.run is not None and found.run.gpus_required is not None
-    assert found.fit is not None and found.fit.fits
+    assert found is not None
+    assert found.run is not None
+    assert found.run.gpus_required is not None
+    assert found.fit is not None
+    assert found.fit.fits
     assert meets(found, keys["target_days"])
     step, chosen = step_of(found, keys, trays), found.gpus.value
     assert chosen % step == 0
@@ -127,7 +130,9 @@ def test_the_fewest_whatever_the_plan_fixes(
     if found is None:
         assert all(sized(worked, keys, gpu=gpu, servers=servers * count) is None for count in (2, 30, 64, 729))
         return
-    assert found.days is not None and found.fit is not None and found.days.value <= days
+    assert found.days is not None
+    assert found.fit is not None
+    assert found.days.value <= days
     step = step_of(found, keys, servers)
     assert found.gpus.value % step == 0
     if degrees and not found.fit.fits:
@@ -158,10 +163,12 @@ def test_the_fewest_by_prediction(
     try:
         found = sized(worked, keys, gpu=gpu, round_up_to={"servers": servers})
     except PlanErrors as errors:
-        assert "no cluster is predicted" in str(errors)
+        if "no cluster is predicted" not in str(errors):
+            raise
         assert not meets(sized(worked, keys, gpu=gpu, servers=servers * 64), days)
         return
-    assert found is not None and meets(found, days)
+    assert found is not None
+    assert meets(found, days)
     step = step_of(found, keys, servers)
     for gpus in range(step, found.gpus.value, step):
         assert not meets(sized(worked, keys, gpu=gpu, gpus=gpus), days)
@@ -213,7 +220,9 @@ def test_serving_is_never_refused_for_its_own_number(
         keys["parallelism"] = degrees
     inference = {"bomgen": 1, "name": "law", "workload": {"inference": keys}}
     found = worked(inference | {"cluster": {"gpu": gpu, "round_up_to": {"servers": servers}}}).design.sizing
-    assert found.servers and found.servers.value % servers == 0 and found.serving
+    assert found.servers
+    assert found.servers.value % servers == 0
+    assert found.serving
     fewer = found.servers.value - servers
     if fewer and found.serving.need.replica.fits is not False:
         try:
@@ -246,7 +255,9 @@ def test_power_and_storage_are_never_refused_for_their_own_numbers(
     asked = {"bomgen": 1, "name": "law", "workload": {"compute": compute}, "cluster": cluster}
     racks = 18 if gpu == "gb200" else 1
     found = worked(asked | ({"storage": storage} if storage else {})).design.sizing
-    assert found.peak_flops and found.target and found.servers
+    assert found.peak_flops
+    assert found.target
+    assert found.servers
     peak = found.target.peak_flops_per_gpu.value
     assert found.peak_flops.value >= pflops * 10**15
     of_server = found.gpus.value // found.servers.value

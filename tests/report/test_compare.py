@@ -157,7 +157,8 @@ def test_alternatives_are_columns() -> None:
 def test_warnings_of_alternatives_are_counted(tmp_path: Path) -> None:
     """Those of the alternative as if it were the plan: a warning that both have counts in both columns."""
     (tmp_path / "one.yaml").write_text(
-        SMALL.format(name="one", servers=16, currency="USD").replace("price_book: prices.yaml", "alternatives: [{ALT}]")
+        SMALL.format(name="one", servers=16, currency="USD")
+        .replace("price_book: prices.yaml", "alternatives: [{ALT}]")
         .replace("{ALT}", "{name: other, set: {fabrics.compute.oversubscription: 3}}")
         .replace("switch: qm9700", "switch: qm9700, hosts: [{name: login, count: 1, ports: 1}]"),
         encoding="utf-8",

@@ -51,8 +51,8 @@ class GpusOfRun(NamedTuple):
     most: int
 
 
-def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[int]:
-    """Ascending numbers of GPUs over which a split that fits is predicted to step in `seconds`.
+def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[tuple[int, float]]:
+    """Ascending numbers of GPUs over which a split that fits is predicted to step in `seconds`, each with that step.
 
     `predictors` has one for each recomputation that the run may take, the least first: a run takes the least that fits.
     """
@@ -87,7 +87,7 @@ class _Fits:
 
 def _counts_of_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, above: int, upto: int
-) -> Iterator[int]:
+) -> Iterator[tuple[int, float]]:
     """The numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
     left = [_may_be_fast(each, gpus.unit, seconds, above, upto) for each in splits]
     if not any(each.degrees.size for each in left):
@@ -111,17 +111,16 @@ def _may_be_fast(splits: _Splits, unit: int, seconds: float, above: int, upto: i
         return _Splits(predict, degrees)
     inverse = predict.inverse
     falling = predict._replace(inverse=inverse._replace(**dict.fromkeys((*RISING, *NEITHER), 0.0)))
-    rising = predict._replace(
-        inverse=inverse._replace(**{name: 0.0 for name in inverse._fields if name not in RISING})
-    )
-    floats = degrees.astype(float)
-    bound = falling.seconds(*floats, most.astype(float)) + rising.seconds(*floats, least.astype(float))
+    rising = predict._replace(inverse=inverse._replace(**{name: 0.0 for name in inverse._fields if name not in RISING}))
+    tensor, pipeline, context, expert = degrees.astype(float)
+    bound = falling.seconds(tensor, pipeline, context, expert, most.astype(float))
+    bound += rising.seconds(tensor, pipeline, context, expert, least.astype(float))
     return _Splits(predict, degrees[:, bound <= seconds])
 
 
 def _counts_of_short_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, counts: Numbers
-) -> Iterator[int]:
+) -> Iterator[tuple[int, float]]:
     """Those of some numbers of GPUs over which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, Candidate]]] = {}
     for place, each in enumerate(splits):
@@ -130,9 +129,11 @@ def _counts_of_short_range(
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
     predictors = [each.predict for each in splits]
     for count in sorted(fast):
-        places = {place for _, place, candidate in fast[count] if fits(predictors[place], candidate, count)}
-        if any(not _fits_with_less(predictors[:place], gpus, count) for place in sorted(places)):
-            yield count
+        fitting_splits = (each for each in sorted(fast[count]) if fits(predictors[each[1]], each[2], count))
+        for step, place, _ in fitting_splits:
+            if not _fits_with_less(predictors[:place], gpus, count):
+                yield count, step
+                break
 
 
 def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candidate, Any]]:
@@ -142,8 +143,9 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candid
     rows, places = np.nonzero(counts[:, None] % whole == 0)
     found = np.full((len(counts), degrees.shape[1]), np.inf)
     if rows.size:
-        columns = degrees[:, places].astype(float)
-        found[rows, places] = predict.seconds(*columns, counts[rows] / columns[:3].prod(axis=0))
+        tensor, pipeline, context, expert = degrees[:, places].astype(float)
+        replicas = counts[rows] / (tensor * pipeline * context)
+        found[rows, places] = predict.seconds(tensor, pipeline, context, expert, replicas)
     for place in np.unique(places).tolist():
         yield Candidate(*map(int, degrees[:, place])), found[:, place]
 

@@ -98,7 +98,7 @@ def first_fitting(
             return next((count for count in numbers if _has_split(training, gpu, gpus, gpus_per_server, count)), None)
         rows = np.flatnonzero(found.possible if training.parallelism else found.fits)
         if rows.size:
-            return numbers[rows[0]]
+            return numbers[int(rows[0])]
         tried, chunk = tried + chunk, 2 * chunk
     return None
 

@@ -208,7 +208,7 @@ def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per
 def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     size = given.tensor.value * given.pipeline.value * given.context.value
     if gpus.value % size:
-        step = lcm(size, gpus_per_server)
+        step = lcm(whole_gpus(given), gpus_per_server)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
