@@ -36,6 +36,7 @@ from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.site.power import cards_of_rack, power_with_cards
 from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.network import through_slot
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
@@ -532,9 +533,8 @@ def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabr
     server = plan.cluster.server
     if server is None or fabric.role != COMPUTE:
         return None
-    return gpu_bandwidth.bandwidth_per_gpu(
-        plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps
-    )
+    rate = through_slot(plan.cluster, attached, built.links[0].rate_gbps)
+    return gpu_bandwidth.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
 
 
 def _appliance_equipment(hosts: Hosts) -> facility.Equipment:

@@ -275,7 +275,8 @@ class _View:
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
 
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
-        """What the rows of a group of the bill come to; empty where none has a price."""
+        """What the rows of a group of the bill come to; empty where none that is charged has a price."""
+        rows = [row for row in rows if not row.in_stock] or rows
         index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
         cells = [row.cells[index] for row in rows]
         amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]

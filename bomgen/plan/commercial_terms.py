@@ -111,6 +111,10 @@ class QuotePlan(NamedTuple):
     exchange: Mapping[str, Exchange]
     old_after: Figure
     """Age from which a price counts as old [days]."""
+    estimate_below: Figure
+    """How far below an estimated price without a range the real one may be, as a share of it."""
+    estimate_above: Figure
+    """How far above it."""
     discounts: Discounts
     charges: tuple[Charge, ...]
     tax: Figure | None

@@ -33,7 +33,7 @@ class Line(NamedTuple):
     quantity: Figure
     spare: Figure | None = None
     path: str | None = None
-    """The bom.json path that the quantity stands at."""
+    """The bom.json path that the quantity stands at; of a line partly in stock, the quantity of both parts."""
     identity: Identity | None = None
     charge: Charge | None = None
     """What the plan says of a line that is no part."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.quote import QuoteLine, lines_to_price
 
 
 class Part(NamedTuple):
@@ -33,6 +33,7 @@ def category_amounts(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
     of: dict[str, list[QuoteLine]] = {}
     for line in lines:
         of.setdefault(line.line.category, []).append(line)
+    of = {category: lines_to_price(those) for category, those in of.items()}
     amounts = {category: [line.amount for line in those if line.amount is not None] for category, those in of.items()}
     whole = sum((Fraction(amount) for those in amounts.values() for amount in those), Fraction(0))
     if not any(amounts.values()):

@@ -160,23 +160,32 @@ def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> Qu
     return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
 
 
+def lines_to_price(lines: Sequence[QuoteLine]) -> list[QuoteLine]:
+    """Lines that are charged: what comes from stock costs nothing, whether or not anything has a price.
+
+    Where all of it comes from stock, those lines: then nothing is what they cost.
+    """
+    return [line for line in lines if not line.line.in_stock] or list(lines)
+
+
 def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
     nothing = Decimal(0) * minor_unit(plan.currency)
     before = sum((line.list_amount for line in lines if line.list_amount is not None), nothing)
     after = sum((line.amount for line in lines if line.amount is not None), nothing)
     share = Fraction(plan.tax.value) if plan.tax else None
     tax = rounded(Fraction(after) * (share or 0), plan.currency)
-    priced = sum(line.amount is not None for line in lines)
+    charged = lines_to_price(lines)
+    priced = sum(line.amount is not None for line in charged)
     return Totals(
         currency=plan.currency,
-        complete=priced == len(lines),
+        complete=priced == len(charged),
         list=before,
         discount=before - after,
         tax_share=share,
         tax=tax,
         amount=after + tax,
         priced_lines=priced,
-        lines=len(lines),
+        lines=len(charged),
         low=after + tax,
-        high=after + tax if priced == len(lines) else None,
+        high=after + tax if priced == len(charged) else None,
     )

@@ -82,7 +82,7 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
             number += 1
             taken = from_stock(bought.quantity, left[name])
             left[name] = rest_of(left[name], taken)
-            own = line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), path=None, in_stock=True)
+            own = line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), in_stock=True)
             own, bought = own._replace(quantity=taken, spare=None), _less(bought, taken)
             if bought.spare and left[name].value:
                 spare = from_stock(bought.spare, left[name])
@@ -94,4 +94,4 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
 
 def _less(line: Line, taken: Figure) -> Line:
     """A line less pieces that are there."""
-    return line._replace(quantity=rest_of(line.quantity, taken), path=None) if taken.value else line
+    return line._replace(quantity=rest_of(line.quantity, taken)) if taken.value else line

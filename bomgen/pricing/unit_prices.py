@@ -70,12 +70,21 @@ def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence
     found = find_price(books, names, pieces)
     if found is None:
         return UNKNOWN
-    price, book = found
+    price, book = with_estimated_range(found[0], plan), found[1]
     amount, low, high = (
         None if amount is None else converted(amount, price.currency, plan)
         for amount in (price.amount, price.low, price.high)
     )
     return Unit(amount, low, high, price, book)
+
+
+def with_estimated_range(price: Price, plan: QuotePlan) -> Price:
+    """A price with its range; an estimate that the book gives none for has that of estimates in general."""
+    if not price.estimate or price.ranged or price.amount is None:
+        return price
+    ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))
+    low, high = (rounded(Fraction(price.amount) * end, price.currency) for end in ends)
+    return price._replace(low=low, high=high)
 
 
 def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:

@@ -70,12 +70,15 @@ class Report(NamedTuple):
     """What stands in the racks; None: the plan describes no site, or no rack is counted."""
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
+    """Of an alternative, what is to be said of it and not of the plan."""
     logo: Logo | None = None
     """The vendor's picture."""
     alternatives: tuple[Report, ...] = ()
     """The same plan with other parts or values, in the order of the plan."""
     templates: tuple[Template, ...] = ()
     """The user's own, to be filled in."""
+    own_problems: tuple[Problem, ...] = ()
+    """Of an alternative, everything that is to be said of it; empty for a plan."""
     clusters: tuple[Report, ...] = ()
     """The results of the clusters of a plan that has several, each as if it were the only one; what is about all of
     them, and only that, stands here: plan, bill, quote, running, checks, problems."""
@@ -451,6 +454,9 @@ def choices(report: Report) -> Iterator[Figure]:
         yield plan.quote.assumed_currency
     if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
         yield plan.quote.old_after
+    if any(line.price and line.price.estimate and not line.price.ranged for line in report.quote.lines):
+        yield plan.quote.estimate_below
+        yield plan.quote.estimate_above
     for each in report.each_cluster:
         yield from _choices_of(each)
 

@@ -412,12 +412,29 @@ def _storage(designed: Design) -> Iterator[Problem]:
             place = first_given(storage.checkpoint_every) or storage.mark
             yield Problem(place, "warning", text, "checkpoint-time", "storage.checkpoint_interval_days")
     named = storage.servers
-    if stored is None or named is None or named.pieces is None:
+    if stored is None or named is None:
+        return
+    slowed = [
+        (rated, found)
+        for rated, found in ((named.read, stored.read_of_one), (named.write, stored.write_of_one))
+        if rated and found and found.value < rated.value
+    ]
+    if slowed:
+        rated, carried = max(slowed, key=lambda each: each[0].value)
+        text = message(
+            "storage-ports",
+            name=named.identity.name,
+            ports=named.ports.value,
+            carried=f"{float(carried.value / GIGA):g}",
+            rated=f"{float(rated.value / GIGA):g}",
+        )
+        yield Problem(named.mark, "warning", text, "storage-ports", "storage.servers")
+    if named.pieces is None:
         return
     needs = (
         ("storage-short-capacity", "TB", TERA, stored.capacity_bytes, named.capacity_bytes),
-        ("storage-short-read", "GB/s", GIGA, stored.bandwidth.read, named.read),
-        ("storage-short-write", "GB/s", GIGA, stored.bandwidth.write, named.write),
+        ("storage-short-read", "GB/s", GIGA, stored.bandwidth.read, stored.read_of_one),
+        ("storage-short-write", "GB/s", GIGA, stored.bandwidth.write, stored.write_of_one),
     )
     for code, unit, scale, need, of_one in needs:
         if need and of_one and (all_ := named.pieces.value * of_one.value) < need.value:

@@ -6,13 +6,15 @@ Constants of a published formula are figures here, cited, and reach the report a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
-from math import ceil, inf
+from itertools import takewhile
+from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
@@ -21,11 +23,21 @@ from bomgen.sizing import storage
 from bomgen.sizing.network import bytes_of_network, network_of_gpu
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
-from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, pods_of_chips, servers_for_gpus
+from bomgen.sizing.servers import (
+    MAX_GPUS,
+    allowed_counts,
+    count_servers,
+    given_gpus,
+    gpu_with_host,
+    gpus_of_unit,
+    pods_of_chips,
+    servers_for_gpus,
+)
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.candidates import FastestSplits, TimedSplit
+from bomgen.sizing.training.fitting_counts import first_fitting
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
@@ -39,6 +51,16 @@ STEPS = 8
 """The search for a cluster that makes up for its lost time grows by an eighth per step."""
 MAX_ROUNDS = 20
 """Rounding up may leave a cluster with less goodput than needed; this many next sizes are tried."""
+
+
+class _SplitRun(NamedTuple):
+    """A run on a cluster, and how it is split."""
+
+    run: TrainingRun
+    servers: Figure | None
+    gpus: Figure
+    lost: LostTime
+    fit: Fit
 
 
 class Sizing(NamedTuple):
@@ -76,6 +98,7 @@ def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
     Raises PlanErrors when the plan says too little, Infeasible when no cluster satisfies it.
     """
+    plan = plan._replace(storage=storage.as_cabled(plan, attached))
     sized = _size_workload(plan, attached)
     checkpoint = sized.lost.checkpoint if sized.lost else None
     return sized._replace(stored=storage.size(plan.storage, checkpoint, sized.gpus, sized.servers))
@@ -131,48 +154,45 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """The smallest cluster found whose own prediction meets the target.
+    """The smallest cluster whose own prediction meets the target, of those that the plan's rounding allows.
 
-    A size that misses it is followed by the larger one that its utilisation asks for, one that meets it by the smaller
-    one, and then by halves of what is between. Raises Infeasible when no round finds one.
+    Raises Infeasible when there is none.
     """
+    from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
+
     target = require(workload.target_days, "the search is for target days")
-    unit = plan.cluster.server.gpus.value if plan.cluster.server else 1
-    count = int(_size_run_that_fits(plan, workload, attached).gpus.value)
-    tried, best = set[int](), None
-    for _ in range(MAX_ROUNDS):
-        tried.add(count)
-        origin = Assumed(message("predicted-gpus"), message("predicted-gpus-why"), (), "high", chosen=True)
-        fixed = plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
-        sized = _size_by_prediction(fixed, workload, attached)
-        days, run = require(sized.days, "a run takes days"), require(sized.run, "a run was sized")
-        wanted = require(_round_up_to_replicas(plan, workload, run.gpus_required), "a target asks for GPUs")
-        many = wanted.value > MAX_GPUS
-        asked = int(wanted.value) if many else int(count_servers(plan, wanted, attached)[1].value)
-        if days.value > target.value:
-            following = max(asked, count + unit)
-        else:
-            best = sized if best is None or sized.gpus.value < best.gpus.value else best
-            following = asked
-        if following in tried and best:
-            meets = int(best.gpus.value)
-            misses = max((each for each in tried if each < meets), default=0)
-            following = ceil((misses + meets) / 2 / unit) * unit
-            if following in tried:
-                break
-        elif following in tried:
-            following = max(tried) + unit
-        if following > MAX_GPUS:
-            break
-        count = following
-    if best is None:
-        text = (
-            f"no cluster is predicted to finish in {float(target.value):g} days: a step of "
-            f"{workload.batch_tokens.value} tokens gains little from more GPUs; give more days, or a larger "
-            "`batch_tokens`"
-        )
-        raise Infeasible(text, because=target, rule="no-prediction")
-    return best
+    first = _size_run_that_fits(plan, workload, attached)
+    tried = _size_by_prediction(
+        _with_gpus(plan, int(first.gpus.value), message("predicted-gpus-why")), workload, attached
+    )
+    step, days = require(tried.predicted, "a run was predicted").step, require(tried.days, "a run takes days")
+    lost = require(tried.lost, "a run loses time") if workload.goodput.value == ESTIMATE else None
+    of_days = float(sum(term.value for term in step.terms.values())) / float(days.value)
+    # At full goodput, which is that of each size where it is estimated.
+    seconds = float(target.value) * of_days / float(lost.goodput.value if lost else 1)
+    predictors = [_predictor(plan, choice, attached) for choice in parallelism.with_recomputation(workload)]
+    replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
+    unit = lcm(replica, gpus_of_unit(plan.cluster))
+    server = plan.cluster.server
+    gpus = GpusOfRun(gpu_with_host(plan.cluster), server.gpus if server else None, unit, first.gpus, MAX_GPUS)
+    for count, step_seconds in counts_in_time([each for each in predictors if each], gpus, seconds):
+        size_tried = interruptions.candidate_size(count)
+        if lost:
+            servers = servers_for_gpus(size_tried, server.gpus) if server else None
+            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
+                continue
+        if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
+            continue
+        sized = _size_by_prediction(_with_gpus(plan, count, message("predicted-gpus-why")), workload, attached)
+        if require(sized.days, "a run takes days").value <= target.value:
+            return sized
+    text = (
+        f"no cluster is predicted to finish in {float(target.value):g} days: a step of "
+        f"{workload.batch_tokens.value} tokens gains little from more GPUs; give more days, or a larger "
+        "`batch_tokens`"
+    )
+    raise Infeasible(text, because=target, rule="no-prediction")
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
@@ -186,11 +206,66 @@ def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[st
 def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a run, which recomputes what the plan says or the least that fits.
 
+    A number of GPUs that the plan leaves open is the smallest that meets the target days and that a split fits. A
+    default sequence length never breaks a plan: where it fits nowhere its activations are left out with a warning.
+
+    Raises Infeasible when nothing fits that the plan asks for, with numbers of GPUs that do.
+    """
+    asked, found = workload, _find_split(plan, workload, attached)
+    length = workload.sequence
+    if isinstance(found, Infeasible) and length is not None and not isinstance(length.origin, Given):
+        refusal, asked = found, workload._replace(sequence=None)
+        found = _find_split(plan, asked, attached)
+        if not isinstance(found, Infeasible):
+            warning = message("activations-left-out", length=length.value, shortage=refusal.message)
+            found = found._replace(fit=found.fit._replace(warning=warning))
+    if isinstance(found, Infeasible):
+        raise _add_counts_that_fit(plan, asked, attached, found)
+    run, servers, gpus, lost, fit = found
+    days = training.days(workload, run, gpus)
+    compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
+    return Sizing(
+        run=run,
+        faster=None if workload.parallelism else cache(partial(_faster_split, plan, workload, attached, fit, gpus)),
+        opinions=compared,
+        trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
+        servers=servers,
+        gpus=gpus,
+        days=days,
+        tokens_per_second=training.tokens_per_second(workload, run, gpus),
+        fit=fit,
+        lost=interruptions.add_interruptions(days, lost),
+    )
+
+
+def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
+    """A run on the GPUs that the plan gives or its days ask for, else on more of these; why none fits where none does.
+
+    Raises Infeasible for a size that is not possible.
+    """
+    found = _try_recomputations(plan, workload, attached)
+    if isinstance(found, _SplitRun) or given_gpus(plan.cluster) is not None:
+        return found
+    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), found, 0, 0
+    while missed < MAX_ROUNDS and (count := _next_count(plan, workload, attached, above)):
+        found = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
+        if isinstance(found, _SplitRun):
+            if training.days(workload, found.run, found.gpus).value <= target.value:
+                why = message("fewest-gpus-with-split", refusal=refusal.message, gpus=count)
+                reasons = found.fit.reasons if workload.parallelism else (*found.fit.reasons, why)
+                return found._replace(fit=found.fit._replace(reasons=reasons))
+            missed += 1
+        above = count
+    if missed:
+        raise _goodput_error(plan, workload)
+    return refusal
+
+
+def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
+    """A run that recomputes what the plan says or the least that fits; why nothing fits where nothing does.
+
     Of a split by hand that never fits, full recomputation needs the least memory; it is none where activations are not
     known.
-
-    Raises Infeasible when nothing fits that the plan asks for. A default sequence length never breaks a plan: its
-    activations are left out with a warning.
     """
     refused: list[str] = []
     for choice in parallelism.with_recomputation(workload):
@@ -202,33 +277,56 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
             refused.append(found.warning)
         else:
             break
-    if not isinstance(found, Infeasible):
-        fit = parallelism.add_recomputation(found, choice.recompute, refused)
-    else:
-        length = workload.sequence
-        if length is None or isinstance(length.origin, Given):
-            raise found
-        choice = parallelism.with_recomputation(workload._replace(sequence=None))[0]
-        run, servers, gpus, lost = _size_run(plan, choice, attached)
-        without = _fit(choice, plan, gpus, attached)
-        if isinstance(without, Infeasible):
-            raise without
-        warning = message("activations-left-out", length=length.value, shortage=found.message)
-        fit = parallelism.add_recomputation(without._replace(warning=warning), choice.recompute, ())
-    days = training.days(workload, run, gpus)
-    asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
-    return Sizing(
-        run=run,
-        faster=None if workload.parallelism else cache(partial(_faster_split, plan, workload, attached, fit, gpus)),
-        opinions=asked,
-        trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
-        servers=servers,
-        gpus=gpus,
-        days=days,
-        tokens_per_second=training.tokens_per_second(workload, run, gpus),
-        fit=fit,
-        lost=interruptions.add_interruptions(days, lost),
-    )
+    if isinstance(found, Infeasible):
+        return found
+    return _SplitRun(run, servers, gpus, lost, parallelism.add_recomputation(found, choice.recompute, refused))
+
+
+def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
+    """The smallest number of GPUs more than `above` that the days ask for and a split fits; None: there is none."""
+    found: int | None = None
+    for choice in reversed(parallelism.with_recomputation(workload)):
+        _, _, gpus, _ = _size_run(plan, choice, attached)
+        least = replace(gpus, value=max(int(gpus.value), above + 1))
+        found = _first_fitting(plan, choice, attached, least, found)
+        if found is None:
+            # Full recomputation comes first, and needs the least memory.
+            return None
+    return found
+
+
+def _first_fitting(
+    plan: Plan, choice: Training, attached: Mapping[str, Attachment], least: Figure, best: int | None = None
+) -> int | None:
+    """The smallest number of GPUs from `least` on that a run fits, of those below `best` where that is known."""
+    server = plan.cluster.server
+    replica = parallelism.whole_gpus(choice.parallelism) if choice.parallelism else 1
+    counts = allowed_counts(plan, least, replica, attached)
+    smaller = takewhile(lambda count: best is None or count < best, counts)
+    found = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
+    return best if found is None else found
+
+
+def _add_counts_that_fit(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], refusal: Infeasible
+) -> Infeasible:
+    """A refusal of given GPUs with the smallest number that fits, and the smallest larger one than was given."""
+    given = given_gpus(plan.cluster)
+    if given is None or workload.parallelism:
+        return refusal
+    choice = parallelism.with_recomputation(workload)[-1]
+    counts = (_first_fitting(plan, choice, attached, interruptions.candidate_size(least)) for least in (1, given))
+    numbers = dict.fromkeys(str(count) for count in counts if count)
+    if not numbers:
+        return refusal
+    text = message("no-split-fits-but", refusal=refusal.message, counts=numbers)
+    return Infeasible(text, because=refusal.because, rule=refusal.rule)
+
+
+def _with_gpus(plan: Plan, count: int, why: Message) -> Plan:
+    """The plan with a number of GPUs that the program chose."""
+    origin = Assumed(message("chosen-gpus"), why, (), "high", chosen=True)
+    return plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
 
 
 def _size_run(
@@ -330,7 +428,8 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
-    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None, network)
+    unit = None if given is None else gpus_of_unit(plan.cluster)
+    served = serving.serve(workload, need, plan.cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 

@@ -1,4 +1,8 @@
-"""The network of a GPU of the plan's cluster."""
+"""The network of a server and of a GPU of the plan's cluster, at the rate of its ports as they are cabled.
+
+A port is as fast as the link that it is plugged into, which may be slower than itself. The ports of a card that is
+bought share the PCIe slot that it is put in.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from fractions import Fraction
 from bomgen.catalog.gpu_bandwidth import BITS_A_BYTE, network_bandwidth
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import GIGA
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, Plan
+from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
 
 
 def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_server: Figure) -> Figure | None:
@@ -17,9 +23,35 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
     for fabric in plan.fabrics:
         if fabric.role == COMPUTE and fabric.name in attached:
             found = attached[fabric.name]
-            return network_bandwidth(found.ports_per_server, found.port_gbps, gpus_per_server)
+            return network_bandwidth(found.ports_per_server, port_rate(plan.cluster, fabric, found), gpus_per_server)
     own = plan.cluster.server.compute if plan.cluster.server else None
     return network_bandwidth(own.count, own.gbps, gpus_per_server) if own and own.gbps else None
+
+
+def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
+    """The rate of a server's port on a fabric as it is cabled [Gb/s]."""
+    return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
+
+
+def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
+    """What a server's port carries of its link [Gb/s]: all of it, or its part of the slot of a card that is bought."""
+    slot = cluster.server.nic_slot_gbps if cluster.server else None
+    if attached.bought is None or slot is None:
+        return link_gbps
+    carried = rate_through_slot(link_gbps, slot, attached.nics_per_server, attached.ports_per_server)
+    return carried if carried.value < link_gbps.value else link_gbps
+
+
+@formula("Gb/s")
+def rate_through_slot(link_gbps: int, slot_gbps: int, nics: int, ports: int) -> Fraction:
+    """What a port carries of its link when the ports of a card share its PCIe slot."""
+    return min(Fraction(link_gbps), Fraction(slot_gbps * nics, ports))
+
+
+@formula("bytes/s")
+def bytes_of_ports(ports: int, port_gbps: Fraction) -> Fraction:
+    """What several ports carry, in bytes."""
+    return Fraction(ports * port_gbps * GIGA) / BITS_A_BYTE
 
 
 @formula("bytes/s")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm
 
 from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
@@ -124,6 +125,36 @@ def count_servers(
         message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
         raise Infeasible(message, because=cluster.round_up_to, rule="range")
     return servers, gpus
+
+
+def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[str, Attachment]) -> Iterator[int]:
+    """Numbers of GPUs from `least` on that a cluster may have, ascending, in whole replicas of so many GPUs.
+
+    Where the plan gives a number they are whole servers or racks; where it gives none they are rounded up as it asks.
+    """
+    if given_gpus(plan.cluster) is not None:
+        unit = lcm(replica, gpus_of_unit(plan.cluster))
+        yield from range(ceil(least.value / unit) * unit, MAX_GPUS + 1, unit)
+        return
+    count = int(least.value)
+    while count <= MAX_GPUS:
+        try:
+            count = int(count_servers(plan, replace(least, value=count), attached)[1].value)
+        except Infeasible:
+            return
+        if count % replica == 0:
+            yield count
+            count += 1
+        else:
+            count = ceil(count / replica) * replica
+
+
+def gpus_of_unit(cluster: Cluster) -> int:
+    """GPUs that a number of GPUs, servers or racks in the plan is to be a multiple of."""
+    server = cluster.server
+    if server is None:
+        return 1
+    return int(server.gpus.value * (server.trays.value if server.trays and not cluster.gpus else 1))
 
 
 def unit_of_counts(cluster: Cluster) -> int:

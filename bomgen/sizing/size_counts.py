@@ -118,7 +118,8 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
     gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
-        lost = interruptions.lost_time(storage.contents(workload), plan.storage, largest.gpus, largest.servers)
+        cabled = storage.as_cabled(plan, found.attached)
+        lost = interruptions.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):
         return found
     goodput, shares = workload.goodput, dict[int, Fraction]()

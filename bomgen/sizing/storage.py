@@ -7,18 +7,27 @@ A level of bandwidth is the row of four scalable units of the reference architec
 unit, rounded down to whole GB/s, or what the servers draw where that is less. This one rule gives every printed cell,
 from a node to four units. Square roots are exact integers of a named resolution, so that results are equal on every
 machine.
+
+A storage server, and a server that reads and writes, is no faster than its ports on the storage fabrics carry as they
+are cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial, reduce
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import GIGA
-from bomgen.plan.types import Storage, StorageServers, Training
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.plan import fabric_demand
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import STORAGE, FabricPlan, Plan, Storage, StorageServers, Training
+from bomgen.sizing.network import bytes_of_ports, port_rate
 from bomgen.sizing.servers import servers_for_gpus
 from bomgen.sizing.training import states
 
@@ -75,6 +84,9 @@ class Stored(NamedTuple):
     capacity_bytes: Figure | None
     """For checkpoints and data, as far as they are known."""
     servers: Figure | None
+    read_of_one: Figure | None
+    """Of one storage server that the plan names, as its ports are cabled [bytes/s]; None: not known."""
+    write_of_one: Figure | None
 
 
 @formula("bytes/s")
@@ -87,6 +99,18 @@ def bandwidth_of_servers(servers: int, of_server: Fraction) -> Fraction:
 def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_units: int) -> int:
     """Bandwidth of scalable units, rounded up to whole units and down to whole GB/s, at most that of all servers."""
     return min(servers * of_server, ceil(servers / unit_servers) * of_four_units // UNITS_IN_TABLE // GIGA * GIGA)
+
+
+@formula("bytes/s")
+def carried_by_all_ports(carried: Fraction, more: Fraction) -> Fraction:
+    """What the ports of a machine on several fabrics carry."""
+    return carried + more
+
+
+@formula("bytes/s")
+def rate_as_cabled(rated: Fraction, carried_by_ports: Fraction) -> Fraction:
+    """What a machine reads or writes: what it is rated for, and no more than its ports carry."""
+    return min(rated, carried_by_ports)
 
 
 @formula("bytes")
@@ -149,6 +173,53 @@ def contents(training: Training) -> Contents:
     return Contents(everything, optimizer if weight.value < states.MASTER.value else None)
 
 
+def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
+    """The storage of a plan at the rates that the ports of its machines carry on the fabrics of role storage."""
+    storage, named = plan.storage, plan.storage.servers
+    of_server = _carried(plan, attached, partial(_server_ports, plan))
+    of_named = _carried(plan, attached, partial(_storage_ports, named)) if named else None
+    if of_server:
+        storage = storage._replace(
+            read_per_server=_limited(storage.read_per_server, of_server),
+            write_per_server=_limited(storage.write_per_server, of_server),
+            levels={
+                name: level._replace(
+                    read_of_server=rate_as_cabled(level.read_of_server, of_server),
+                    write_of_server=rate_as_cabled(level.write_of_server, of_server),
+                )
+                for name, level in storage.levels.items()
+            },
+        )
+    if named and of_named:
+        named = named._replace(read=_limited(named.read, of_named), write=_limited(named.write, of_named))
+        storage = storage._replace(servers=named)
+    return storage
+
+
+def _limited(rated: Figure | None, carried: Figure) -> Figure | None:
+    return rate_as_cabled(rated, carried) if rated else None
+
+
+def _carried(
+    plan: Plan, attached: Mapping[str, Attachment], of_fabric: Callable[[FabricPlan, Attachment], Figure]
+) -> Figure | None:
+    """What the ports of a machine carry on all fabrics of role storage [bytes/s]; None: there is no such fabric."""
+    fabrics = [fabric for fabric in plan.fabrics if fabric.role == STORAGE and fabric.name in attached]
+    found = [of_fabric(fabric, attached[fabric.name]) for fabric in fabrics]
+    return reduce(carried_by_all_ports, found) if found else None
+
+
+def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figure:
+    return bytes_of_ports(attached.ports_per_server, port_rate(plan.cluster, fabric, attached))
+
+
+def _storage_ports(named: StorageServers, fabric: FabricPlan, attached: Attachment) -> Figure:
+    """What the ports of a storage server carry, each at the rate of its slower end."""
+    rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
+    own = named.plug.port_gbps if named.plug else None
+    return bytes_of_ports(named.ports, fabric_demand.slower_end(own, rate) if own else rate)
+
+
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
     """The bandwidth of a cluster's storage: as the plan gives it per server, else by level."""
     known = servers or servers_for_gpus(gpus, storage.server_gpus)
@@ -187,6 +258,8 @@ def size(storage: Storage, checkpoint: Checkpoint | None, gpus: Figure, servers:
         dataset_bytes=data,
         capacity_bytes=capacity,
         servers=_servers(storage.servers, carried, capacity) if storage.servers else None,
+        read_of_one=storage.servers.read if storage.servers else None,
+        write_of_one=storage.servers.write if storage.servers else None,
     )
 
 

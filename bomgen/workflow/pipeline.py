@@ -251,7 +251,8 @@ def _alternative(
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
-    return found._replace(problems=warnings_of(alternative, found.problems, report.problems)), books
+    said = warnings_of(alternative, found.problems, report.problems)
+    return found._replace(problems=said, own_problems=found.problems), books
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:

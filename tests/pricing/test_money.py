@@ -282,6 +282,23 @@ def test_stock_of_other_parts_is_said(quoted: Any) -> None:
     assert ["no-effect"] == rules(quoted({}, stock={"qm8700": 4}).problems)
 
 
+@pytest.mark.parametrize(
+    ("entry", "low", "high"),
+    [({}, "24000.00", "39000.00"), ({"min": 30000}, "30000", "30000"), ({"max": 33000}, "30000", "33000")],
+)
+def test_an_estimate_without_a_range_has_one_by_rule(quoted: Any, entry: dict[str, Any], low: str, high: str) -> None:
+    """20 % below and 30 % above, the widest of a budget estimate; a range of the book's own stays as it is."""
+    book = [*entries(), {"part": "qm9700", "price": 30000, "estimate": True, **entry}]
+    found = result(quoted({}, {"prices": [each for each in book if each["part"] != "qm9700" or "estimate" in each]}))
+    lines = [line for line in found["lines"] if line["part"] == "qm9700"]
+    assert {(line["unit_price_low"], line["unit_price_high"]) for line in lines} == {(low, high)}
+    pieces = sum(line["quantity"] for line in lines)
+    assert Decimal(found["totals"]["amount"]) - Decimal(found["totals"]["low"]) == pieces * (30000 - Decimal(low))
+    assert Decimal(found["totals"]["high"]) - Decimal(found["totals"]["amount"]) == pieces * (Decimal(high) - 30000)
+    assumed = [each for each in found["assumptions"] if each["name"].startswith("Range of an estimated price")]
+    assert len(assumed) == (0 if entry else 2)
+
+
 # confidence and running -------------------------------------------------------------------------------------------
 
 

@@ -154,6 +154,31 @@ def test_alternatives_are_columns() -> None:
     assert row["best"] == [amount == min(amounts, key=Decimal) for amount in amounts]
 
 
+def test_warnings_of_alternatives_are_counted(tmp_path: Path) -> None:
+    """Those of the alternative as if it were the plan: a warning that both have counts in both columns."""
+    (tmp_path / "one.yaml").write_text(
+        SMALL.format(name="one", servers=16, currency="USD")
+        .replace("price_book: prices.yaml", "alternatives: [{ALT}]")
+        .replace("{ALT}", "{name: other, set: {fabrics.compute.oversubscription: 3}}")
+        .replace("switch: qm9700", "switch: qm9700, hosts: [{name: login, count: 1, ports: 1}]"),
+        encoding="utf-8",
+    )
+    (tmp_path / "two.yaml").write_text(
+        (tmp_path / "one.yaml").read_text("utf-8").replace("name: one", "name: two", 1), encoding="utf-8"
+    )
+    both = compare(str(tmp_path / "one.yaml"), "--alternatives", "-f", "json", "--set", "cluster.spare_servers=1")
+    row = next(row for row in json.loads(both.stdout)["rows"] if row["key"] == "warnings")
+    alone = json.loads(
+        compare(
+            str(tmp_path / "one.yaml"),
+            str(tmp_path / "two.yaml"),
+            *("--set", "fabrics.compute.oversubscription=3", "--set", "cluster.spare_servers=1", "-f", "json"),
+        ).stdout
+    )
+    wanted = next(row for row in alone["rows"] if row["key"] == "warnings")["values"][0]
+    assert row["values"][1] == wanted
+
+
 def test_a_wrong_plan_is_left_out(tmp_path: Path) -> None:
     """Its problems are shown, the others compared, and the worst exit code returned."""
     (tmp_path / "wrong.yaml").write_text("bomgen: 1\nname: wrong\ncluster: {gpu: h101}\n", encoding="utf-8")

@@ -61,6 +61,37 @@ def test_alternatives_count_boxes_of_switches(worked: Worked) -> None:
     assert re.search(r"\| Switches \| 1 \| 1 \|", shown(report, "report.md"))
 
 
+def test_switches_partly_from_stock_are_counted_and_explained(worked: Worked) -> None:
+    """Switches from stock are switches too, and both lines of a tier lead to the derivation of its number."""
+    given = plan(FABRIC) | {
+        "cluster": {"gpu": "h100-sxm", "servers": 128},
+        "stock": {FABRIC["compute"]["switch"]: 33},
+        "quote": {"alternatives": [{"name": "other", "set": {"spares.switch": 1}}]},
+    }
+    report = worked(given)
+    lines = [line for line in report.bill.lines if line.category == "switch"]
+    needed = sum(tier.count.value for tier in report.design.fabrics[0].fabric.tiers)
+    assert len(lines) > 2
+    assert sum(line.pieces for line in lines) == needed
+    assert {line.path for line in lines} == {
+        f"fabrics.compute.switches.{tier.name}" for tier in report.design.fabrics[0].fabric.tiers
+    }
+    assert f"| Switches | {needed} | {needed + 1} |" in shown(report, "report.md")
+
+
+@pytest.mark.parametrize("document", ["quote.md", "report.md"])
+def test_nothing_comes_to_zero_where_nothing_has_a_price(worked: Worked, document: str) -> None:
+    """What is in stock costs nothing; what the rest costs is not known, and no sum, total or share says 0."""
+    given = plan(FABRIC) | {
+        "cluster": {"gpu": "h100-sxm", "servers": 128},
+        "stock": {FABRIC["compute"]["switch"]: 33},
+        "quote": {"alternatives": [{"name": "other", "set": {"spares.switch": 1}}]},
+    }
+    page = shown(worked(given), document)
+    sums = [line for line in page.splitlines() if re.search(r"(?<![\d.,])0\.00", line)]
+    assert sums == [line for line in sums if "from stock, not charged" in line]
+
+
 @pytest.mark.parametrize(
     ("language", "title", "other"),
     [("en", "## Alternatives that were not chosen", "would fit as well"), ("zh", "## 未采用的备选", "也可行")],

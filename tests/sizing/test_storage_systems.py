@@ -24,7 +24,7 @@ def plan(stored: Mapping[str, Any], server: str = "dell-xe9680-h200", **fabrics:
 @pytest.mark.parametrize(
     ("needs", "units"),
     [
-        ({"read_per_server": "40 GB/s", "write_per_server": "5 GB/s"}, 19),
+        ({"read_per_server": "40 GB/s", "write_per_server": "5 GB/s"}, 26),
         ({"read_per_server": "5 GB/s", "write_per_server": "20 GB/s"}, 20),
         ({"read_per_server": "5 GB/s", "write_per_server": "5 GB/s", "dataset": "3 PB"}, 25),
         ({"read_per_server": "5 GB/s", "write_per_server": "5 GB/s"}, 8),
@@ -32,7 +32,7 @@ def plan(stored: Mapping[str, Any], server: str = "dell-xe9680-h200", **fabrics:
     ],
 )
 def test_units_carry_what_is_read_written_and_stored(built: Built, needs: Mapping[str, Any], units: int) -> None:
-    """WEKApod Nitro: 71 GB/s read, 32 GB/s written and 121 TB a node, eight nodes at least."""
+    """WEKApod Nitro: 50 GB/s read by two ports at 200 Gb/s, 32 GB/s written, 121 TB a node, eight nodes at least."""
     system = {"part": "wekapod-nitro-15t", **needs.get("servers", {})}
     bom = built(plan({**needs, "servers": system}))
     (line,) = [line for line in bom["lines"] if line["category"] == "storage"]
@@ -79,3 +79,31 @@ def test_an_unknown_system_is_refused_where_it_is_named(built: Built) -> None:
         built(plan({"servers": "ddn-ai400x4"}))
     with pytest.raises(PlanErrors, match="no storage 'ddn-ai400x4'; did you mean"):
         built(plan({"servers": {"part": "ddn-ai400x4"}}))
+
+
+def test_a_storage_server_counts_with_the_rate_of_its_ports_as_cabled(built: Built) -> None:
+    """1280 GB/s take 19 WEKApods of 71 GB/s each, but 26 with two ports of 200 Gb/s: 50 GB/s, half of their 400."""
+    fabric = {"switch": "sn5600", "homing": "dual", "ports_per_server": 2}
+    stored = {"read_per_server": "40 GB/s", "write_per_server": "5 GB/s", "servers": "wekapod-nitro-15t"}
+    faster = {**fabric, "nic": {"ports": 2, "port_gbps": 400}}
+    fast, slow = (built(plan(stored, storage=each)) for each in (faster, fabric))
+    assert [bom["storage"]["servers"] for bom in (fast, slow)] == [19, 26]
+    assert "storage-ports" in [check["id"] for check in slow["checks"] if check["status"] == "warn"]
+    assert "storage-ports" not in [check["id"] for check in fast["checks"] if check["status"] == "warn"]
+
+
+@pytest.mark.parametrize(("rate", "ports", "carried"), [("200G", 2, 50), ("200G", 1, 25), ("100G", 2, 25)])
+def test_servers_write_checkpoints_at_the_rate_of_their_ports(
+    built: Built, rate: str, ports: int, carried: int
+) -> None:
+    """What 32 servers are said to write, 80 GB/s each, is no more than their ports on the storage network carry."""
+    training = {"model": "llama-3.1-70b", "tokens": "1T"}
+    asked = plan(
+        {"read_per_server": "20 GB/s", "write_per_server": "80 GB/s"},
+        storage={"switch": "sn5600", "homing": "single", "ports_per_server": ports, "link": rate},
+    )
+    found = built({**asked, "workload": {"training": training}})["storage"]
+    assert found["write_per_server"] == carried * 10**9
+    assert found["read_per_server"] == min(carried, 20) * 10**9
+    assert found["write_bytes_per_second"] == 32 * carried * 10**9
+    assert found["checkpoint_write_seconds"] == pytest.approx(found["checkpoint_bytes"] / (32 * carried * 10**9))

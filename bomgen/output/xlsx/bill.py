@@ -281,10 +281,11 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
         label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
         its = f"EXACT(bom_categories,{label})"
         formula = (
-            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(word('xlsx-no-price'))},"
-            f"SUMPRODUCT(--{its},bom_amounts))"
+            f"IF(AND(SUMPRODUCT(--{its},bom_amounts)=0,SUMPRODUCT({its}*ISNUMBER(bom_amounts))<SUMPRODUCT(--{its})),"
+            f"{literal(word('xlsx-no-price'))},SUMPRODUCT(--{its},bom_amounts))"
         )
-        result = amount if amounts else word("xlsx-no-price")
+        # What is in stock costs nothing, whether or not the rest has a price.
+        result = word("xlsx-no-price") if unpriced and not amount else amount
         found[category] = Subtotal(sheet.calculate(column, formula, result, NUMBER, money), result, amount, unpriced)
         sheet.row += 1
     return found
@@ -347,8 +348,8 @@ def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)
-    formula = f"IF(AND(bom_unpriced>0,COUNT(bom_prices)>0),{literal(limit)},{literal(plain)})"
-    text = limit if _unpriced(totals) and totals.priced_lines else plain
+    formula = f'IF(AND(bom_unpriced>0,COUNTIF(bom_prices,">0")>0),{literal(limit)},{literal(plain)})'
+    text = limit if _unpriced(totals) and totals.list else plain
     if key == "tax":
         missing = language.word("xlsx-no-tax")
         formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'

@@ -51,6 +51,8 @@ def quote(section: PlanSection) -> QuotePlan:
             currency: _exchange(section.below("exchange"), currency) for currency in section.below("exchange").data
         },
         old_after=section.quantity("old_after", "days", "price-age"),
+        estimate_below=section.catalog.assumption("price-estimate-below"),
+        estimate_above=section.catalog.assumption("price-estimate-above"),
         discounts=_discounts(section.below("discount")),
         charges=tuple(_charges(section)),
         tax=section.figure("tax", "share", zero=True),

@@ -41,6 +41,8 @@ class Price(NamedTuple):
     lead_days: int | None
     """From order to delivery."""
     mark: Mark
+    ranged: bool = True
+    """Whether the book gives a range, if only one without width; False: an estimate may have one by rule."""
 
     @property
     def fields(self) -> tuple[object, ...]:
@@ -128,6 +130,7 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
         estimate=bool(entry.get("estimate")),
         source=entry.get("source"),
         lead_days=int(parse(entry["lead_time"], "days")) if "lead_time" in entry else None,
+        ranged="min" in entry or "max" in entry,
         mark=mark,
     )
 

@@ -61,14 +61,17 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
             rows.append(_compared(writer, word(f"category-{category}"), [each.get(category, nothing) for each in sums]))
     for label in ("xlsx-net", "ui-tax", "ui-total"):
         if label != "ui-tax" or own.totals.tax_share is not None:
-            amounts: list[Amount] = [(_totals(each.totals)[label], not each.totals.complete) for each in quotes]
+            amounts = [_total(each.totals, label) for each in quotes]
             rows.append(_compared(writer, word(label), amounts))
     return Table("alternatives", word("table-alternatives"), tuple(columns), tuple(rows))
 
 
-def _totals(totals: Totals) -> dict[str, Decimal]:
-    """The sums that are compared, by what they are called."""
-    return {"xlsx-net": totals.list - totals.discount, "ui-tax": totals.tax, "ui-total": totals.amount}
+def _total(totals: Totals, label: str) -> Amount:
+    """One of the sums that are compared, by what it is called; unknown where nothing has a price."""
+    if not totals.priced_lines:
+        return None, False
+    sums = {"xlsx-net": totals.list - totals.discount, "ui-tax": totals.tax, "ui-total": totals.amount}
+    return sums[label], not totals.complete
 
 
 def _compared(writer: Writer, name: str, amounts: Sequence[Amount]) -> Row:

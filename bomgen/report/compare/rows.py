@@ -147,7 +147,8 @@ def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
 
 
 def _warnings(each: Compared) -> Cell:
-    return Cell(None if each.alternative else len(each.writer.report.problems))
+    report = each.writer.report
+    return Cell(len(report.own_problems if each.alternative else report.problems))
 
 
 def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:

@@ -264,7 +264,8 @@ def _part_number(line: QuotedLine, language: Language) -> str:
 
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
-    """What lines come to: nothing where none has a price, a lower bound where one has none."""
+    """What lines come to: nothing where none that is charged has a price, a lower bound where one has none."""
+    lines = [line for line in lines if not line.in_stock] or lines
     amounts = [line.amount for line in lines if line.amount is not None]
     if not amounts:
         return Cell(None, currency)
@@ -326,7 +327,10 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         if any(category in each.amounts for each in quote.alternatives)
     ]
     totals = [each.totals for each in quote.alternatives]
-    amounts = (Cell(each.amount, currency, least=not each.complete) for each in totals)
+    amounts = (
+        Cell(each.amount if each.priced_lines else None, currency, least=each.priced_lines > 0 and not each.complete)
+        for each in totals
+    )
     rows.append(Row((Cell(_total_label(quote.totals, language)), *amounts), id=TOTAL))
     if all(each.complete for each in totals):
         differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)

@@ -99,17 +99,18 @@ def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) ->
     counted = [line for line in lines if line.counted]
     listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
     net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
-    priced = sum(line.amount is not None for line in counted)
+    charged = [line for line in counted if not line.in_stock] or counted
+    priced = sum(line.amount is not None for line in charged)
     return Totals(
         currency=whole.currency,
-        complete=priced == len(counted),
+        complete=priced == len(charged),
         list=listed,
         discount=ANY_AMOUNT.subtract(listed, net),
         tax_share=whole.tax_share,
         tax=expansion.tax,
         amount=ANY_AMOUNT.add(net, expansion.tax),
         priced_lines=priced,
-        lines=len(counted),
+        lines=len(charged),
     )
 
 

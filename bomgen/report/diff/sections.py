@@ -297,8 +297,11 @@ def _ordered(row: Ordered, currency: str) -> DiffRow:
 
 
 def _order_notes(found: Expansion, currency: str) -> Iterator[str]:
-    beside = f", {found.unpriced} of {len(found.order)} parts without a price" if found.unpriced else ""
-    yield f"parts come to {money_text(found.amount, currency)} at the new prices, spares among them{beside}"
+    if found.unpriced == len(found.order):
+        yield "no part has a price"
+    else:
+        beside = f", {found.unpriced} of {len(found.order)} parts without a price" if found.unpriced else ""
+        yield f"parts come to {money_text(found.amount, currency)} at the new prices, spares among them{beside}"
     if found.charges:
         yield f"freight, services and software: {signed_money(found.charges, currency)}"
     if found.tax:

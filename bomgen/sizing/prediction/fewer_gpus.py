@@ -56,11 +56,9 @@ def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: 
 
 def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds: float) -> Iterator[TimedSplit]:
     """Splits over whole servers, idle ones left over or none, predicted to be faster than `seconds`, fastest first."""
-    degrees = _degrees(predict, gpus)
-    tensor, pipeline, context, expert = degrees
-    inner = tensor * pipeline * context
-    unit = np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
-    most = gpus // inner // unit * unit
+    degrees = degrees_of_splits(predict, gpus)
+    unit = unit_of_replicas(degrees, gpus_per_server)
+    most = gpus // degrees[:3].prod(axis=0) // unit * unit
     kept = most > 0
     kept[kept] = _may_be_faster(predict, degrees[:, kept], most[kept], seconds)
     degrees, unit, most = degrees[:, kept], unit[kept], most[kept]
@@ -102,8 +100,17 @@ def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) 
     return predict.least_seconds(tensor, pipeline, context, slots) < seconds
 
 
-def _degrees(predict: Predictor, gpus: int) -> Any:
+def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
+    """What the replicas of splits are a multiple of: they fill whole servers, and hold whole sets of experts."""
+    tensor, pipeline, context, expert = degrees
+    inner = tensor * pipeline * context
+    return np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
+
+
+def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
     """Tensor, pipeline, context and expert degrees of all replicas of at most so many GPUs."""
+    if (given := predict.training.parallelism) is not None:
+        return np.array([[given.tensor.value], [given.pipeline.value], [given.context.value], [given.expert.value]])
     experts = int(predict.work.experts)
     heads = int(predict.training.model.shape["heads"].value)
     ranges = (

@@ -58,16 +58,17 @@ class Predictor(NamedTuple):
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
         """The step of a split [s]."""
+        given = self.training.parallelism
         split = Split(
             batch=self.batch,
             micro_batch=self.micro_batch,
             tensor=tensor,
             pipeline=pipeline,
-            interleave=1.0,
+            interleave=_number(given.interleave) if given else 1.0,
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
-            sequence_parallel=(tensor > 1) * 1.0,
+            sequence_parallel=float(given.sequence_parallel) if given else (tensor > 1) * 1.0,
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)

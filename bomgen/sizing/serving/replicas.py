@@ -18,6 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import takewhile
+from math import lcm
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
@@ -300,12 +301,16 @@ def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> Pla
     return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
 
 
-def check_whole(found: Replica, gpus: Figure) -> None:
-    """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas."""
-    below, rest = divmod(gpus.value, found.gpus.value)
-    if rest:
-        size = found.gpus.value
-        works = join_alternatives([count * size for count in (below, below + 1) if count])
+def check_whole(found: Replica, gpus: Figure, unit: int) -> None:
+    """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas.
+
+    It names numbers that are: multiples of `unit`, too, as numbers of GPUs in the plan have to be.
+    """
+    size = found.gpus.value
+    if gpus.value % size:
+        step = lcm(size, unit)
+        below = gpus.value // step
+        works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are not a whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"

@@ -242,17 +242,19 @@ def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
 
 
 def serve(
-    inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool, network: Figure | None = None
+    inference: Inference, need: Need, gpu: Gpu, gpus: Figure, unit: int | None, network: Figure | None = None
 ) -> Serving:
-    """The results of serving on `gpus` GPUs; `given`: the plan gives their number; `network`: of a GPU [bytes/s].
+    """The results of serving on `gpus` GPUs; `network`: of a GPU [bytes/s].
+
+    `unit` is what a number of GPUs in the plan is a multiple of; None: the plan gives none.
 
     Raises Infeasible when they hold no replica, or not a whole number of replicas that the plan gives.
     """
     found = need.replica
-    if given and inference.degrees:
-        replica.check_whole(found, gpus)
+    if unit and inference.degrees:
+        replica.check_whole(found, gpus, unit)
     if gpus.value < found.gpus.value:
-        raise _too_few_gpus(need, gpus)
+        raise _too_few_gpus(need, gpus, unit or 1)
     replicas = replicas_of_cluster(gpus, found.gpus)
     cache = kv.cache(inference)
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
@@ -265,7 +267,7 @@ def serve(
     served = requests_answered(put_out, output) if put_out and output else None
     cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
     transfer = _kv_transfer(inference, need, cache, holding)
-    if given:
+    if unit:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
     if transfer and network and transfer.value > network.value:
         cautions.append(_transfer_caution(inference, transfer, network))
@@ -323,12 +325,13 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
     return Held(weights, held, weights_and_cache(weights, held))
 
 
-def _too_few_gpus(need: Need, gpus: Figure) -> Infeasible:
+def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
     found = need.replica
+    enough = ceil(found.gpus.value / unit) * unit
     why = f" ({need.reasons[0].message})" if need.reasons else ""
     message = (
         f"{gpus.value} GPUs hold no replica of tensor {found.tensor.value} x pipeline {found.pipeline.value} = "
-        f"{found.gpus.value} GPUs; give {found.gpus.value} or more{why}"
+        f"{found.gpus.value} GPUs; give {enough} or more{why}"
     )
     return Infeasible(message, because=gpus)
 

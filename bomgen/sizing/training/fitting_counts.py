@@ -7,9 +7,10 @@ of GPUs is whether it divides into the split, and a comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from math import prod
 from typing import NamedTuple
 
@@ -24,11 +25,16 @@ from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
 from bomgen.sizing.training.candidates import Candidate, split_of
-from bomgen.sizing.training.parallelism import check_degrees, given_split, whole_gpus
+from bomgen.sizing.training.parallelism import check_degrees, fit, given_split, whole_gpus
 from bomgen.sizing.training.states import has_room_for_parts
 
 Counts = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
+
+FIRST_TRIED = 64
+"""Numbers of GPUs that are tried at once at first; then twice as many each time. Most runs fit one of the first."""
+MOST_TRIED = 2**14
+"""Numbers tried for one run: a split of 61 stages and 8 parts of the experts fits every 488th server or more."""
 
 
 class Fitting(NamedTuple):
@@ -75,6 +81,34 @@ def fitting(
     least = _least(lambda count: bool(total(count, count) <= limit), most)
     fits = counts >= least
     return Fitting(fits, fits)
+
+
+def first_fitting(
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Iterable[int]
+) -> int | None:
+    """The first of ascending numbers of GPUs that a run can be split over so that it fits; None: none of them.
+
+    Degrees that the plan gives only have to divide it. `gpus` is the figure that has the numbers as its value. Where
+    only a search for each number tells, no more than `FIRST_TRIED` are tried.
+    """
+    waiting, chunk, tried = iter(counts), FIRST_TRIED, 0
+    while tried < MOST_TRIED and (numbers := [*islice(waiting, chunk)]):
+        found = fitting(training, gpu, gpus, gpus_per_server, np.array(numbers, np.int64))
+        if found is None:
+            return next((count for count in numbers if _has_split(training, gpu, gpus, gpus_per_server, count)), None)
+        rows = np.flatnonzero(found.possible if training.parallelism else found.fits)
+        if rows.size:
+            return numbers[int(rows[0])]
+        tried, chunk = tried + chunk, 2 * chunk
+    return None
+
+
+def _has_split(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, count: int) -> bool:
+    try:
+        fit(training, gpu, replace(gpus, value=count), gpus_per_server)
+    except Infeasible:
+        return False
+    return True
 
 
 def _given(

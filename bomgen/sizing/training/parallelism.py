@@ -208,7 +208,7 @@ def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per
 def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     size = given.tensor.value * given.pipeline.value * given.context.value
     if gpus.value % size:
-        step = lcm(size, gpus_per_server)
+        step = lcm(whole_gpus(given), gpus_per_server)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
@@ -443,14 +443,12 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 def _nothing_fits(
     training: Training, refused: list[Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
+    """The error when no candidate fits: the best candidate, and what it lacks."""
     server = gpus_per_server.value
     within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
     best = min(within, key=lambda candidate: (memory_needed(training, candidate, gpus).total.value, candidate.size))
     reason = _reason(training, best, gpu, gpus)
     text = message("no-split-fits", gpus=gpus.value, reason=reason)
-    if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
-        text = message("no-split-fits-but", gpus=gpus.value, reason=reason, counts=map(str, counts))
     model = training.model
     if memory.per_gpu(training, split_of(best, gpus)).activations is None:
         broke = _first_given(model.parameters, gpus, training.tokens)
@@ -460,25 +458,6 @@ def _nothing_fits(
         first = activations if term == "activations" else (model.parameters,)
         broke = _first_given(*first, gpus, training.tokens)
     return Infeasible(text, because=broke)
-
-
-def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
-    """The nearest numbers of GPUs, in whole servers, that fit with the fewest GPUs per replica."""
-    layers = training.model.shape.get("layers")
-    stages = divisors(layers.value) if layers is not None else []
-    server = gpus_per_server.value
-    tensors = tensor_degrees(training, server)
-    for tensor, pipeline in sorted(product(tensors, stages), key=prod):
-        step = lcm(tensor * pipeline, server)
-        below = gpus.value // step * step
-        counts = [
-            count
-            for count in (below, below + step)
-            if count and _narrowest_context(training, gpu, replace(gpus, value=count), (tensor, pipeline), True, [])
-        ]
-        if counts:
-            return counts
-    return []
 
 
 def _first_given(*figures: Figure) -> Figure:
