@@ -58,6 +58,8 @@ class TierRows(NamedTuple):
 
     pod: str = "pod"
     """What a pod is called: the stem of the words `ui-POD` and `ui-PODs` of the language files."""
+    pod_of_rails: str = ""
+    """What a pod is called that holds the leaves of all rails, where others hold those of one."""
 
 
 TIER_ROWS = TierRows()

@@ -338,6 +338,8 @@ class FabricPlan(NamedTuple):
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
+    pod_rails: Figure
+    """A word: whether a pod holds leaves of one rail or of all, where leaves belong to rails."""
     homing: Figure
     """A word: how the ports of a machine are dealt out to the switches."""
     homing_asked: bool

@@ -2,7 +2,7 @@
 
 Parallel links of two switches are neighbours on both, so that cables of several links and twin-port modules connect the
 same two cages. Spines at the same place in their pods connect to the same cores. Leaves of rails are numbered unit by
-unit.
+unit, so that a pod of all rails has neighbouring numbers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.core.provenance import require
 from bomgen.fabric.clos.occupancy import leaves_of_pods
 from bomgen.fabric.links.endpoints import Seats, count_up
 from bomgen.fabric.types import Fabric
@@ -29,7 +30,7 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
         raise ValueError("a fabric without spines")
     pods = int(plane.pods.value) if plane.pods else 1
     of_pod = int(spine.count.value) // pods
-    leaf, pod = _leaves_of_pods(len(seats.up), seats.rails, pods)
+    leaf, pod = _leaves_of_pods(len(seats.up), seats.rails, pods, require(plane.seats, "seated").value.rows_of_pod)
     up = seats.up[leaf]
     each = up // of_pod
     if np.any(each * of_pod != up):
@@ -47,16 +48,16 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
     )
 
 
-def _leaves_of_pods(leaves: int, rails: int, pods: int) -> tuple[Column, Column]:
+def _leaves_of_pods(leaves: int, rails: int, pods: int, rows_of_pod: int) -> tuple[Column, Column]:
     """All leaves in the order of their pods, and the pod of each."""
     if pods == 1:
         return np.arange(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.int64)
     row = leaves // rails
-    sizes = np.array(leaves_of_pods(row, pods // rails), dtype=np.int64)
-    in_row = np.arange(row, dtype=np.int64)
-    pod = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-    rail = np.arange(rails, dtype=np.int64)[:, None]
-    return (in_row * rails + rail).ravel(), (pod + rail * len(sizes)).ravel()
+    sizes = np.array(leaves_of_pods(row, pods * rows_of_pod // rails), dtype=np.int64)
+    of_unit = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)[:, None]
+    pod = (of_unit + np.arange(rails, dtype=np.int64) // rows_of_pod * len(sizes)).ravel()
+    order = np.argsort(pod, kind="stable")
+    return order, pod[order]
 
 
 def connect_cores(plane: Fabric) -> Ends:

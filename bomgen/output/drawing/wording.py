@@ -27,7 +27,8 @@ class Wording:
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
         arrangement = find_arrangement(self.drawn)
-        self.group = arrangement.pod if isinstance(arrangement, TierRows) else ""
+        rows = arrangement if isinstance(arrangement, TierRows) else TierRows("")
+        self.group = rows.pod_of_rails if self.drawn.pods_hold_all_rails and rows.pod_of_rails else rows.pod
 
     def title(self) -> str:
         """The fabric's name and its switches."""

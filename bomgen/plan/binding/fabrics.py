@@ -91,6 +91,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        pod_rails=section.below("pod").word("rails", "fabric-pod-rails"),
         homing_asked=section.has("homing"),
         homing=section.word("homing", "fabric-homing-redundant" if role in REDUNDANT else "fabric-homing"),
         peer_links=section.figure("peer_links", "count"),
