@@ -119,7 +119,7 @@ class Links:
     ports: Figure | None = None
     """Of links between devices of one kind: ports of this kind on a fully connected one."""
     parallel: Figure | None = None
-    """Of links between devices of one kind: how many join every two of them, where these are side by side."""
+    """How many join every two devices that they join, where that is not what the counts of all tiers say."""
 
     @property
     def within_tier(self) -> bool:

@@ -365,6 +365,8 @@ class FabricPlan(NamedTuple):
     """What the plan says under the name of the topology."""
     host_cage: Figure
     """Word: the cage of machines beside the servers of which nobody says it."""
+    otherwise: FabricPlan | None = None
+    """Another form of the same fabric: of the two the one with fewer switches is built."""
 
     @property
     def switchless(self) -> bool:

@@ -521,7 +521,10 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
     row = leaves // rails
     sizes = [row // groups + (group < row % groups) for group in range(groups)] if groups else [row]
     pod_of = [
-        apart * rail * len(sizes) + group for rail in range(rails) for group, size in enumerate(sizes) for _ in range(size)
+        apart * rail * len(sizes) + group
+        for rail in range(rails)
+        for group, size in enumerate(sizes)
+        for _ in range(size)
     ]
     of_pod = count(above[0].count) // (count(fabric.pods) or 1) if above else 0
     plugged = seats(case, leaves, down)

@@ -242,8 +242,7 @@ class Builder:
             return None, leaves
         most = self.demand.pod_leaves or self._spine_ports_down()
         mixed = self.figures["pods_hold_all_rails"].value
-        of_rails = units and not mixed
-        pods = formulas.groups_of_rails(units, most, self._rows) if of_rails else formulas.pods(leaves, most)
+        pods = formulas.pods(leaves, most) if mixed or not units else formulas.groups_of_rails(units, most, self._rows)
         if pods.value != self.shape.pods:
             pods = pods_of(self._searched)
         if units and mixed:

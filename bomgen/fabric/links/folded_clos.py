@@ -21,19 +21,24 @@ Ends = tuple[Column, Column, Column, Column]
 
 
 def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
-    """Links of every leaf to the spines of its pod.
-
-    Links to one spine are neighbours on both switches, so that two of them may share a cage at either end.
-    """
+    """Links of every leaf to the spines of its pod. Raises ValueError as `spread_links`."""
     spine = plane.tier("spine")
     if spine is None or seats is None:
         raise ValueError("a fabric without spines")
     pods = int(plane.pods.value) if plane.pods else 1
     of_pod = int(spine.count.value) // pods
     leaf, pod = _leaves_of_pods(len(seats.up), seats.rails, pods, require(plane.seats, "seated").value.rows_of_pod)
-    up = seats.up[leaf]
-    each = up // of_pod
-    if np.any(each * of_pod != up):
+    return spread_links(leaf, seats.up[leaf], pod, pod * of_pod, np.full_like(pod, of_pod))
+
+
+def spread_links(leaf: Column, up: Column, pod: Column, first_spine: Column, spines: Column) -> Ends:
+    """Links up of leaves, in the order of their pods, to the spines of these, which are numbered from a first one.
+
+    Links to one spine are neighbours on both switches, so that two of them may share a cage at either end. Raises
+    ValueError when they do not spread evenly.
+    """
+    each = up // spines
+    if np.any(each * spines != up):
         raise ValueError("links up that do not spread evenly over the spines")
     before = np.cumsum(each) - each
     first = np.concatenate(([0], np.flatnonzero(np.diff(pod)) + 1)).astype(np.int64)
@@ -43,7 +48,7 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
     return (
         np.repeat(leaf, up),
         lower_port,
-        np.repeat(pod * of_pod, up) + lower_port // np.maximum(parallel, 1),
+        np.repeat(first_spine, up) + lower_port // np.maximum(parallel, 1),
         np.repeat(before, up) + lower_port % np.maximum(parallel, 1),
     )
 
