@@ -7,6 +7,7 @@ that takes two or three rounds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -347,8 +348,28 @@ def _build(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    """A fabric at the rates of the plan, faster between switches where that costs less or alone has known parts."""
-    found = build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    """A fabric at its best rates, in the form with fewer switches where it has another."""
+    found = _build_form(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    if fabric.otherwise:
+        with suppress(Infeasible, PlanErrors):
+            other = _build_form(fabric.otherwise, plan, servers, parts, attached, hosts, uplink_gbps)
+            raise_errors(other.interconnect)
+            if other.fabric.switches.value < found.fabric.switches.value:
+                return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
+    return found
+
+
+def _build_form(
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: PartsLookup,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
+) -> BuiltFabric:
+    """A fabric at the rates of the plan, or faster between switches where that is better."""
+    best = found = build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
     for rates in faster_rates(found):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
         try:
@@ -356,21 +377,32 @@ def _build(
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        if replaces_unknown_parts(other, found, rates) or (not fabric.link_gbps and costs_less(other, found, parts)):
-            return other
-    return found
+        if is_better(other, best, rates, parts):
+            best = other
+    return best
 
 
-def replaces_unknown_parts(built: BuiltFabric, other: BuiltFabric, rates: Mapping[str, Figure]) -> bool:
-    """Whether parts are known for links of these rates that the other fabric has none for."""
-    return bool((other.kinds_without_part - built.kinds_without_part) & rates.keys())
+def is_better(built: BuiltFabric, than: BuiltFabric, rates: Mapping[str, Figure], parts: PartsLookup) -> bool:
+    """Whether links between switches at these rates are taken in place of those of another fabric.
+
+    They are where parts are known that the other has none for. Else a compute fabric whose `link:` is left open takes
+    what costs less; any other takes what has fewer switches, then what costs less.
+    """
+    if (than.kinds_without_part - built.kinds_without_part) & rates.keys():
+        return True
+    if built.kinds_without_part - than.kinds_without_part:
+        return False
+    switches, others = built.fabric.switches.value, than.fabric.switches.value
+    if built.plan.role != COMPUTE and switches != others:
+        return bool(switches < others)
+    return not built.plan.link_gbps and costs_less(built, than, parts)
 
 
 def faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
     """Rates to try for links between switches whose ports carry at least twice what the plan leaves them at [Gb/s].
 
-    Where no part is known for a kind of link, all steps up to the rate of the ports; else that of the ports alone, and
-    none where the plan names the rate of the fabric's links.
+    All steps up to the rate of the ports where no part is known for a kind of link, and in fabrics for other traffic
+    than that of GPUs; else that of the ports alone, and none where the plan names the rate of the fabric's links.
     """
     slow = dict[str, tuple[Figure, Figure]]()
     for links in built.fabric.links:
@@ -381,12 +413,12 @@ def faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
         slower = min(ports, key=lambda rate: rate.value)
         if slower.value >= links.rate_gbps.value * DOUBLE:
             slow[links.kind] = links.rate_gbps, slower
-    unknown = bool(built.kinds_without_part & slow.keys())
-    if built.plan.link_gbps and not unknown:
+    all_steps = built.plan.role != COMPUTE or bool(built.kinds_without_part & slow.keys())
+    if built.plan.link_gbps and not all_steps:
         return
     while any(rate.value < ports.value for rate, ports in slow.values()):
         slow = {kind: (next_rate(rate, ports), ports) for kind, (rate, ports) in slow.items()}
-        if unknown or all(rate.value == ports.value for rate, ports in slow.values()):
+        if all_steps or all(rate.value == ports.value for rate, ports in slow.values()):
             yield {kind: rate for kind, (rate, _) in slow.items()}
 
 

@@ -25,13 +25,12 @@ from bomgen.design.assembly import (
     BuiltFabric,
     Design,
     build_at_rates,
-    costs_less,
     faster_rates,
     install,
+    is_better,
     list_equipment,
     power_of_servers,
     raise_errors,
-    replaces_unknown_parts,
     server_cage,
 )
 from bomgen.fabric.clos.counts import ClosCounts, Kinds, count_clos, is_covered
@@ -246,27 +245,31 @@ def _with_faster_rates(
     found: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
 ) -> Iterator[FabricRange]:
     """A fabric at its rates, or faster between switches, as `design` decides for each row."""
-    fabric = found.built.plan
+    fabric, best = found.built.plan, [found]
     for rates in faster_rates(found.built):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
         others, unknown = _range_at_rates(fabric._replace(links=links), plan, servers, found.rows, parts, attached)
-        gone = np.isin(found.rows, unknown)
+        best = [one.take(~np.isin(one.rows, unknown)) for one in best]
         for other in others:
-            own = np.isin(found.rows, other.rows)
-            better = np.full(len(other.rows), replaces_unknown_parts(other.built, found.built, rates))
-            if not better.any() and not fabric.link_gbps:
-                better = _where(partial(_costs_less, parts), other, found.take(own))
-            if better.any():
-                yield other.take(better)
-            gone[own] |= better
-        found = found.take(~gone)
-        if not len(found.rows):
-            return
-    yield found
+            best = [each for one in best for each in _better_of(one, other, rates, parts) if len(each.rows)]
+    yield from (each for each in best if len(each.rows))
 
 
-def _costs_less(parts: PartsLookup, one: FabricRange, two: FabricRange) -> bool:
-    return costs_less(one.in_columns(), two.in_columns(), parts)
+def _better_of(
+    one: FabricRange, other: FabricRange, rates: Mapping[str, Figure], parts: PartsLookup
+) -> Iterator[FabricRange]:
+    """One fabric for the rows where another at these rates is no better, and the other for its rows where it is."""
+    shared = np.isin(one.rows, other.rows)
+    other = other.take(np.isin(other.rows, one.rows))
+    better = np.zeros(len(one.rows), np.bool_)
+    if shared.any():
+        better[shared] = _where(partial(_is_better, rates, parts), other, one.take(shared))
+        yield other.take(better[shared])
+    yield one.take(~better)
+
+
+def _is_better(rates: Mapping[str, Figure], parts: PartsLookup, one: FabricRange, two: FabricRange) -> bool:
+    return is_better(one.in_columns(), two.in_columns(), rates, parts)
 
 
 def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, two: FabricRange) -> NDArray[np.bool_]:

@@ -58,6 +58,14 @@ class TierRows(NamedTuple):
 
     pod: str = "pod"
     """What a pod is called: the stem of the words `ui-POD` and `ui-PODs` of the language files."""
+    pod_of_rails: str = ""
+    """What a pod is called that holds the leaves of all rails, where others hold those of one."""
+    last_pods: str = ""
+    """The dimension of the fabric that is the number of last pods of another size, where there may be such."""
+    links_to_last: str = ""
+    """The dimension that is the links between one of them and any other pod."""
+    sizes: Mapping[str, tuple[str, str]] = {}
+    """By tier the dimensions that are the switches of a pod and of one of the last."""
 
 
 TIER_ROWS = TierRows()

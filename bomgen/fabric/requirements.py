@@ -27,6 +27,8 @@ def one_rail_for_all() -> int:
     return 1
 
 
+ALL_RAILS = "all"
+"""The word for pods that hold leaves of every rail."""
 UNSET, ONE_RAIL = unset(), one_rail_for_all()
 """The figures of both, which every fabric shares."""
 
@@ -47,6 +49,12 @@ def whole_servers() -> int:
 def divided_servers() -> int:
     """The ports of a server may end on several leaves."""
     return SPLIT
+
+
+@formula("count")
+def pods_of_all_rails(pod_rails: str) -> int:
+    """A pod has leaves of every rail, so that rails meet below the core."""
+    return 1 if pod_rails == ALL_RAILS else 0
 
 
 @formula("tiers")
@@ -119,6 +127,7 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
         if down_gbps.value == up_gbps.value
         else ONE_RAIL,
         "rails_per_leaf": demand.rails_per_leaf,
+        "pods_hold_all_rails": pods_of_all_rails(demand.pod_rails) if demand.pod_rails and rails else None,
         "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
     }
     return {name: figure if figure is not None else UNSET for name, figure in found.items()}

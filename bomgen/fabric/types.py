@@ -54,6 +54,8 @@ class Demand(NamedTuple):
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
     rails_per_leaf: Figure | None = None
     """Rails that a leaf serves; None: as many as need the fewest switches."""
+    pod_rails: Figure | None = None
+    """A word: whether a pod holds the leaves of one rail or of all; None where leaves belong to no rails."""
     split_servers: bool | None = None
     """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
     homing: Figure | None = None
@@ -117,7 +119,7 @@ class Links:
     ports: Figure | None = None
     """Of links between devices of one kind: ports of this kind on a fully connected one."""
     parallel: Figure | None = None
-    """Of links between devices of one kind: how many join every two of them, where these are side by side."""
+    """How many join every two devices that they join, where that is not what the counts of all tiers say."""
 
     @property
     def within_tier(self) -> bool:
@@ -173,6 +175,11 @@ class Fabric(NamedTuple):
     """Which endpoint is on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
     exact_bisection: bool = True
     """False: the bisection stated is a bound from below."""
+
+    @property
+    def pods_hold_all_rails(self) -> bool:
+        """Whether a pod has leaves of several rails."""
+        return self.seats is not None and self.seats.value.rows_of_pod > 1
 
     def tier(self, name: str) -> Tier | None:
         """The tier of that name, or None."""

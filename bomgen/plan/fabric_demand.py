@@ -111,6 +111,7 @@ def demand(
         spine=tiers["spine"],
         core=tiers["core"],
         pod_leaves=fabric.pod_leaves,
+        pod_rails=fabric.pod_rails if fabric.declared.scalable_units else None,
         uplinks=fabric.uplink.ports if fabric.uplink else None,
         unit=fabric.scalable_unit,
         options=fabric.options,

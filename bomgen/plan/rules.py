@@ -281,6 +281,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
 KEYS_OF_TOPOLOGIES: dict[str, Callable[[Topology, FabricPlan], bool]] = {
     "homing": lambda kind, fabric: fabric.homing.value in kind.homings or isinstance(fabric.homing.origin, Assumed),
     "peer_links": lambda kind, fabric: kind.has_peers or fabric.peer_links is None,
+    "pod.rails": lambda kind, fabric: kind.scalable_units or isinstance(fabric.pod_rails.origin, Assumed),
     "rails_per_leaf": lambda kind, fabric: kind.scalable_units or fabric.rails_per_leaf is None,
     "split_servers": lambda kind, fabric: (kind.searched and not kind.has_rails) or fabric.split_servers is None,
 }
@@ -289,14 +290,14 @@ KEYS_OF_TOPOLOGIES: dict[str, Callable[[Topology, FabricPlan], bool]] = {
 
 @rule
 def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Homing, peer links, rails that share leaves and split servers are given where the topology has such."""
+    """Homing, peer links, rails of pods and leaves, and split servers are given where the topology has such."""
     for fabric in plan.fabrics:
         for key, fits in KEYS_OF_TOPOLOGIES.items():
             if not fits(fabric.declared, fabric):
                 asked = f"{key}: {fabric.homing.value}" if key == "homing" else key
                 names = " or ".join(kind.name for kind in described() if fits(kind, fabric))
                 text = f"{asked} belongs to `topology: {names}`; ask for that, or remove {key}"
-                mark = source.mark(("fabrics", fabric.name, key))
+                mark = source.mark(("fabrics", fabric.name, *key.split(".")))
                 yield Problem(mark, "error", text, "topology", f"fabrics.{fabric.name}.{key}")
 
 

@@ -338,6 +338,8 @@ class FabricPlan(NamedTuple):
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
+    pod_rails: Figure
+    """A word: whether a pod holds leaves of one rail or of all, where leaves belong to rails."""
     homing: Figure
     """A word: how the ports of a machine are dealt out to the switches."""
     homing_asked: bool
@@ -363,6 +365,8 @@ class FabricPlan(NamedTuple):
     """What the plan says under the name of the topology."""
     host_cage: Figure
     """Word: the cage of machines beside the servers of which nobody says it."""
+    otherwise: FabricPlan | None = None
+    """Another form of the same fabric: of the two the one with fewer switches is built."""
 
     @property
     def switchless(self) -> bool:

@@ -183,7 +183,7 @@ def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
     """Every leaf has the same whole number of links to each spine above it."""
     plane = built.fabric.plane or built.fabric
     leaf, spine = plane.tier("leaf"), plane.tier("spine")
-    if leaf is None or spine is None or leaf.up is None:
+    if leaf is None or spine is None or leaf.up is None or plane.links[1].parallel:
         return
     of_pod = spine.count.value // (plane.pods.value if plane.pods else 1)
     text = message("even-spread", up=leaf.up.value, spines=of_pod)
@@ -212,6 +212,8 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
     leaf = built.fabric.tier("leaf")
     ratio = leaf.oversubscription if leaf else None
     if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
+        return
+    if any(links.within_tier and links.parallel and links.parallel.value == 1 for links in built.fabric.links):
         return
     if ratio.value * OVER_BUILT < 1:
         times = float(1 / ratio.value)

@@ -72,6 +72,20 @@ def _islands(designed: Design) -> Iterator[Problem]:
             yield Problem(built.plan.mark, "warning", message("islands", pods=parts), "unreachable", path)
 
 
+@rule
+def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
+    """Pods of a fabric of rails whose size the plan gives without saying whether they hold one rail or all."""
+    for built in designed.fabrics:
+        plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
+        given = built.plan.pod_leaves or (spine.per_pod if spine else None)
+        said = not isinstance(built.plan.pod_rails.origin, Assumed) or not built.plan.declared.scalable_units
+        if given is None or said or plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
+            continue
+        spines = next(tier.count.value for tier in plane.tiers if tier.name == "spine")
+        text = message("pods-of-one-rail", pods=plane.pods.value, spines=spines)
+        yield Problem(first_given(given) or built.plan.mark, "warning", text, "pod-rails", f"fabrics.{built.plan.name}")
+
+
 def _enough(designed: Design, required: Figure) -> Message:
     """How many GPUs are enough, in whole servers."""
     server = designed.plan.cluster.server

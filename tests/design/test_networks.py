@@ -110,13 +110,33 @@ def test_management_linked_into_a_fabric_that_another_carries_is_linked_into_tha
 
 
 def test_a_small_management_network_is_one_switch(built: Built) -> None:
-    """Forty-eight ports are one SN2201; one more is a second, and a spine between them."""
+    """Forty-eight ports are one SN2201; two to four of them are linked with each other, and five have a spine."""
     plan = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm"}, "fabrics": {"out_of_band": "default"}}
-    for servers, leaves, spines in ((48, 1, 0), (49, 2, 1)):
+    for servers, leaves, spines in ((48, 1, 0), (49, 2, 0), (192, 4, 0), (193, 5, 1)):
         found = built({**plan, "cluster": {"gpu": "h100-sxm", "servers": servers}})["fabrics"]["out_of_band"][
             "switches"
         ]
         assert (found["leaf"], found.get("spine", 0)) == (leaves, spines)
+
+
+IN_BAND = {"switch": "qfx5140-24cd8o", "link": "100G", "ports_per_server": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "switches"),
+    [
+        ({}, (4, 2)),
+        ({"links": {"leaf-spine": {"rate": "400G"}}}, (6, 1)),
+        ({"links": {"leaf-spine": {"rate": "100G"}}}, (7, 4)),
+    ],
+)
+def test_links_between_switches_have_the_rate_with_the_fewest_switches(
+    built: Built, given: dict[str, Any], switches: tuple[int, int]
+) -> None:
+    """Beside 24 ports of 400G, eight of 800G lead up: split into links of 100G they are fewer. A rate given is kept."""
+    plan = {"bomgen": 1, "name": "rates", "cluster": {"server": "dgx-h100", "servers": 64}}
+    found = built({**plan, "fabrics": {"in_band": {**IN_BAND, **given}}})["fabrics"]["in_band"]["switches"]
+    assert (found["leaf"], found["spine"]) == switches
 
 
 def test_nvlink_switches_and_power_shelves_are_managed(built: Built) -> None:

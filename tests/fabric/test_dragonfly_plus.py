@@ -96,3 +96,17 @@ def test_its_drawings_show_the_links_between_groups(worked: Worked) -> None:
     assert "Group 1" in svg
     assert f"{between} per pair of groups" in svg
     assert f"Groups 1 to {groups}" in dot or "Group 1" in dot
+
+
+def test_its_drawings_show_last_groups_of_another_size(worked: Worked) -> None:
+    """The last groups are drawn with their own switches, and links to them are not counted as those of the others."""
+    others = {"other_groups": 2, "other_a": 2, "other_s": 3}
+    fabric = worked(plan(20, p=8, a=4, s=4, h=8, g=6, parallel=2, **others)).design.fabrics[0].fabric
+    between, to_others = (int(fabric.dimensions[f"links_{name}_groups"].value) for name in ("between", "to_other"))
+    assert between > to_others
+    svg, dot = (draw(fabric, "compute", read_language("en")) for draw in (fabric_svg, fabric_dot))
+    assert f"{to_others}–{between} per pair of groups" in svg
+    edges = [line for line in dot.splitlines() if line.strip().startswith('"spine') and ' -- "spine' in line]
+    assert [sum(f'" {links} × ' in edge for edge in edges) for links in (between, to_others)] == [4 * 3 // 2, 2 * 4 + 1]
+    assert '"spine 17-19"' in dot
+    assert '"leaf 19-20"' in dot

@@ -60,6 +60,7 @@ class Case(NamedTuple):
     spine_down: int = 0
     spine_up: int = 0
     rates: tuple[int, int, int] = RATES[0]
+    all_rails: bool = False
 
     @property
     def attached(self) -> int:
@@ -128,6 +129,7 @@ def demand(case: Case) -> Demand:
         unit=given_as(case.unit) if case.unit else None,
         options={},
         populate_used_ports_only=case.exact,
+        pod_rails=given_as("all", "word") if case.all_rails else None,
     )
 
 
@@ -180,6 +182,7 @@ def cases(draw: st.DrawFn, small: bool = False, fixed: bool = False, mixed: bool
         hosts=draw(st.sampled_from((0, 0, 1, 7, 40))),
         unit=draw(st.integers(1, radix // 2)) if topology == "rail-optimized" and draw(st.booleans()) else 0,
         rates=draw(st.sampled_from(RATES)) if mixed else RATES[0],
+        all_rails=topology == "rail-optimized" and draw(st.booleans()),
         **{name: draw(st.integers(1, radix)) for name in sorted(names)},
     )
 
@@ -513,11 +516,15 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
     leaf, *above = fabric.tiers
     leaves, down, up = count(leaf.count), count(leaf.down), count(leaf.up)
     rails = case.ports // rails_of_leaf(case, leaves) if case.topology == "rail-optimized" else 1
-    groups = max(count(fabric.pods) // rails, 1) if fabric.pods else 0
+    apart = 0 if case.all_rails else 1
+    groups = max(count(fabric.pods) // (rails if apart else 1), 1) if fabric.pods else 0
     row = leaves // rails
     sizes = [row // groups + (group < row % groups) for group in range(groups)] if groups else [row]
     pod_of = [
-        rail * len(sizes) + group for rail in range(rails) for group, size in enumerate(sizes) for _ in range(size)
+        apart * rail * len(sizes) + group
+        for rail in range(rails)
+        for group, size in enumerate(sizes)
+        for _ in range(size)
     ]
     of_pod = count(above[0].count) // (count(fabric.pods) or 1) if above else 0
     plugged = seats(case, leaves, down)
@@ -549,6 +556,7 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
 @example(Case(radix=16, servers=96, pod_leaves=5, uplinks=8, rates=(200, 400, 800)))
 @example(Case(radix=8, servers=4, ports=2))
 @example(Case(radix=16, servers=1024))
+@example(Case(radix=8, servers=20, ports=4, topology="rail-optimized", all_rails=True, exact=True, unit=3))
 @example(Case(radix=64, servers=256, ports=8, topology="rail-optimized"))
 @settings(deadline=None)
 def test_bisection_is_the_maximum_flow_between_the_halves(case: Case) -> None:

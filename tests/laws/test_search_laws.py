@@ -25,6 +25,8 @@ SWITCHES = {
     "ib": ("qm9700", "qm8700", "q3400-ra"),
     "ethernet": ("sn5600", "sn5610", "sn4600c", "7060x6-64pe", "7060dx5-64s", "sn3700"),
 }
+SIDE_SWITCHES = (*SWITCHES["ethernet"], "qfx5140-24cd8o", "h3c-s9825-64d")
+"""Of storage: some whose links between switches need fewer of them at a rate above that of the servers."""
 MODELS = ({"name": "llama-3.1-70b"}, {"name": "Model", "parameters": "30B"}, {"name": "mixtral-8x7b"})
 PRICES = "part,price,currency,from_quantity\n{}"
 
@@ -42,7 +44,9 @@ def draw_space(draw: Random) -> tuple[dict[str, Any], dict[str, list[Any]]]:
         "quote": {"currency": "USD", "price_book": ["prices.csv"]},
     }
     if draw.random() < 0.4:
-        plan["fabrics"]["storage"] = {"topology": "fat-tree", "switch": draw.choice(SWITCHES["ethernet"])}
+        plan["fabrics"]["storage"] = {"topology": "fat-tree", "switch": draw.choice(SIDE_SWITCHES)}
+        if draw.random() < 0.6:
+            plan["fabrics"]["storage"]["link"] = "100G"
     if draw.random() < 0.3:
         plan["site"] = {"rack": {"power": draw.choice(("15 kW", "40 kW", "130 kW"))}}
     if draw.random() < 0.3:

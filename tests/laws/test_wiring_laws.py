@@ -185,6 +185,8 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     }
     if topology not in DRAGONFLIES:
         fabric["oversubscription"] = draw(st.sampled_from((1, 1, 1, 2, 3)))
+    if topology == "rail-optimized" and draw(st.booleans()):
+        fabric["pod"] = {"rails": draw(st.sampled_from(("one", "all"))), "leaves": draw(st.integers(1, ports))}
     if draw(st.booleans()):
         fabric["hosts"] = [{"name": "storage", "count": draw(st.integers(1, 5)), "ports": draw(st.integers(1, 3))}]
         if draw(st.booleans()):

@@ -241,9 +241,12 @@ class Builder:
         if not self.shape.cores and not self.demand.pod_leaves:
             return None, leaves
         most = self.demand.pod_leaves or self._spine_ports_down()
-        pods = formulas.groups_of_rails(units, most, self._rows) if units else formulas.pods(leaves, most)
+        mixed = self.figures["pods_hold_all_rails"].value
+        pods = formulas.pods(leaves, most) if mixed or not units else formulas.groups_of_rails(units, most, self._rows)
         if pods.value != self.shape.pods:
             pods = pods_of(self._searched)
+        if units and mixed:
+            return pods, formulas.leaves_of_units_in_pod(units, pods, self._rows)
         return pods, formulas.leaves_of_largest_pod(leaves, pods)
 
     @cached_property
@@ -292,11 +295,13 @@ class Builder:
         places = (*ports, self._ports_of_unit(units, leaves, down), down, up, leaves)
         ending = (self._rails_of_leaf, most_ports_down(self._numbers, up))
         if demand.leaf.uplinks or not self.exact:
-            return ports_in_use.all_links_up(*places, *ending)
-        ratio = demand.oversubscription
-        return ports_in_use.links_up_as_needed(
-            *places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines, *ending
-        )
+            seats = ports_in_use.all_links_up(*places, *ending)
+        else:
+            ratio = demand.oversubscription
+            seats = ports_in_use.links_up_as_needed(
+                *places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines, *ending
+            )
+        return ports_in_use.in_pods_of_all_rails(seats) if figures["pods_hold_all_rails"].value else seats
 
     def _ports_of_unit(self, units: Figure | None, leaves: Figure, down: Figure) -> Figure:
         """Ports of the servers of a full unit on a leaf; without units, of the servers that fill it."""

@@ -183,6 +183,12 @@ def leaves_of_largest_pod(leaves: int, pods: int) -> int:
     return ceil(leaves / pods)
 
 
+@formula("switches")
+def leaves_of_units_in_pod(units: int, pods: int, leaves_per_unit: int) -> int:
+    """Leaves of a pod that holds whole units, when all pods are as equal as can be."""
+    return ceil(units / pods) * leaves_per_unit
+
+
 @formula("ports")
 def half(radix: int) -> int:
     """Ports of a spine that face down in three tiers."""

@@ -58,6 +58,8 @@ class Occupancy(NamedTuple):
     rails: tuple[tuple[LeafGroup, ...], ...]
     ports_of_rail: int = 1
     """Ports of a server on a rail, where there are several rails."""
+    rows_of_pod: int = 1
+    """Rails whose leaves stand in a pod together."""
 
     def __str__(self) -> str:
         kinds = [message("leaves-filled", leaves=count, down=down, up=up) for (down, up), count in self.kinds()]
@@ -196,15 +198,26 @@ def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list
         yield pod
 
 
+def group_by_pod(rails: Sequence[Sequence[Leaves]], pods: int, rows_of_pod: int) -> Iterator[list[Leaves]]:
+    """The leaves of each pod, whose parts of several rails stand one after the other; of a single layer, all."""
+    if pods == 1:
+        yield [leaf for rail in rails for leaf in rail]
+        return
+    sizes = leaves_of_pods(sum(leaf.leaves for leaf in rails[0]), pods * rows_of_pod // len(rails))
+    for first in range(0, len(rails), rows_of_pod):
+        parts = [split_into_pods(rail, sizes) for rail in rails[first : first + rows_of_pod]]
+        for pod in zip(*parts, strict=True):
+            yield [leaf for part in pod for leaf in part]
+
+
 def count_islands(occupancy: Occupancy, pods: int) -> int:
     """Pods of a rail that have machines, of the rail with the fewest: without a core no links lead between them."""
-    rails = occupancy.rails
-    found = []
-    for rail in rails:
-        sizes = leaves_of_pods(sum(group.leaves for group in rail), pods // len(rails))
-        parted = split_into_pods(rail, sizes)
-        found.append(sum(any(group.nic_ports or group.host_ports for group in pod) for pod in parted))
-    return min(found)
+    used = [
+        any(group.nic_ports or group.host_ports for group in pod)
+        for pod in group_by_pod(occupancy.rails, pods, occupancy.rows_of_pod)
+    ]
+    of_row = pods * occupancy.rows_of_pod // len(occupancy.rails)
+    return min(sum(used[first : first + of_row]) for first in range(0, pods, of_row))
 
 
 def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
@@ -212,14 +225,9 @@ def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tupl
 
     `pods` is 1 for one layer of spines above all leaves.
     """
-    rails = occupancy.rails
-    if pods == 1:
-        return [(count_links_up(occupancy) // of_pod, of_pod)]
     counted: Counter[int] = Counter()
-    for rail in rails:
-        sizes = leaves_of_pods(sum(group.leaves for group in rail), pods // len(rails))
-        for pod in split_into_pods(rail, sizes):
-            counted[sum(group.leaves * group.up for group in pod) // of_pod] += of_pod
+    for pod in group_by_pod(occupancy.rails, pods, occupancy.rows_of_pod):
+        counted[sum(group.leaves * group.up for group in pod) // of_pod] += of_pod
     return sorted(counted.items(), reverse=True)
 
 
@@ -233,7 +241,8 @@ def max_flow_between_halves(
     None: there is a single layer of spines, and `pods` is 1.
     """
     total = first_up = second_up = 0
-    for pod in _leaves_by_pod(occupancy, down_gbps, up_gbps, pods):
+    rails = list(_halves_by_rail(occupancy, down_gbps, up_gbps))
+    for pod in group_by_pod(rails, pods, occupancy.rows_of_pod):
         pod_first = pod_second = 0
         for leaf in pod:
             inside = min(leaf.first, leaf.second)
@@ -262,15 +271,6 @@ def max_flow_over_peers(occupancy: Occupancy, down_gbps: int, pair_gbps: int) ->
         cut += change
         found = min(found, cut + moved * (others - moved) * pair_gbps)
     return found
-
-
-def _leaves_by_pod(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int) -> Iterator[list[Halves]]:
-    rails = list(_halves_by_rail(occupancy, down_gbps, up_gbps))
-    if pods == 1:
-        yield [leaf for rail in rails for leaf in rail]
-        return
-    for rail in rails:
-        yield from split_into_pods(rail, leaves_of_pods(sum(leaf.leaves for leaf in rail), pods // len(rails)))
 
 
 def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:

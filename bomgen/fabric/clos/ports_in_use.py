@@ -99,6 +99,12 @@ def all_links_up(
     )
 
 
+@formula("occupancy")
+def in_pods_of_all_rails(occupancy: Occupancy) -> Occupancy:
+    """The same leaves, those of all rails together in pods."""
+    return occupancy._replace(rows_of_pod=len(occupancy.rails))
+
+
 @formula("ports")
 def whole_servers_on_leaf(down: int, ports_per_server: int, leaves: int, nic_ports: int) -> int:
     """Ports of whole servers on a full leaf; all of its ports where servers are split."""

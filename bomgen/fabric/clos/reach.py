@@ -67,7 +67,9 @@ def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:
     for together in count_rails_per_leaf(numbers):
         rows = numbers.rails // together
         units = most // rows
-        if numbers.core_radix:
+        if numbers.core_radix and numbers.pods_hold_all_rails:
+            units *= numbers.core_radix
+        elif numbers.core_radix:
             units = numbers.core_radix // rows * min(most, numbers.spine_radix // 2)
         if together == 1 or numbers.unit or numbers.rails_per_leaf:
             yield units * rows, together

@@ -155,8 +155,9 @@ def _try_shapes(found: _Smallest, division: Division) -> None:
     if not numbers.core_radix and not numbers.pod_leaves:
         _try_two_tiers(found, division)
         return
-    for pods in _numbers_of_pods(found, division, rows):
-        of_pod = ceil(division.leaves / pods)
+    together = numbers.rows_of_pod(division.rails_per_leaf)
+    for pods in _numbers_of_pods(found, division, rows, together):
+        of_pod = together * ceil(division.leaves / (together * pods))
         if found.steps.over():
             return
         if not found.has_fewer(_fewest_switches(found, division, pods, of_pod)):
@@ -176,17 +177,22 @@ def _try_two_tiers(found: _Smallest, division: Division) -> None:
             return
 
 
-def _numbers_of_pods(found: _Smallest, division: Division, rows: int) -> Iterator[int]:
-    """Numbers of pods: of rails as few groups as can be, of a fat tree any."""
+def _numbers_of_pods(found: _Smallest, division: Division, rows: int, together: int) -> Iterator[int]:
+    """Numbers of pods: of single rails as few groups as can be, of a fat tree and of all rails any.
+
+    Leaves stand in equal rows, of which a pod has its part of so many together.
+    """
     numbers, row = found.numbers, division.leaves // rows
     if numbers.pod_leaves:
-        yield rows * ceil(row / numbers.pod_leaves)
-    elif numbers.rails > 1:
+        of_row = numbers.pod_leaves // together
+        if of_row:
+            yield rows // together * ceil(row / of_row)
+    elif numbers.rails > 1 and not numbers.pods_hold_all_rails:
         yield rows * ceil(row / most_leaves_of_group(numbers))
     else:
-        most = found.most_below_spine
+        most = found.most_below_spine // together
         if most:
-            yield from range(ceil(division.leaves / most), min(division.leaves, numbers.core_radix) + 1)
+            yield from range(ceil(row / most), min(row, numbers.core_radix) + 1)
 
 
 def most_down_of_spine(numbers: Numbers) -> int:

@@ -53,12 +53,18 @@ class Numbers(NamedTuple):
     """Rails that a leaf serves; 0: as many as need the fewest switches."""
     split_servers: int = 0
     """Whether the ports of a server may end on several leaves: AUTO, WHOLE or SPLIT."""
+    pods_hold_all_rails: int = 0
+    """1: a pod has leaves of every rail; 0: of one."""
 
     def __str__(self) -> str:
         endpoints = self.nic_ports + self.host_ports + self.reserved_ports
         if self.rails > 1:
             return message("endpoints-in-rails", endpoints=endpoints, tiers=self.tiers, rails=self.rails)
         return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
+
+    def rows_of_pod(self, rails_per_leaf: int) -> int:
+        """Rows of leaves that stand in a pod together, where each serves so many rails."""
+        return self.rails // rails_per_leaf if self.pods_hold_all_rails else 1
 
 
 class ClosShape(NamedTuple):

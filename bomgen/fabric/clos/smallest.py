@@ -68,7 +68,10 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
-    most = most_down_of_spine(numbers)
+    most, rows = most_down_of_spine(numbers), numbers.rows_of_pod(max(numbers.rails_per_leaf, 1))
+    if numbers.pod_leaves < rows:
+        message = f"a pod of all rails has a leaf of each, {rows} at least; {numbers.pod_leaves} are too few"
+        raise Infeasible(f"{message}: write `pod: {{leaves: {rows}}}`", because=demand.pod_leaves, rule="ports")
     if numbers.pod_leaves <= most:
         return
     name = demand.spine.switch.identity.name

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 
 from bomgen.core.provenance import formula
+from bomgen.fabric.clos.occupancy import Kinds, Occupancy, split_into_pods
 from bomgen.fabric.dragonfly.flow import flow_at_least
 from bomgen.fabric.dragonfly.plus_search import SwitchPorts, best_balanced, capacity, most_balanced
 from bomgen.fabric.ports import SharedCages
@@ -61,6 +63,45 @@ def as_many(given: int) -> int:
 def switches_of_tier(per_group: int, g: int) -> int:
     """Switches of a tier in all groups."""
     return per_group * g
+
+
+@formula("links")
+def links_to_group(spines: int, other_s: int, h: int, g: int) -> int:
+    """Global links between two groups of which one has another number of spines: as many as the smaller one has."""
+    return min(spines, other_s) * h // (g - 1)
+
+
+@formula("links")
+def one_link() -> int:
+    """Links between a leaf and a spine, where nothing says more."""
+    return 1
+
+
+@formula("links")
+def links_in_common(parallel: int, other_parallel: int) -> int:
+    """The number of links that those of either kind of group are a multiple of."""
+    return gcd(parallel, other_parallel)
+
+
+@formula("ports")
+def ports_of_parallel(switches: int, parallel: int) -> int:
+    """Ports of a switch that has as many links to each of several others."""
+    return switches * parallel
+
+
+@formula("occupancy")
+def seats_of_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
+    """The same seats, where the first leaves and those of the last groups have links up of their own."""
+    [row] = occupancy.rails
+    first, last = split_into_pods(row, [leaves, sum(group.leaves for group in row) - leaves])
+    first, last = ([group._replace(up=links) for group in part] for part, links in ((first, up), (last, other_up)))
+    return occupancy._replace(rails=((*first, *last),))
+
+
+@formula("kinds of leaves")
+def kinds_in_order(occupancy: Occupancy) -> Kinds:
+    """Leaves by their ports in use down and up, in their order."""
+    return tuple(((group.filled, group.up), group.leaves) for group in occupancy.groups())
 
 
 @formula("switches")

@@ -22,14 +22,18 @@ class SwitchPorts(NamedTuple):
     spine_down: int
     spine_global: int
     spine_cages: int | SharedCages
+    parallel: int = 1
+    """Links between a leaf and a spine of its group."""
 
     def left_on_leaf(self, s: int) -> int:
-        """Ports of a leaf for endpoints, beside a link to each spine of its group."""
-        return ports_left_down(s, self.leaf_down, self.leaf_up, self.leaf_cages) if s <= self.leaf_up else 0
+        """Ports of a leaf for endpoints, beside its links to each spine of its group."""
+        up = s * self.parallel
+        return ports_left_down(up, self.leaf_down, self.leaf_up, self.leaf_cages) if up <= self.leaf_up else 0
 
     def left_on_spine(self, h: int) -> int:
-        """Ports of a spine for leaves, beside its global links."""
-        return ports_left_down(h, self.spine_down, self.spine_global, self.spine_cages) if h <= self.spine_global else 0
+        """Leaves that a spine has ports for, beside its global links."""
+        left = ports_left_down(h, self.spine_down, self.spine_global, self.spine_cages) if h <= self.spine_global else 0
+        return left // self.parallel
 
 
 def most_balanced(ports: SwitchPorts) -> int:

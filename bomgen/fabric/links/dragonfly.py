@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.fabric.links.endpoints import Seats
+from bomgen.fabric.links.folded_clos import spread_links
+
 Column = NDArray[np.int64]
 Ends = tuple[Column, Column, Column, Column]
 """Lower device and port, upper device and port."""
@@ -50,6 +53,16 @@ def connect_switches_of_groups(sizes: GroupSizes) -> Ends:
         np.concatenate((large[2], small[2])),
         np.concatenate((large[3], small[3])),
     )
+
+
+def connect_spines_of_groups(seats: Seats | None, leaves: GroupSizes, spines: GroupSizes) -> Ends:
+    """Links of every leaf to the spines of its group, where the last groups may have other numbers of both."""
+    if seats is None:
+        raise ValueError("a fabric without leaves")
+    groups = np.arange(leaves.groups, dtype=np.int64)
+    group = np.repeat(groups, leaves.sizes(groups))
+    leaf = np.arange(len(group), dtype=np.int64)
+    return spread_links(leaf, seats.up[leaf], group, spines.starts(group), spines.sizes(group))
 
 
 def connect_groups(sizes: GroupSizes, each: int, to_small: int = 0) -> Ends:

@@ -1,20 +1,22 @@
 """The dragonfly+: groups of leaves and spines, fully linked inside; spines link every group with every other.
 
 Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: Low Cost Topology for Scaling Datacenters", HiPINEB
-2017: p endpoints a leaf, a leaves and s spines a group with one link between every leaf and every spine, h global links
-a spine, g groups, at most s h + 1. Balanced is p = a = s = h; of all balanced ones that carry the demand the one with
-the fewest switches is built, then the one with the fewest links. Endpoints fill leaf after leaf. Every pair of groups
-has the same whole number of global links, spread over the spines of a group as evenly as can be; global ports that are
-left over stay free. The bisection is a lower bound, as that of the dragonfly.
+2017: p endpoints a leaf, a leaves and s spines a group with one link between every leaf and every spine, or several in
+parallel, h global links a spine, g groups, at most s h + 1. The last groups may have other numbers of leaves and
+spines, as those of JUPITER for CPU nodes and services. Balanced is p = a = s = h; of all balanced ones that carry the
+demand the one with the fewest switches is built, then the one with the fewest links. Endpoints fill leaf after leaf.
+Every pair of equal groups has the same whole number of global links, spread over the spines of a group as evenly as can
+be; global ports that are left over stay free. The bisection is a lower bound, as that of the dragonfly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, require
+from bomgen.fabric.clos.formulas import bandwidth, links_up
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE
 from bomgen.fabric.clos.ports_in_use import fit_switches, kinds_of_leaves
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
@@ -70,6 +72,9 @@ SPINE_SPINE = LinkKind(
 )
 
 
+PARALLEL = "parallel"
+
+
 def _option(title: str, description: str, *examples: int) -> dict[str, Any]:
     return {
         "title": title,
@@ -95,11 +100,63 @@ OPTIONS: dict[str, Any] = {
         "s": _option("Spines a group", "Spines of one group, each linked to all its leaves.", *_EXAMPLES["s"]),
         "h": _option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
         "g": _option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
+        PARALLEL: _option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
+        "other_groups": _option("Other groups", "The last groups, of other sizes; beside p, a, s, h and g.", 2),
+        "other_a": _option("Leaves of another group", "Leaves of each of the last groups.", 14),
+        "other_s": _option("Spines of another group", "Spines of each of the last groups.", 32),
+        "other_parallel": _option(
+            "Parallel links of another group", "Links between a leaf and a spine of the last groups. Default: 1.", 1
+        ),
     },
     "minProperties": 1,
     "additionalProperties": False,
     "examples": [dict(zip(_EXAMPLES, column, strict=True)) for column in zip(*_EXAMPLES.values(), strict=True)],
 }
+
+BETWEEN, TO_OTHERS = "links_between_groups", "links_to_other_groups"
+GROUPS, OTHER_GROUPS = "groups", "other_groups"
+LEAVES, OTHER_LEAVES = "leaves_per_group", "leaves_per_other_group"
+SPINES, OTHER_SPINES = "spines_per_group", "spines_per_other_group"
+"""Dimensions of the fabric."""
+
+
+class GroupKind(NamedTuple):
+    """Equal groups, as figures."""
+
+    groups: Figure
+    a: Figure
+    s: Figure
+    parallel: Figure | None
+    """Links between a leaf and a spine; None: one."""
+    group_ports: Figure
+    """Global ports that a group uses."""
+
+    @property
+    def up(self) -> Figure:
+        """Links up of a leaf."""
+        return plus_formulas.ports_of_parallel(self.s, self.parallel) if self.parallel else self.s
+
+    @property
+    def down(self) -> Figure:
+        """Links down of a spine."""
+        return plus_formulas.ports_of_parallel(self.a, self.parallel) if self.parallel else self.a
+
+    @property
+    def leaves(self) -> Figure:
+        """Of all its groups."""
+        return plus_formulas.switches_of_tier(self.a, self.groups)
+
+    @property
+    def spines(self) -> Figure:
+        """Of all its groups."""
+        return plus_formulas.switches_of_tier(self.s, self.groups)
+
+    @property
+    def links(self) -> Figure:
+        """Links inside all its groups."""
+        if self.parallel is None:
+            return plus_formulas.links_inside(self.a, self.s, self.groups)
+        return links_up(self.leaves, self.up)
 
 
 def build(demand: Demand) -> Fabric:
@@ -109,59 +166,71 @@ def build(demand: Demand) -> Fabric:
     """
     endpoints, attached = all_endpoints(demand), attached_ports(demand)
     ports = _ports(demand)
-    fixed = {letter: figure for letter, figure in demand.options.items() if isinstance(figure, Figure)}
-    _check(demand, endpoints, SwitchPorts(*(figure.value for figure in ports)), fixed)
+    given = {key: figure for key, figure in demand.options.items() if isinstance(figure, Figure)}
+    fixed = {letter: figure for letter, figure in given.items() if letter in LETTERS}
+    parallel = given.get(PARALLEL)
+    values = SwitchPorts(*(figure.value for figure in ports))
+    _check(demand, UNSET if OTHER_GROUPS in given else endpoints, values, fixed, parallel)
     p, a, s, h, g = _shape(endpoints, ports, fixed)
+    between, to_others, kinds = _kinds(a, s, h, g, parallel, given)
+    if len(kinds) > 1:
+        _check_others(demand, endpoints, values, p, h, g, kinds)
+    first, last = kinds[0], kinds[-1]
     down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
-    between = formulas.links_between(s, h, g)
-    group_ports = formulas.global_ports_of_group(between, g)
-    outer, less = formulas.global_ports(group_ports, s), formulas.fewer_global_ports(group_ports, s)
-    leaves, spines = (plus_formulas.switches_of_tier(each, g) for each in (a, s))
-    count = plus_formulas.all_switches(leaves, spines)
-    seats = seat_in_order(demand, leaves, p, s)
+    leaves, spines, inside = first.leaves, first.spines, first.links
+    up, spine_down = first.up, first.down
+    outer, outside = _outer(first), formulas.global_links(between, first.groups)
+    if len(kinds) > 1:
+        leaves, spines = (formulas.all_routers(*pair) for pair in ((leaves, last.leaves), (spines, last.spines)))
+        inside = formulas.all_links(inside, last.links)
+        outside = formulas.all_links(outside, formulas.links_of_small(to_others, last.groups, first.groups))
+        pairs = ((up, last.up), (spine_down, last.down), (outer, _outer(last)))
+        up, spine_down, outer = (formulas.most_ports(*pair) for pair in pairs)
+    seats = seat_in_order(demand, leaves, p, up)
     exact = demand.populate_used_ports_only
-    on_leaves = tuple(fit_switches(kinds_of_leaves(seats), has_up=True)) if exact else (Fitted(leaves, p, s),)
-    more = formulas.routers_in_row(formulas.zero(), spines, s, formulas.routers_with_more(group_ports, s))
-    others = formulas.others_in_row(formulas.zero(), spines, more)
-    on_spines = tuple(Fitted(number, a, up) for number, up in ((more, outer), (others, less)) if number.value)
-    inside, outside = plus_formulas.links_inside(a, s, g), formulas.global_links(between, g)
+    on_leaves = tuple(Fitted(kind.leaves, p, kind.up) for kind in kinds)
+    if len(kinds) > 1:
+        seats = plus_formulas.seats_of_groups(seats, first.leaves, first.up, last.up)
+        on_leaves = tuple(fit_switches(plus_formulas.kinds_in_order(seats), has_up=True)) if exact else on_leaves
+    elif exact:
+        on_leaves = tuple(fit_switches(kinds_of_leaves(seats), has_up=True))
     links = [
         Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),
-        Links(LEAF_SPINE.name, inside, inside, up_gbps, LEAF_SPINE.ends),
+        Links(LEAF_SPINE.name, inside, inside, up_gbps, LEAF_SPINE.ends, parallel=_parallel(kinds)),
     ]
     dimensions = {
         "endpoints_per_leaf": p,
-        "leaves_per_group": a,
-        "spines_per_group": s,
+        LEAVES: a,
+        SPINES: s,
         "global_links_per_spine": h,
-        "groups": g,
-        "leaf_oversubscription": plus_formulas.ratio_of_leaf(p, down_gbps, s, up_gbps),
+        GROUPS: g,
+        "leaf_oversubscription": plus_formulas.ratio_of_leaf(p, down_gbps, first.up, up_gbps),
     }
+    if parallel:
+        dimensions["leaf_spine_links"] = parallel
+    if len(kinds) > 1:
+        dimensions |= {OTHER_GROUPS: last.groups, OTHER_LEAVES: last.a, OTHER_SPINES: last.s, TO_OTHERS: to_others}
     if outside.value:
         links.append(Links(SPINE_SPINE.name, outside, outside, global_gbps, SPINE_SPINE.ends, outer))
-        dimensions["links_between_groups"] = between
-        dimensions["group_oversubscription"] = formulas.ratio_of_group(a, p, down_gbps, group_ports, global_gbps)
-    room = ports_left_in_cages(s, *ports[:3])
-    spine_room = ports_left_in_cages(outer, *ports[3:])
+        dimensions[BETWEEN] = between
+        dimensions["group_oversubscription"] = formulas.ratio_of_group(a, p, down_gbps, first.group_ports, global_gbps)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,
         ports_per_server=demand.ports_per_server,
         tier_count=two_tiers(),
         tiers=(
-            Tier("leaf", demand.leaf.switch, leaves, ports[0], p, s, on_leaves, None),
-            Tier("spine", demand.spine.switch, spines, ports[3], a, outer, on_spines, None),
+            Tier("leaf", demand.leaf.switch, leaves, ports[0], p, up, on_leaves, None),
+            Tier("spine", demand.spine.switch, spines, ports[3], spine_down, outer, tuple(_spines_alike(kinds)), None),
         ),
         links=tuple(links),
-        switches=count,
-        bisection_gbps=plus_formulas.bisection_at_least(
-            attached, p, a, s, outer, between, down_gbps, up_gbps, global_gbps
-        ),
+        switches=plus_formulas.all_switches(leaves, spines),
+        bisection_gbps=_bisection(demand, attached, p, kinds, between),
         hops=plus_formulas.switches_on_the_way(a, g),
-        largest=plus_formulas.largest_of(p, a, s, h) if set(fixed) - {"g"} else plus_formulas.largest_balanced(*ports),
+        largest=_largest(p, a, s, h, ports, fixed) if len(kinds) == 1 else None,
         free_ports={
-            "leaf": formulas.free_ports(formulas.ports_of_routers(leaves, room), endpoints),
-            "spine": plus_formulas.free_on_spines(spines, spine_room, a),
+            "leaf": formulas.free_ports(_free(kinds, ports[:3]), endpoints),
+            "spine": _free_on_spines(kinds, ports[3:]),
         },
         growth=formulas.room_to_grow(leaves, p, endpoints),
         pods=g,
@@ -169,6 +238,119 @@ def build(demand: Demand) -> Fabric:
         seats=seats,
         exact_bisection=False,
     )
+
+
+def _kinds(
+    a: Figure, s: Figure, h: Figure, g: Figure, parallel: Figure | None, given: Mapping[str, Figure]
+) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
+    """Links between two groups, and to one of the last, and the groups by their size. Raises Infeasible."""
+    others = [given.get(key) for key in (OTHER_GROUPS, "other_a", "other_s")]
+    named = next((figure for figure in (*others, given.get("other_parallel")) if figure), None)
+    if named is None:
+        between = formulas.links_between(s, h, g)
+        return between, between, (GroupKind(g, a, s, parallel, formulas.global_ports_of_group(between, g)),)
+    if None in others or not set(LETTERS) <= set(given):
+        message = "other groups are the last of g; give p, a, s, h and g, and `other_groups`, `other_a` and `other_s`"
+        raise Infeasible(message, because=named, rule="groups")
+    groups, other_a, other_s = (require(figure, "checked before") for figure in others)
+    if groups.value >= g.value:
+        message = f"{groups.value} other groups among {g.value}; write `other_groups: {max(g.value - 1, 1)}` or fewer"
+        raise Infeasible(message, because=groups, rule="groups")
+    large = formulas.large_groups(g, groups)
+    to_others = plus_formulas.links_to_group(s, other_s, h, g)
+    between = formulas.links_between_large(s, h, large, groups, to_others)
+    ports = formulas.global_ports_of_large(between, large, to_others, groups)
+    last = GroupKind(
+        groups, other_a, other_s, given.get("other_parallel"), formulas.global_ports_of_group(to_others, g)
+    )
+    return between, to_others, (GroupKind(large, a, s, parallel, ports), last)
+
+
+def _check_others(
+    demand: Demand,
+    endpoints: Figure,
+    ports: SwitchPorts,
+    p: Figure,
+    h: Figure,
+    g: Figure,
+    kinds: tuple[GroupKind, ...],
+) -> None:
+    """Raise Infeasible when the last groups do not fit their switches, or the groups do not hold the endpoints."""
+    first, last = kinds
+    each = ports._replace(parallel=last.parallel.value if last.parallel else 1)
+    leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
+    if p.value > each.left_on_leaf(last.s.value):
+        message = f"a leaf of the last groups has {last.up.value} links to spines, and p is {p.value}"
+        raise Infeasible(f"{message}: more than the ports of a {leaf}; give a smaller `other_s`", last.s, "ports")
+    most = each.left_on_spine(h.value)
+    if last.a.value > most:
+        message = f"a spine of the last groups has ports of a {spine} for {most} leaves; write `other_a: {most}`"
+        raise Infeasible(message, because=last.a, rule="ports")
+    if last.s.value * h.value < g.value - 1:
+        least = -(-(g.value - 1) // h.value)
+        message = f"{last.s.value} spines of {h.value} global links reach {last.s.value * h.value} of the other groups"
+        raise Infeasible(f"{message}; write `other_s: {least}`", because=last.s, rule="groups")
+    held = p.value * (first.leaves.value + last.leaves.value)
+    if held < endpoints.value:
+        message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
+        raise Infeasible(f"{message}: at most {_servers(demand, held)} servers", because=endpoints)
+
+
+def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
+    """The links that at least join a leaf and a spine of any group, where groups differ; else the counts say it."""
+    if len(kinds) == 1:
+        return None
+    one, other = (kind.parallel or plus_formulas.one_link() for kind in kinds)
+    return plus_formulas.links_in_common(one, other)
+
+
+def _outer(kind: GroupKind) -> Figure:
+    """Global ports in use on the spine of a group that has most of them."""
+    return formulas.global_ports(kind.group_ports, kind.s)
+
+
+def _spines_alike(kinds: tuple[GroupKind, ...]) -> Iterator[Fitted]:
+    """The spines of groups with equally many ports in use."""
+    for kind in kinds:
+        spines, longer = kind.spines, formulas.routers_with_more(kind.group_ports, kind.s)
+        more = formulas.routers_in_row(formulas.zero(), spines, kind.s, longer)
+        others = formulas.others_in_row(formulas.zero(), spines, more)
+        for number, up in ((more, _outer(kind)), (others, formulas.fewer_global_ports(kind.group_ports, kind.s))):
+            if number.value:
+                yield Fitted(number, kind.down, up)
+
+
+def _largest(
+    p: Figure, a: Figure, s: Figure, h: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Figure]
+) -> Figure:
+    return plus_formulas.largest_of(p, a, s, h) if set(fixed) - {"g"} else plus_formulas.largest_balanced(*ports)
+
+
+def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKind, ...], between: Figure) -> Figure:
+    """The bound on the flow over the first groups; nothing is claimed where servers are on others."""
+    first = kinds[0]
+    if len(kinds) > 1 and attached.value > first.leaves.value * p.value:
+        return formulas.unknown_bound()
+    down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
+    if first.parallel:
+        up_gbps = bandwidth(first.parallel, up_gbps)
+    shape = (p, first.a, first.s, _outer(first), between)
+    return plus_formulas.bisection_at_least(attached, *shape, down_gbps, up_gbps, global_gbps)
+
+
+def _free(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
+    """Ports that endpoints may have on all leaves."""
+    found = [formulas.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
+    return formulas.ports_of_all(*found) if len(found) > 1 else found[0]
+
+
+def _free_on_spines(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
+    """Ports of all spines that nothing is plugged into, as links to leaves."""
+    found = [
+        plus_formulas.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
+        for kind in kinds
+    ]
+    return formulas.ports_of_all(*found) if len(found) > 1 else found[0]
 
 
 def _ports(demand: Demand) -> tuple[Figure, ...]:
@@ -192,11 +374,18 @@ def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Fig
     return p, a, s, h, fixed.get("g") or formulas.groups_for(endpoints, a, p)
 
 
-def _check(demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping[str, Figure]) -> None:
+def _check(
+    demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping[str, Figure], parallel: Figure | None
+) -> None:
     """Raise Infeasible when no dragonfly+ has the numbers that the plan fixes and carries the endpoints."""
+    if parallel:
+        ports = ports._replace(parallel=int(parallel.value))
     wanted = group_thousands(endpoints.value)
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
     if not set(fixed) - {"g"}:
+        if parallel:
+            message = "parallel links are those of a shape that is given; add `s:`, the spines of a group"
+            raise Infeasible(message, because=parallel, rule="groups")
         groups = fixed["g"].value if fixed else 0
         if best_balanced(endpoints.value, groups, ports):
             return
@@ -212,10 +401,12 @@ def _check(demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping
     p, a, s, h, g = fill_in_numbers(given, endpoints.value).values()
     if p > ports.left_on_leaf(s):
         broke, rule = next(letter for letter in ("p", "s", "a", "h") if letter in given), "ports"
-        message = f"a leaf with {s} links to spines has {ports.left_on_leaf(s)} ports of a {leaf} left, and p is {p}"
+        up, left = s * ports.parallel, ports.left_on_leaf(s)
+        message = f"a leaf with {up} links to spines has {left} ports of a {leaf} left, and p is {p}"
     elif a > ports.left_on_spine(h):
         broke, rule = next(letter for letter in ("h", "a", "s", "p") if letter in given), "ports"
-        message = f"a spine with {h} global links has {ports.left_on_spine(h)} ports of a {spine} left, and a is {a}"
+        left = ports.left_on_spine(h) * ports.parallel
+        message = f"a spine with {h} global links has {left} ports of a {spine} left, and a is {a}"
     elif g > s * h + 1 and "g" in given:
         broke, rule = "g", "groups"
         message = f"{g} groups; {s} spines of {h} global links each reach {s * h} others"
@@ -237,14 +428,17 @@ def _servers(demand: Demand, reached: int) -> int:
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """A link from every leaf to every spine of its group, global links between every two groups."""
-    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups
-    from bomgen.fabric.links.folded_clos import connect_spines
+    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups, connect_spines_of_groups
 
-    yield LEAF_SPINE, connect_spines(plane, seats)
+    def dimension(name: str) -> int:
+        return int(plane.dimensions[name].value) if name in plane.dimensions else 0
+
+    groups, others = dimension(GROUPS), dimension(OTHER_GROUPS)
+    spines = GroupSizes(groups, dimension(SPINES), others, dimension(OTHER_SPINES))
+    leaves = GroupSizes(groups, dimension(LEAVES), others, dimension(OTHER_LEAVES))
+    yield LEAF_SPINE, connect_spines_of_groups(seats, leaves, spines)
     if plane.links_of(SPINE_SPINE.name):
-        names = ("groups", "spines_per_group", "links_between_groups")
-        groups, spines, each = (int(plane.dimensions[name].value) for name in names)
-        yield SPINE_SPINE, connect_groups(GroupSizes(groups, spines), each)
+        yield SPINE_SPINE, connect_groups(spines, dimension(BETWEEN), dimension(TO_OTHERS))
 
 
 TOPOLOGY = Topology(
@@ -255,7 +449,12 @@ TOPOLOGY = Topology(
     link_kinds=(SERVER_LEAF, LEAF_SPINE, SPINE_SPINE),
     build=build,
     connect=connect,
-    arrangement=TierRows("dragonfly-group"),
+    arrangement=TierRows(
+        "dragonfly-group",
+        last_pods=OTHER_GROUPS,
+        links_to_last=TO_OTHERS,
+        sizes={"leaf": (LEAVES, OTHER_LEAVES), "spine": (SPINES, OTHER_SPINES)},
+    ),
     options=OPTIONS,
     endpoints_option="p",
 )

@@ -19,6 +19,7 @@ from bomgen.core.provenance import Figure, formula, require
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.occupancy import Occupancy, max_flow_over_peers
 from bomgen.fabric.clos.ports_in_use import assign_leaves, fit_switches, kinds_of_leaves
+from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier
@@ -38,9 +39,11 @@ PEER = LinkKind(
 )
 SWITCHES = "switches"
 """The option, and the dimension of the fabric."""
+AT_MOST = "at_most"
+MOST_SWITCHES = 64
 OPTIONS = {
     "title": "Mesh",
-    "description": "Topology mesh: how many switches it has. Default: 2.",
+    "description": "Topology mesh: how many switches it has, or at most. Default: 2.",
     "type": "object",
     "properties": {
         SWITCHES: {
@@ -48,12 +51,22 @@ OPTIONS = {
             "description": "Switches that are all linked with each other. Default: 2.",
             "type": "integer",
             "minimum": 2,
-            "maximum": 64,
+            "maximum": MOST_SWITCHES,
             "x-unit": "count",
             "examples": [2, 4],
-        }
+        },
+        AT_MOST: {
+            "title": "Most switches",
+            "description": "As few switches, two or more, as hold the endpoints, and at most this number.",
+            "type": "integer",
+            "minimum": 2,
+            "maximum": MOST_SWITCHES,
+            "x-unit": "count",
+            "examples": [4],
+        },
     },
     "minProperties": 1,
+    "maxProperties": 1,
     "additionalProperties": False,
     "examples": [{SWITCHES: 2}, {SWITCHES: 4}],
 }
@@ -69,6 +82,31 @@ def two_switches() -> int:
 def switches_of_machine(switches: int, homing: str) -> int:
     """Switches that the ports of a machine are dealt out to."""
     return {"single": 1, "dual": 2, "rails": switches}[homing]
+
+
+@formula("switches", source="the fewest with a port for every endpoint beside their peer links")
+def fewest_switches(
+    at_most: int,
+    servers: int,
+    ports_per_server: int,
+    endpoints: int,
+    homing: str,
+    radix: int,
+    peer_radix: int,
+    cages: int | SharedCages,
+    down_gbps: int,
+    peer_gbps: int,
+    oversubscription: Fraction,
+) -> int:
+    """The fewest switches that hold the endpoints, two at least; so many where even they do not."""
+
+    def hold(switches: int) -> bool:
+        homes = int(switches_of_machine.plain(switches, homing))
+        wanted = ports_down.plain(servers, ports_per_server // homes, endpoints, switches, homes)
+        ports = (radix, peer_radix, cages, down_gbps, peer_gbps, oversubscription)
+        return int(wanted) <= int(most_ports_down.plain(switches, *ports))
+
+    return next(filter(hold, range(2, at_most)), at_most)
 
 
 @formula("ports")
@@ -145,6 +183,12 @@ def most_ports_down(
     )
 
 
+@formula("ports")
+def ports_carried(left: int, peers: int, peer_gbps: int, down_gbps: int, oversubscription: Fraction) -> int:
+    """Ports down of a switch that its peer links carry at the ratio asked."""
+    return min(left, int(oversubscription * peers * peer_gbps / down_gbps))
+
+
 @formula("endpoints")
 def largest_mesh(most_down: int, switches: int) -> int:
     """Endpoints of the fullest mesh of as many switches."""
@@ -161,19 +205,21 @@ def build(demand: Demand) -> Fabric:
     """The mesh that serves every endpoint. Raises Infeasible, with what would fit, when its switches have no room."""
     switch, rates = demand.leaf.switch, demand.rates
     down_gbps, peer_gbps = rates[SERVER_LEAF.name], rates[PEER.name]
-    given = demand.options.get(SWITCHES)
-    switches = given if isinstance(given, Figure) else two_switches()
     homing = require(demand.homing, "a plan says how its machines are homed, or an assumption does")
-    homes = switches_of_machine(switches, homing)
-    _check_homing(demand.ports_per_server, homing, switches, homes)
-    endpoints, attached = all_endpoints(demand), attached_ports(demand)
-    of_switch = ports_on_switch(demand.ports_per_server, homes)
-    down = demand.leaf.downlinks or ports_down(demand.servers, of_switch, endpoints, switches, homes)
-    ratio = demand.oversubscription
-    peer_links = demand.peer_links or peer_links_for(down, down_gbps, peer_gbps, ratio, switches)
-    peers = peer_ports(peer_links, switches)
+    endpoints, attached, ratio = all_endpoints(demand), attached_ports(demand), demand.oversubscription
     ports, peer_radix = radix(switch, down_gbps), radix(switch, peer_gbps)
     cages = shared_cages(switch, down_gbps, peer_gbps) or UNSET
+    given, at_most = (demand.options.get(key) for key in (SWITCHES, AT_MOST))
+    switches = given if isinstance(given, Figure) else two_switches()
+    if isinstance(at_most, Figure):
+        machines = (demand.servers, demand.ports_per_server, endpoints, homing)
+        switches = fewest_switches(at_most, *machines, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
+    homes = switches_of_machine(switches, homing)
+    _check_homing(demand.ports_per_server, homing, switches, homes)
+    of_switch = ports_on_switch(demand.ports_per_server, homes)
+    down = demand.leaf.downlinks or ports_down(demand.servers, of_switch, endpoints, switches, homes)
+    peer_links = demand.peer_links or peer_links_for(down, down_gbps, peer_gbps, ratio, switches)
+    peers = peer_ports(peer_links, switches)
     most = most_ports_down(switches, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
     room = ports_left_down(peers.value, ports.value, peer_radix.value, cages.value)
     others = switches.value - 1
@@ -193,7 +239,10 @@ def build(demand: Demand) -> Fabric:
         *(homes, ports_of_whole_servers(demand.servers, of_switch, switches, homes), down, peers, switches, of_switch),
     )
     links = all_peer_links(peer_links, switches)
-    free = formulas.free_ports(switches, down, endpoints)
+    left = ports_left_in_cages(peers, ports, peer_radix, cages)
+    growing = demand.leaf.downlinks or left
+    if not demand.leaf.downlinks and not demand.peer_links:
+        growing = ports_carried(left, peers, peer_gbps, down_gbps, ratio)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,
@@ -214,8 +263,8 @@ def build(demand: Demand) -> Fabric:
         bisection_gbps=bisection(seats, down_gbps, peer_links, peer_gbps),
         hops=two_switches(),
         largest=largest_mesh(most, switches),
-        free_ports={"leaf": free},
-        growth=free,
+        free_ports={"leaf": formulas.free_ports(switches, left, endpoints)},
+        growth=formulas.free_ports(switches, growing, endpoints),
         homing=homing,
         dimensions={SWITCHES: switches, "peer_links": peer_links},
         seats=seats,

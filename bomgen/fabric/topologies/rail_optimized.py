@@ -3,7 +3,8 @@
 A leaf serves as many rails of a unit as need the fewest switches, unless the plan says how many.
 
 One layer of spines connects all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines
-of their own, and cores connect the groups.
+of their own, and cores connect the groups. With `pod: {rails: all}` a group holds whole units instead, the leaves of
+all their rails, so that rails meet below the core.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ TOPOLOGY = Topology(
     link_kinds=LINK_KINDS,
     build=build,
     connect=connect,
-    arrangement=TierRows(pod="rail-group"),
+    arrangement=TierRows(pod="rail-group", pod_of_rails="pod"),
     has_rails=True,
     scalable_units=True,
     deal_ports=deal_ports,

@@ -45,6 +45,40 @@ def members_of_parts(count: int, parts: int, first: int, last: int) -> range:
     return range(first * each + min(first, larger), (last + 1) * each + min(last + 1, larger))
 
 
+def count_last_pods(fabric: Fabric) -> int:
+    """The last pods that have another size; none where all are as equal as can be."""
+    arrangement = find_arrangement(fabric)
+    found = fabric.dimensions.get(arrangement.last_pods) if isinstance(arrangement, TierRows) else None
+    return int(found.value) if found else 0
+
+
+def links_of_pods(fabric: Fabric, links: Links) -> tuple[int, int]:
+    """The links that join every two pods, and those that join one of the last to any other."""
+    pods, others, arrangement = count_pods(fabric), count_last_pods(fabric), find_arrangement(fabric)
+    if not others or not isinstance(arrangement, TierRows):
+        each = int(links.count.value) // (pods * (pods - 1) // 2)
+        return each, each
+    to_last = int(fabric.dimensions[arrangement.links_to_last].value)
+    pairs, large = pods * (pods - 1) // 2, pods - others
+    pairs_of_large = large * (large - 1) // 2
+    left = int(links.count.value) - to_last * (pairs - pairs_of_large)
+    return left // pairs_of_large if pairs_of_large else to_last, to_last
+
+
+def members_of_pods(fabric: Fabric, tier: Tier, first: int, last: int) -> range:
+    """The switches of a tier that stand in the pods from `first` to `last`."""
+    arrangement, pods, others = find_arrangement(fabric), count_pods(fabric), count_last_pods(fabric)
+    if not others or not isinstance(arrangement, TierRows):
+        return members_of_parts(int(tier.count.value), pods, first, last)
+    size, other_size = (int(fabric.dimensions[name].value) for name in arrangement.sizes[tier.name])
+
+    def count_before(pod: int) -> int:
+        behind = max(pod - (pods - others), 0)
+        return (pod - behind) * size + behind * other_size
+
+    return range(count_before(first), count_before(last + 1))
+
+
 def count_uplinks(tier: Tier, switches: range) -> int:
     """The links up of some switches of a tier, those that are alike one after the other."""
     found, start = 0, 0
@@ -63,9 +97,10 @@ def count_pods(fabric: Fabric) -> int:
 
 
 def count_reachable(fabric: Fabric, upper: Tier) -> int:
-    """The switches of a tier that one below may be linked to: those of its pod, or all."""
-    pods = count_pods(fabric)
-    return int(upper.count.value // pods if pods and upper.name != CORE else upper.count.value)
+    """The switches of a tier that one below may be linked to: those of its pod, here of the first, or all."""
+    if not count_pods(fabric) or upper.name == CORE:
+        return int(upper.count.value)
+    return len(members_of_pods(fabric, upper, 0, 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,15 @@ from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric, Links, Tier
 from bomgen.output.drawing.arrangement import (
     CORE,
+    count_last_pods,
     count_pods,
     count_reachable,
     count_uplinks,
     find_arrangement,
     find_links,
+    links_of_pods,
     links_within_tier,
-    members_of_parts,
+    members_of_pods,
 )
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_flat import add_grid, add_groups
@@ -91,13 +93,14 @@ def _add_tiers(graph: Graph, wording: Wording) -> None:
 
 
 def _add_links_between_pods(graph: Graph, wording: Wording, links: Links, parts: list[_Part]) -> None:
-    """The edges between nodes that hold whole pods: as many links for every two pods."""
-    pods = count_pods(wording.drawn)
-    each = links.count.value // (pods * (pods - 1) // 2)
+    """The edges between nodes that hold whole pods: as many links for every two pods of one size."""
+    between, to_last = links_of_pods(wording.drawn, links)
+    large = count_pods(wording.drawn) - count_last_pods(wording.drawn)
     for place, part in enumerate(parts):
         for other in parts[place:]:
             one, two = len(part.pods or ()), len(other.pods or ())
             pairs = one * (one - 1) // 2 if other is part else one * two
+            each = to_last if other.pods and other.pods[0] >= large else between
             if pairs:
                 graph.edge(part.name, other.name, [wording.bundle(links, each * pairs)])
 
@@ -107,6 +110,8 @@ def _pods(fabric: Fabric) -> list[range]:
     pods = count_pods(fabric)
     if pods <= MOST_GROUPS:
         return [range(index, index + 1) for index in range(pods)]
+    if others := count_last_pods(fabric):
+        return [range(pods - others), range(pods - others, pods)]
     ends = {0, pods, *(tier.count.value % pods for tier in fabric.tiers if tier.name != CORE)}
     return [range(first, end) for first, end in pairwise(sorted(ends))]
 
@@ -127,7 +132,7 @@ def _parts(fabric: Fabric, tier: Tier, pods: list[range], single: bool) -> Itera
     count = tier.count.value
     in_pods: list[range | None] = [*pods] if pods and tier.name != CORE else [None]
     for few in in_pods:
-        switches = range(count) if few is None else members_of_parts(count, count_pods(fabric), few[0], few[-1])
+        switches = range(count) if few is None else members_of_pods(fabric, tier, few[0], few[-1])
         if single:
             yield from (_Part(tier, range(index, index + 1), few) for index in switches)
         elif switches:
@@ -161,9 +166,9 @@ def _count_links_of_pair(fabric: Fabric, part: _Part, above: _Part) -> int:
     index, up = part.switches[0], count_uplinks(part.tier, part.switches)
     first_below = first_above = 0
     if part.pods is not None:
-        pods, pod = count_pods(fabric), part.pods[0]
-        first_below = members_of_parts(part.tier.count.value, pods, pod, pod).start
-        first_above = members_of_parts(above.tier.count.value, pods, pod, pod).start if above.pods is not None else 0
+        pod = part.pods[0]
+        first_below = members_of_pods(fabric, part.tier, pod, pod).start
+        first_above = members_of_pods(fabric, above.tier, pod, pod).start if above.pods is not None else 0
     targets = count_reachable(fabric, above.tier) if above.pods is not None else int(above.tier.count.value)
     even, rest = divmod(up, targets)
     start = (index - first_below) * rest % targets

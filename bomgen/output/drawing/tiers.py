@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from bomgen.fabric.types import Tier
+from bomgen.fabric.types import Fabric, Tier
 from bomgen.output.drawing.arrangement import (
     CORE,
     count_pods,
     count_reachable,
     find_links,
     links_within_tier,
-    members_of_parts,
+    members_of_pods,
 )
 from bomgen.output.drawing.canvas import (
     BETWEEN_BOXES,
@@ -50,7 +50,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
     above: list[list[Box]] = []
     for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
-        groups = _boxes_by_pod(tier, pods)
+        groups = _boxes_by_pod(fabric, tier, pods)
         for boxes in groups:
             canvas.boxes(middle, boxes)
         if not index and beside:
@@ -90,18 +90,13 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
             canvas.line(x + shift, start, x + shift, top)
 
 
-def _boxes_by_pod(tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
+def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
     """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
     if not pods or tier.name == CORE:
         return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
-    count = pods[-1].number
     padding = _POD_WORD + PADDING
     return [
-        list(
-            lay_out_boxes(
-                pod.x + _POD_WORD, pod.width - padding, len(members_of_parts(tier.count.value, count, index, index))
-            )
-        )
+        list(lay_out_boxes(pod.x + _POD_WORD, pod.width - padding, len(members_of_pods(fabric, tier, index, index))))
         for pod in pods
         for index in [pod.number - 1]
         if not pod.more

@@ -6,6 +6,7 @@ from bomgen.core.language import Language
 from bomgen.fabric.declaration import SwitchGroups, TierRows
 from bomgen.fabric.types import SERVER, Fabric, Links, Tier
 from bomgen.output.drawing.arrangement import (
+    count_last_pods,
     count_pods,
     count_reachable,
     find_arrangement,
@@ -13,6 +14,7 @@ from bomgen.output.drawing.arrangement import (
     find_links,
     find_torus,
     is_link_inside_group,
+    links_of_pods,
 )
 from bomgen.plan.types import ROLES
 
@@ -27,7 +29,8 @@ class Wording:
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
         arrangement = find_arrangement(self.drawn)
-        self.group = arrangement.pod if isinstance(arrangement, TierRows) else ""
+        rows = arrangement if isinstance(arrangement, TierRows) else TierRows("")
+        self.group = rows.pod_of_rails if self.drawn.pods_hold_all_rails and rows.pod_of_rails else rows.pod
 
     def title(self) -> str:
         """The fabric's name and its switches."""
@@ -110,7 +113,7 @@ class Wording:
     def joining(self, lower: Tier, upper: Tier) -> list[str]:
         """How the links between two tiers spread over pairs of switches and pods."""
         up, above = lower.up.value if lower.up is not None else 0, count_reachable(self.drawn, upper)
-        even = above and up % above == 0
+        even = above and up % above == 0 and not count_last_pods(self.drawn)
         key, count = ("ui-per-pair", up // above) if even else ("ui-per-switch", up)
         lines = [self.language.word(key, count=self._integer(count))]
         return [*lines, self.pods()] if above < upper.count.value else lines
@@ -119,6 +122,8 @@ class Wording:
         """The links that join every two pods, and how many each pair has."""
         pods = count_pods(self.drawn)
         each = self.spread(links.count.value, pods * (pods - 1) // 2)
+        if count_last_pods(self.drawn):
+            each = "–".join(self._integer(count) for count in sorted(set(links_of_pods(self.drawn, links))))
         return [*self.links(links), self.language.word("ui-per-pair-group", count=each)]
 
     def side_by_side(self, links: Links) -> list[str]:

@@ -16,6 +16,8 @@ from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, S
 from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
+OTHERWISE = "otherwise"
+"""Another form of a default fabric, which is built where it takes fewer switches."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"
@@ -46,8 +48,19 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
         fabrics.problem(name, f"no role '{role}'; give the fabric a role: {', '.join(ROLES)}", "role")
         return None
     mark = fabrics.source.key_mark(section.path)
-    if given == DEFAULT:
-        section = _default_fabric(fabrics, name, shared)
+    if given != DEFAULT:
+        return _read_fabric(section, fabrics, name, role, mark, shared)
+    section = _default_fabric(fabrics, name, shared)
+    found = _read_fabric(section, fabrics, name, role, mark, shared)
+    if section.has(OTHERWISE):
+        return found._replace(otherwise=_read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared))
+    return found
+
+
+def _read_fabric(
+    section: PlanSection, fabrics: PlanSection, name: str, role: str, mark: Mark, shared: tuple[str, ...]
+) -> FabricPlan:
+    """The fabric that a section describes, which may be a cited default."""
     topology = section.word("topology", "fabric-topology")
     kind = _topology(section, str(topology.value))
     switch = section.part("switch", "switch", part_records.switch)
@@ -91,6 +104,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        pod_rails=section.below("pod").word("rails", "fabric-pod-rails"),
         homing_asked=section.has("homing"),
         homing=section.word("homing", "fabric-homing-redundant" if role in REDUNDANT else "fabric-homing"),
         peer_links=section.figure("peer_links", "count"),

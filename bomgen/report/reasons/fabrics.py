@@ -18,7 +18,7 @@ from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.plan import fabric_demand
-from bomgen.plan.types import FabricPlan
+from bomgen.plan.types import COMPUTE, FabricPlan
 from bomgen.report.other_designs import compare_design
 from bomgen.report.reasons.types import (
     DEFAULT,
@@ -68,7 +68,9 @@ def _topology(asked: Asked, built: BuiltFabric) -> Reason:
     by, place, because = chosen_by(asked, built.plan.topology)
     name = asked.words.value(built.plan.topology.value, "word")
     title = message("choice-topology", fabric=built.plan.name)
-    return Reason(f"fabrics.{built.plan.name}.topology", title, name, by, because, place)
+    wanted = built.plan.otherwise
+    others = (_other(asked, built, asked.words.value(wanted.topology.value, "word"), wanted),) if wanted else ()
+    return Reason(f"fabrics.{built.plan.name}.topology", title, name, by, because, place, others)
 
 
 def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
@@ -153,13 +155,14 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
     tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
     spec, taken = built.plan.links[links.kind], links.rate_gbps
     ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in tiers)
-    others = [
-        rate for rate in (taken.value // STEP, taken.value * STEP, ports) if rate <= ports and rate != taken.value
-    ]
-    by_plan = asked.given("fabrics", built.plan.name, "links", links.kind, "rate")
-    place = by_plan or asked.given("fabrics", built.plan.name, "link")
-    found = []
-    for rate in dict.fromkeys(others):
+    is_compute = built.plan.role == COMPUTE
+    place = asked.given("fabrics", built.plan.name, "links", links.kind, "rate")
+    if is_compute:
+        place = place or asked.given("fabrics", built.plan.name, "link")
+    found, rates = [], [min(built.fabric.links[0].rate_gbps.value, taken.value // STEP)]
+    while rates[-1] < ports:
+        rates.append(min(rates[-1] * STEP, ports))
+    for rate in (each for each in rates if each != taken.value):
         specs = {**built.plan.links, links.kind: spec._replace(rate_gbps=Figure(rate, taken.unit, taken.origin))}
         found.append(_other(asked, built, f"{rate}G", built.plan._replace(links=specs)))
     return Reason(
@@ -167,7 +170,7 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
         message("choice-rate", fabric=built.plan.name, links=links.kind),
         message("chosen-rate", links=links.count.value, rate=taken.value),
         PLAN if place else RULE,
-        message("because-plan" if place else "because-cheapest-rate"),
+        message("because-plan" if place else "because-cheapest-rate" if is_compute else "because-fewest-rate"),
         place,
         tuple(found),
     )
