@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from itertools import takewhile
+from itertools import islice, takewhile
 from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,6 +51,9 @@ STEPS = 8
 """The search for a cluster that makes up for its lost time grows by an eighth per step."""
 MAX_ROUNDS = 20
 """Rounding up may leave a cluster with less goodput than needed; this many next sizes are tried."""
+
+MOST_CANDIDATES = 2**11
+"""Numbers of GPUs whose step is short enough that are looked at: beyond, larger clusters lose ever more time."""
 
 
 class _SplitRun(NamedTuple):
@@ -175,7 +178,8 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     unit = lcm(replica, gpus_of_unit(plan.cluster))
     server = plan.cluster.server
     gpus = GpusOfRun(gpu_with_host(plan.cluster), server.gpus if server else None, unit, first.gpus, MAX_GPUS)
-    for count, step_seconds in counts_in_time([each for each in predictors if each], gpus, seconds):
+    known = [each for each in predictors if each]
+    for count, step_seconds in islice(counts_in_time(known, gpus, seconds), MOST_CANDIDATES):
         size_tried = interruptions.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
