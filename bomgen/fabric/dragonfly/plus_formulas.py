@@ -92,6 +92,11 @@ def ports_of_parallel(switches: int, parallel: int) -> int:
 @formula("occupancy")
 def seats_of_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
     """The same seats, where the first leaves and those of the last groups have links up of their own."""
+    return link_up_groups(occupancy, leaves, up, other_up)
+
+
+def link_up_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
+    """The seats of leaves of which the first have other links up than those behind them."""
     [row] = occupancy.rails
     first, last = split_into_pods(row, [leaves, sum(group.leaves for group in row) - leaves])
     first, last = ([group._replace(up=links) for group in part] for part, links in ((first, up), (last, other_up)))

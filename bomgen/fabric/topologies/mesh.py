@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, require
@@ -99,14 +100,22 @@ def fewest_switches(
     oversubscription: Fraction,
 ) -> int:
     """The fewest switches that hold the endpoints, two at least; so many where even they do not."""
+    return find_fewest(
+        at_most,
+        (servers, ports_per_server, endpoints, homing),
+        (radix, peer_radix, cages, down_gbps, peer_gbps, oversubscription),
+    )
 
-    def hold(switches: int) -> bool:
+
+def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
+    """The fewest switches on which machines find ports beside the peer links, at most so many."""
+    servers, ports_per_server, endpoints, homing = machines
+    for switches in range(2, at_most):
         homes = int(switches_of_machine.plain(switches, homing))
-        wanted = ports_down.plain(servers, ports_per_server // homes, endpoints, switches, homes)
-        ports = (radix, peer_radix, cages, down_gbps, peer_gbps, oversubscription)
-        return int(wanted) <= int(most_ports_down.plain(switches, *ports))
-
-    return next(filter(hold, range(2, at_most)), at_most)
+        wanted = int(ports_down.plain(servers, ports_per_server // homes, endpoints, switches, homes))
+        if wanted <= int(most_ports_down.plain(switches, *ports)):
+            return switches
+    return at_most
 
 
 @formula("ports")
