@@ -41,7 +41,7 @@ THIRD_PARTY = {
         *("core.columns", "fabric.clos.counts", "fabric.clos.search_columns", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.wiring.*"),
-        *("workflow.design_tables", "sizing.prediction.fewer_gpus"),
+        *("workflow.design_tables", "sizing.prediction.fewer_gpus", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.search_cluster",),
     "pyarrow": ("output.wiring.parquet", "output.search"),
