@@ -98,12 +98,11 @@ def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]
     """That maximum power is an estimate, for which machines, and by how much it could be more or less."""
     names, power, least, most = list[str](), 0, 0, 0
     for machine in machines:
-        if machine.power_w and machine.power_range_w:
-            low, high = machine.power_range_w
+        drawn = machine.power_w and power_of(machine.count, machine.power_w)
+        if drawn and drawn.bounds:
+            low, high = drawn.bounds
             names.append(machine.name)
-            power += machine.count.value * machine.power_w.value
-            least += machine.count.value * low.value
-            most += machine.count.value * high.value
+            power, least, most = power + drawn.value, least + low, most + high
     if names:
         text = message("estimated-power", names=dict.fromkeys(names), power=power, least=least, most=most)
         yield text, "estimated-power"
@@ -113,7 +112,7 @@ def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterat
     """The servers, or the racks of a rack-scale system, as machines with their power; nothing where there are none."""
     if server and servers:
         count = units_bought(servers, server)
-        yield Equipment(server.identity.name, count, server.power_w, None, power_range_w=server.power_range_w)
+        yield Equipment(server.identity.name, count, server.power_w, None)
 
 
 def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]) -> Figure | None:

@@ -17,7 +17,7 @@ Warnings = list[tuple[str, str]]
 """Message and rule."""
 
 
-@formula("servers")
+@formula("servers", decides=True)
 def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
     """Servers per rack, by height and power."""
     return min(rack_units // server_units, rack_power_w // server_power_w)
