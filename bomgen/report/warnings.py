@@ -311,22 +311,6 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _rack_power(designed: Design) -> Iterator[Problem]:
-    """A rack-scale system draws no more than a rack of the site may, and gives off no more than is cooled."""
-    site, server = designed.plan.site, designed.plan.cluster.server
-    if site is None or server is None or server.trays is None or server.power_w is None:
-        return
-    drawn, limit = server.power_w.value, site.rack_power_w.value
-    if drawn > limit:
-        text = message("rack-power", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{limit:,}")
-        yield Problem(first_given(site.rack_power_w) or site.mark, "warning", text, "rack-power", "site.rack.power")
-    cooled = site.rack_cooling_w
-    if cooled and drawn > cooled.value:
-        text = message("rack-cooling", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{cooled.value:,}")
-        yield Problem(first_given(cooled) or site.mark, "warning", text, "rack-cooling", "site.rack.cooling")
-
-
-@rule
 def _training(designed: Design) -> Iterator[Problem]:
     """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
     training, sizing = designed.plan.training, designed.sizing
@@ -524,6 +508,9 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
             said.append(((*base, "oversubscription", "spine"), tiers))
         if plan.cluster.round_up_to.value != "scalable_unit" and not built.plan.declared.scalable_units:
             said.append(((*base, "scalable_unit"), message("nothing-rounded-up")))
+    if plan.cluster.server and plan.cluster.server.rack_scale:
+        supplied = message("own-power-supply", server=plan.cluster.server.identity.name)
+        said += [(("site", "rack", key), supplied) for key in ("pdus", "pdu")]
     if plan.cluster.gpu.pod_chips:
         said += _ineffective_switches(source, {fabric.name for fabric in plan.fabrics})
     if plan.training:

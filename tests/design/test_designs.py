@@ -240,7 +240,7 @@ def test_rack_scale_systems_are_planned_by_the_rack(
 
 
 def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worked) -> None:
-    """120 kW under racks of 40 kW, or where 40 kW are cooled, is said; racks of 120 kW are enough."""
+    """120 kW under racks of 40 kW, or where 40 kW are cooled, is refused unless the plan allows it."""
     for rack, rules in (
         ({"power": "40 kW"}, {"rack-power"}),
         ({"power": "120 kW", "cooling": "40 kW"}, {"rack-cooling"}),
@@ -248,8 +248,15 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
     ):
         site = {"site": {"rack": {"units": 48, **rack}}}
         cluster = {"gpu": "gb200", "servers": None, "racks": 1}
-        report = worked(plan({"compute": {"switch": "q3400-ra"}}, **cluster) | site)
-        assert set(rules_of(report)) & {"rack-power", "rack-cooling"} == rules
+        described = plan({"compute": {"switch": "q3400-ra"}}, **cluster)
+        allowed = worked(described | {"site": site["site"] | {"allow_overload": True}})
+        assert set(rules_of(allowed)) & {"rack-power", "rack-cooling"} == rules
+        if rules:
+            with pytest.raises(PlanErrors) as raised:
+                worked(described | site)
+            assert {problem.rule for problem in raised.value.problems} == rules
+        else:
+            worked(described | site)
 
 
 @pytest.mark.parametrize(
