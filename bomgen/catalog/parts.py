@@ -243,6 +243,8 @@ class PortGroup(NamedTuple):
     """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
     cage_power_w: Figure | None = None
     """Power that a cage gives its module."""
+    split_known: bool = True
+    """Whether anybody read `split`; a record that does not say it counts as one link a port."""
     optics: Module | None = None
     """Co-packaged optics of one connector, which takes a fibre and no module; None: a cage."""
 

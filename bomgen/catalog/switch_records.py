@@ -16,7 +16,7 @@ from bomgen.catalog.rack_records import supplies
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Cited, Figure, formula
 from bomgen.core.units import parse
 
 PORT_NAMES = "port_names"
@@ -235,11 +235,17 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
         ports_per_cage=record.figure_or_one("ports_per_cage", *above),
         split=record.figure_or_one("split", *above),
+        split_known=_is_read(record.figure("split", "count", *above)),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
         cage_power_w=record.figure("cage_power", "W"),
         optics=_co_packaged(record) if record.value(CO_PACKAGED) else None,
     )
+
+
+def _is_read(figure: Figure | None) -> bool:
+    """Whether somebody read a figure in a document, or a user gives it."""
+    return figure is not None and not (isinstance(figure.origin, Cited) and not figure.origin.verified)
 
 
 def _co_packaged(record: Record) -> parts.Module:

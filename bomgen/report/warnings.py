@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -17,6 +18,7 @@ from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, islands
 from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.registry import link_kinds
 from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
@@ -153,6 +155,34 @@ def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
                 numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
                 text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
                 yield Problem(built.plan.mark, "warning", text, "few-ports", f"fabrics.{built.plan.name}.switches")
+
+
+@rule
+def _unread_splits(designed: Design) -> Iterator[Problem]:
+    """Switches of which nobody read whether their ports can be split, where the number of switches rests on it."""
+    servers = designed.sizing.servers
+    for built in designed.fabrics:
+        if built.attachment is None or servers is None:
+            continue
+        slowest = min((each.rate_gbps for each in built.fabric.links), key=lambda rate: rate.value)
+        for switch in {tier.switch.identity: tier.switch for tier in built.plan.tier_plans.values()}.values():
+            otherwise = split_otherwise(switch, slowest)
+            if otherwise is None:
+                continue
+            tiers = {
+                name: replace(tier, switch=otherwise) if tier.switch.identity == switch.identity else tier
+                for name, tier in built.plan.tier_plans.items()
+            }
+            plan = built.plan._replace(tier_plans=tiers)
+            with suppress(Infeasible):
+                rate = built.fabric.uplink_gbps
+                would = fabric_demand.build(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
+                if would.switches.value != built.fabric.switches.value:
+                    splits = {"split": links_of_port(switch, slowest), "other": links_of_port(otherwise, slowest)}
+                    counts = {"taken": tiers_in_words(built.fabric), "would": tiers_in_words(would)}
+                    text = message("split-unread", switch=switch.identity.name, rate=slowest.value, **splits, **counts)
+                    path = f"fabrics.{built.plan.name}.switches"
+                    yield Problem(built.plan.mark, "warning", text, "split-unread", path)
 
 
 @rule

@@ -307,3 +307,40 @@ def test_fixed_counts_are_refused_rather_than_given_a_third_tier(worked: Worked)
     """Five up-links do not spread over three spines, and two tiers would do."""
     with pytest.raises(PlanErrors, match="do not spread evenly"):
         worked(plan({"compute": {"switch": "sn5600", "leaf": {"uplinks": 5}, "spine": {"count": 3}}}, servers=12))
+
+
+SLOW_NIC = {"gpus": 8, "nics": 8, "nic": {"ports": 1, "port_gbps": 200}}
+
+
+@pytest.mark.parametrize(
+    ("switch", "said"),
+    [
+        (
+            "dell-z9664f",
+            "nobody has read whether a port of Z9664F-ON can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
+            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+        ),
+        (
+            {"name": "Bare", "ports": 64, "port_gbps": 400},
+            "nobody has read whether a port of Bare can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
+            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+        ),
+        ({"name": "Whole", "ports": 64, "port_gbps": 400, "split": 1}, None),
+        ({"name": "Split", "ports": 64, "port_gbps": 400, "split": 2}, None),
+        ({"name": "Table", "ports": 64, "port_gbps": 400, "modes": {"200G": 128}}, None),
+        ({"name": "Slow", "ports": 64, "port_gbps": 200}, None),
+    ],
+    ids=["not read", "not said", "whole", "split", "table", "no rate to split for"],
+)
+def test_a_split_that_nobody_read_is_said(worked: Worked, switch: Any, said: str | None) -> None:
+    """With the number of switches either way, where the two differ, at the line of the fabric."""
+    report = worked(plan({"compute": {"switch": switch, "topology": "fat-tree"}}, servers=32, server=SLOW_NIC))
+    found = [problem for problem in report.problems if problem.rule == "split-unread"]
+    assert [problem.message for problem in found] == ([said] if said else [])
+    assert all(problem.mark == report.plan.fabrics[0].mark for problem in found)
+
+
+def test_a_split_that_nobody_read_and_that_changes_nothing_is_not_said(worked: Worked) -> None:
+    """Four servers take one switch whether its ports can be split or not."""
+    report = worked(plan({"compute": {"switch": "dell-z9664f", "topology": "fat-tree"}}, server=SLOW_NIC))
+    assert "split-unread" not in rules_of(report)
