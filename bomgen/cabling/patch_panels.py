@@ -24,7 +24,7 @@ from bomgen.optics.types import Medium, Patch
 from bomgen.plan.types import Site
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor
-from bomgen.site.racks import rack_capacity
+from bomgen.site.racks import compute_capacity, management_capacity
 
 RACK_DIGITS, PANEL_DIGITS = 3, 2
 """Least digits of a rack and of a panel in it, in the name of a panel."""
@@ -295,8 +295,8 @@ def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
     """
     units = ceil(site.rack_units.value)
     top = np.full(len(racks.row), units, dtype=np.int64)
-    top[racks.compute] = ceil(rack_capacity(site, site.pdu, site.pdus_per_rack).units.value)
-    top[racks.management] = ceil(rack_capacity(site, site.management_pdu, site.management_pdus).units.value)
+    top[racks.compute] = ceil(compute_capacity(site).units.value)
+    top[racks.management] = ceil(management_capacity(site).units.value)
     free_from = np.ones(len(racks.row), dtype=np.int64)
     if wiring.places is None:
         return top, free_from

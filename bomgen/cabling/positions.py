@@ -16,7 +16,7 @@ from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor, MachineGroup, Place
-from bomgen.site.racks import rack_capacity
+from bomgen.site.racks import management_capacity
 
 
 def build_floor(design: Design) -> Floor | None:
@@ -76,7 +76,7 @@ def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stac
     standing = tuple(
         MachineGroup(ceil(kind.number / kind.of_box), _whole(kind.height_u), _whole(kind.power_w)) for kind in kinds
     )
-    offered = rack_capacity(site, site.management_pdu, site.management_pdus)
+    offered = management_capacity(site)
     return Stack(kinds, standing, _whole(offered.units), int(offered.power_w.value))
 
 

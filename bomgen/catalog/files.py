@@ -7,13 +7,14 @@ no id fits. The user's own part folders win over the built-in data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from bomgen.catalog.plausible import implausible_figures
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
@@ -81,6 +82,18 @@ CHASSIS = "chassis"
 """The key of the components of a modular switch."""
 
 
+REPLACE = "replace"
+"""The key of a part file that changes nothing of the built-in part of its id, but takes its place."""
+
+
+REQUIRED = "x-required"
+"""The keyword of a kind's schema: a schema of the fields that its file, or the built-in part it changes, must give."""
+
+
+SAYS_NOTHING = (REPLACE, "sources", "notes")
+"""Fields that change no result."""
+
+
 REQUIRES = "requires"
 """The key of what an order of a part needs besides."""
 
@@ -107,6 +120,8 @@ class Record(NamedTuple):
     source: Source
     steps: Steps = ()
     built_in: bool = True
+    changed: Record | None = None
+    """The record of the same id of which this one changes fields; `source` has the fields of both."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -116,6 +131,20 @@ class Record(NamedTuple):
             found = found[step]
         data: dict[str, Any] = found
         return data
+
+    @property
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """The fields of a built-in part that a file of the user's own changes, each with the value before and now."""
+        if self.changed is None:
+            return {}
+        given = [str(key) for key in self.data if (key,) in self.source.keys and key not in SAYS_NOTHING]
+        values = {key: (self.changed.value(key), self.value(key)) for key in given}
+        return {key: (before, now) for key, (before, now) in values.items() if before != now}
+
+    def giver(self, key: str) -> Record:
+        """The record that gives a field: this one, or the one that it leaves as it is there."""
+        inherited = self.changed is not None and (key,) not in self.source.keys
+        return self.changed.giver(key) if self.changed and inherited else self
 
     @property
     def names(self) -> list[str]:
@@ -181,6 +210,9 @@ class Record(NamedTuple):
 
     def origin(self, key: str, *above: str | int) -> Origin:
         """The origin of the value at a key: its documents, or the file for a value without a source."""
+        giver = self.giver(str(above[0]) if above else key)
+        if giver is not self:
+            return giver.origin(key, *above)
         data: Any = self.data
         for step in above:
             data = data[step]
@@ -368,17 +400,24 @@ class Catalog:
         if not _ID.fullmatch(id):
             return None
         family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
-        for place in self._places(kind):
+        return self._find_in(self._places(kind), kind, (id, family))
+
+    def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
+        """The record of the first of some file names in the first of some folders that has one."""
+        for number, place in enumerate(places):
             own_folder = place.parent in self.folders
-            for stem in (id, family):
+            for stem in stems:
                 path = place / f"{stem}.yaml" if own_folder else _list_built_in(place).get(stem)
                 if path and not own_folder:
                     return _built_in(kind, stem, path)
                 if path and path.is_file():
-                    return self._read(kind, stem, path)
+                    source = self._read(kind, path)
+                    kept = isinstance(source.data, dict) and not source.data.get(REPLACE)
+                    changed = self._find_in(places[number + 1 :], kind, (stem,)) if kept else None
+                    return _own_record(kind, stem, source, changed)
         return None
 
-    def _read(self, kind: str, id: str, path: Path) -> Record:
+    def _read(self, kind: str, path: Path) -> Source:
         place = path.parent.parent
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
         if self.root and not path.resolve().is_relative_to(self.root):
@@ -394,10 +433,7 @@ class Catalog:
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
-        problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")
-        if problems:
-            raise PlanErrors(problems)
-        return Record(kind, id, source, (), built_in=False)
+        return source
 
     def _find_by_alias(self, kind: str, wanted: str, name: str) -> Record:
         if kind not in self._aliases:
@@ -469,8 +505,37 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
     return Record(kind, id, own(path, shown))
 
 
+def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
+    """The record of a part file of the user's own, with the fields of the record that it changes.
+
+    Raises PlanErrors for a file that does not keep to the schema of its kind, or has a figure that is not plausible.
+    """
+    whole = source
+    if changed:
+        given = changed.data | source.data
+        given["sources"] = changed.data.get("sources", {}) | source.data.get("sources", {})
+        whole = source._replace(data=given)
+    name = kind if kind in NOT_PARTS else f"part/{kind}"
+    if problems := schema.check(whole, name, schema_of_file) or implausible_figures(kind, source):
+        raise PlanErrors(problems)
+    return Record(kind, id, whole, (), built_in=False, changed=changed)
+
+
+@cache
+def schema_of_file(name: str) -> dict[str, Any]:
+    """The schema of a part file: a mapping in a plan may leave out what it requires."""
+    described = schema.document(name)
+    required: dict[str, Any] = described.get(REQUIRED, {})
+    return described | required
+
+
 def inline_record(kind: str, source: Source, steps: Steps) -> Record:
-    """The record of a part that a plan describes by a mapping, already checked by the plan's schema."""
+    """The record of a part that a plan describes by a mapping, already checked by the plan's schema.
+
+    Raises PlanErrors for a figure that is not plausible.
+    """
+    if problems := implausible_figures(kind, source, steps):
+        raise PlanErrors(problems)
     return Record(kind, INLINE, source, steps, built_in=False)
 
 

@@ -24,7 +24,7 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
     return parts.Identity(
         kind=record.kind,
         id=record.id,
-        name=record_text(name, record.kind, record.id) if record.built_in and name else name,
+        name=record_text(name, record.kind, record.id) if record.giver("name").built_in and name else name,
         vendor=data.get("vendor"),
         part_number=str(part_number) if part_number else None,
         ordering_number=str(ordering_number) if ordering_number else None,
@@ -41,14 +41,15 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
 
 def _requirements(record: Record) -> Iterator[parts.Requirement]:
     """What the record says that an order needs besides, and a cord for each of its power supplies."""
+    giver = record.giver(REQUIRES)
     for at, each in enumerate(record.data.get(REQUIRES, ())):
         names, source = each.get("choose") or [each["part"]], each.get("source", ())
         yield parts.Requirement(
             parts=tuple(names),
             quantity=None if each.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
             per=str(each.get("per", parts.PIECE)),
-            references=record.references([source] if isinstance(source, str) else source),
-            mark=None if record.built_in else record.source.mark((*record.steps, REQUIRES, at)),
+            references=giver.references([source] if isinstance(source, str) else source),
+            mark=None if giver.built_in else record.source.mark((*record.steps, REQUIRES, at)),
         )
     supplies = record.value(SUPPLIES)
     if supplies and not supplies.get("cords_included"):

@@ -151,9 +151,7 @@ class Server(NamedTuple):
     """Management ports of the server, or of a tray."""
     rack_units: Figure | None
     power_w: Figure | None
-    """Maximum power of the unit bought: the server, or the whole rack."""
-    power_range_w: tuple[Figure, Figure] | None = None
-    """Between what it lies where it is an estimate."""
+    """Maximum power of the unit bought: the server, or the whole rack; an estimate where none is published."""
     weight_kg: Figure | None = None
     """Of the unit bought."""
     host_memory: Figure | None = None
@@ -245,6 +243,8 @@ class PortGroup(NamedTuple):
     """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
     cage_power_w: Figure | None = None
     """Power that a cage gives its module."""
+    split_known: bool = True
+    """Whether anybody read `split`; a record that does not say it counts as one link a port."""
     optics: Module | None = None
     """Co-packaged optics of one connector, which takes a fibre and no module; None: a cage."""
 
@@ -296,9 +296,7 @@ class Switch(NamedTuple):
     switches_per_unit: Figure
     rack_units: Figure | None
     power_w: Figure
-    """Maximum power, estimated where none is published."""
-    power_range_w: tuple[Figure, Figure] | None
-    """Between what an estimate lies; None: the maximum is published."""
+    """Maximum power; an estimate where none is published."""
     port_names: PortNames | None = None
     """None: not known."""
     chassis: Chassis | None = None

@@ -14,11 +14,11 @@ LOW, USUAL, HIGH = "server-power-to-gpus-low", "server-power-to-gpus", "server-p
 
 
 def estimate_power(server: Server, gpu: Gpu) -> Server:
-    """The server with an estimated maximum power [W] and its range, where none is published and that of the GPU is."""
+    """The server with an estimated maximum power [W], where none is published and that of the GPU is."""
     if server.power_w or gpu.power_w is None:
         return server
-    low, usual, high = (_power(server, gpu.power_w, _assumption(id)) for id in (LOW, USUAL, HIGH))
-    return server._replace(power_w=usual, power_range_w=(low, high))
+    low, usual, high = (_assumption(id) for id in (LOW, USUAL, HIGH))
+    return server._replace(power_w=_power(server, gpu.power_w, usual.between(low.value, high.value)))
 
 
 def _power(server: Server, gpu_power_w: Figure, to_gpus: Figure) -> Figure:

@@ -16,7 +16,7 @@ from bomgen.catalog.rack_records import supplies
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Cited, Figure, formula
 from bomgen.core.units import parse
 
 PORT_NAMES = "port_names"
@@ -25,6 +25,8 @@ CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 GBPS_PER_TBPS = 1000
+NO_MORE_THAN_TYPICAL = 1
+"""The lowest ratio of maximum to typical power."""
 FAST_PORT_GBPS = 200
 """Of the fastest port, from which on the power of a switch is estimated from that of its like."""
 MAX_PORTS = 2_048
@@ -45,15 +47,13 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
-    power, power_range = _maximum_power(record, groups, shared)
     return parts.Switch(
         identity=name_part(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,
         rack_units=record.figure("rack_units", "U"),
-        power_w=power,
-        power_range_w=power_range,
+        power_w=_maximum_power(record, groups, shared),
         port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg"),
@@ -92,24 +92,20 @@ def power_from_capacity(capacity_gbps: int, per_tbps: int) -> int:
     return ceil(Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
 
 
-def _maximum_power(
-    record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure
-) -> tuple[Figure, tuple[Figure, Figure] | None]:
-    """The maximum power of a box, and the range of an estimate; None where the maximum is published."""
+def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
+    """The maximum power of a box, estimated where none is published."""
     published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
     if published:
-        return published, None
+        return published
     slow = "" if max(group.port_gbps.value for group in groups) >= FAST_PORT_GBPS else "-slow"
     if typical:
         ratio, highest = (_assumption(f"switch-power-to-typical{slow}{end}") for end in ("", "-high"))
-        return power_from_typical(typical, ratio), (typical, power_from_typical(typical, highest))
+        return power_from_typical(typical, ratio.between(NO_MORE_THAN_TYPICAL, highest.value))
     carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
     if switches_per_unit.value > 1:
         carried = capacity_of_box(carried, switches_per_unit)
-    usual, low, high = (
-        power_from_capacity(carried, _assumption(f"switch-power-per-tbps{slow}{end}")) for end in ("", "-low", "-high")
-    )
-    return usual, (low, high)
+    usual, low, high = (_assumption(f"switch-power-per-tbps{slow}{end}") for end in ("", "-low", "-high"))
+    return power_from_capacity(carried, usual.between(low.value, high.value))
 
 
 @cache_one
@@ -183,7 +179,9 @@ def _card(record: Record, key: str) -> parts.Identity | None:
     return parts.Identity(
         kind=record.kind,
         id=slug(str(number or name)) or key,
-        name=record_text(str(name or number), record.kind, record.id, key) if record.built_in else str(name or number),
+        name=record_text(str(name or number), record.kind, record.id, key)
+        if record.giver(CHASSIS).built_in
+        else str(name or number),
         vendor=record.data.get("vendor"),
         part_number=str(number) if number else None,
     )
@@ -237,11 +235,17 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
         ports_per_cage=record.figure_or_one("ports_per_cage", *above),
         split=record.figure_or_one("split", *above),
+        split_known=_is_read(record.figure("split", "count", *above)),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
         cage_power_w=record.figure("cage_power", "W"),
         optics=_co_packaged(record) if record.value(CO_PACKAGED) else None,
     )
+
+
+def _is_read(figure: Figure | None) -> bool:
+    """Whether somebody read a figure in a document, or a user gives it."""
+    return figure is not None and not (isinstance(figure.origin, Cited) and not figure.origin.verified)
 
 
 def _co_packaged(record: Record) -> parts.Module:

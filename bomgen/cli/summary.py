@@ -76,12 +76,10 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         yield f"  {built.plan.name:{width}} {tiers}; {links} links{tail}"
     if "site.power_w" in found:
         facility = report.design.facility
-        watts, unknown = words.number(found["site.power_w"].value), facility.unpowered
-        estimated = any(rule == "estimated-power" for _, rule in facility.warnings)
+        watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
-        known = f"at least {watts} W: the power of {left_out} is not known"
-        most = f"{watts} W at most" + ", partly estimated" * estimated
-        yield f"  power      {known if unknown else most}"
+        known = f"at least {watts}: the power of {left_out} is not known"
+        yield f"  power      {known if unknown else f'{watts} at most'}"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:

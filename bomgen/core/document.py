@@ -36,6 +36,8 @@ class Cell:
     """How a value that has no derivation of its own came about."""
     share_of_hardware: Fraction | None = None
     """The share of what the hardware comes to that a unit price is."""
+    estimate: tuple[Value, Value] | None = None
+    """The least and the most that an estimate may be; None: the value is no estimate."""
     best: bool = False
     """Whether it is the best of its row, where plans stand side by side."""
 
@@ -113,6 +115,8 @@ class Step:
     """The path of the derivation that goes on from here; `origin` says so in words."""
     expression: str = ""
     """The code's own expression of a formula that `origin` describes."""
+    estimate: tuple[Value, Value] | None = None
+    """The least and the most that an estimate may be."""
 
 
 @dataclass(frozen=True, slots=True)

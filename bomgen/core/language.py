@@ -7,12 +7,12 @@ parts) are messages, which a language has a sentence for by their code.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, read_language
@@ -150,8 +150,25 @@ class Language(NamedTuple):
         month_name = self.words[f"month-{month}"]
         return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
 
-    def value(self, value: Value, unit: str = "") -> str:
-        """Any value with its unit; nothing known is a dash."""
+    def value(self, value: Value, unit: str = "", estimate: tuple[Value, Value] | None = None) -> str:
+        """Any value with its unit, an estimate with the least and the most that it may be; nothing known is a dash."""
+        return self.about(self._plain(value, unit), estimate, lambda end: self.bare(end, unit))
+
+    def bare(self, value: Value, unit: str) -> str:
+        """A value beside another one that has the unit: without it, where the number does not need it."""
+        if isinstance(value, Decimal):
+            return self.amount(value, unit)
+        return self._plain(value, unit if unit in PREFIXED else "")
+
+    def about(self, text: str, estimate: tuple[Value, Value] | None, write: Callable[[Any], str]) -> str:
+        """The text of a value; of an estimate with the least and the most that it may be, as `write` has them."""
+        if estimate is None:
+            return text
+        low, high = map(write, estimate)
+        return self.word("ui-estimate", amount=text, low=low, high=high)
+
+    def _plain(self, value: Value, unit: str) -> str:
+        """A value with its unit."""
         if value is None:
             return "–"
         if isinstance(value, str):
@@ -172,11 +189,11 @@ class Language(NamedTuple):
         """A figure's value with its unit; words and shapes as they are."""
         if isinstance(figure.value, bool | str | tuple):
             return str(figure.value)
-        return self.value(figure.value, figure.unit)
+        return self.value(figure.value, figure.unit, figure.bounds)
 
     def cell(self, cell: Cell) -> str:
         """A cell's value with its unit; a lower bound as one."""
-        text = self.value(cell.value, cell.unit)
+        text = self.value(cell.value, cell.unit, cell.estimate)
         text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
         return f"{BEST} {text}" if cell.best else text
 

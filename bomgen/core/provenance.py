@@ -7,6 +7,9 @@ possible, so every number of a result can be explained down to the lines and doc
 Formulas are plain functions of plain numbers under `@formula`. Applied to figures they give a figure; the text shown
 for it is the function's own return expression, read from the source file the first time somebody asks.
 
+A figure that nobody publishes is an estimate, and knows the ends between which it may lie; so does everything that is
+worked out from it. A formula that `decides`, such as how many servers fill a rack, ends this: what is bought is bought.
+
 Given and catalogue numbers are exact (integers or fractions), so that rounding up to whole GPUs or switches never
 depends on floating point. `Fraction(a)` around a dividend keeps a division exact and is left out of the text shown. A
 formula whose choice is a search (the up-links of a leaf where more than the ratio needs save switches) calls the search
@@ -116,6 +119,21 @@ class Figure:
     value: Any
     unit: str
     origin: Origin
+    estimate: tuple[Any, Any] | None = None
+    """What it comes to where all estimates that it rests on are at their low ends, and at their high ends; None: it
+    rests on none."""
+
+    @property
+    def bounds(self) -> tuple[Any, Any] | None:
+        """The least and the most that it may be; None where it rests on no estimate."""
+        if self.estimate is None or self.estimate[0] == self.estimate[1]:
+            return None
+        low, high = sorted(self.estimate)
+        return low, high
+
+    def between(self, low: Value, high: Value) -> Figure:
+        """The figure as an estimate between two ends."""
+        return Figure(self.value, self.unit, self.origin, (low, high))
 
     @property
     def inputs(self) -> tuple[tuple[str, Figure], ...]:
@@ -127,13 +145,15 @@ class Formula:
     """A function of plain numbers that, applied to figures, gives a figure.
 
     `unit` is the unit of the result, or the name of a parameter in angle brackets whose unit the result takes over.
-    `source` is the paper, equation or table the expression comes from.
+    `source` is the paper, equation or table the expression comes from. `decides` says that its result is a decision: no
+    estimate, though it rests on some.
     """
 
-    def __init__(self, function: Callable[..., Value], unit: str, source: str | None) -> None:
+    def __init__(self, function: Callable[..., Value], unit: str, source: str | None, decides: bool = False) -> None:
         self.function = function
         self.unit = unit
         self.source = source
+        self.decides = decides
         self.name = function.__name__
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -165,7 +185,14 @@ class Formula:
                 raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {given}")
         value = self.function(*[figure.value for figure in figures])
         unit = self.unit if self._unit_from is None else figures[self._unit_from].unit
-        return Figure(value, unit, Derived(self, tuple(zip(self.parameters, figures, strict=True))))
+        origin = Derived(self, tuple(zip(self.parameters, figures, strict=True)))
+        if self.decides or not any(figure.estimate for figure in figures):
+            return Figure(value, unit, origin)
+        low, high = (
+            self.function(*[figure.estimate[end] if figure.estimate else figure.value for figure in figures])
+            for end in (0, 1)
+        )
+        return Figure(value, unit, origin, (low, high))
 
     def plain(self, *arguments: Any) -> Any:
         """The function itself, for a search that needs numbers before it has figures."""
@@ -183,9 +210,12 @@ class Formula:
         return _return_expression(code.co_filename, code.co_firstlineno)
 
 
-def formula(unit: str, source: str | None = None) -> Callable[[Callable[..., Any]], Formula]:
-    """Make a function of plain numbers a `Formula` whose results have `unit` and rest on `source`."""
-    return lambda function: Formula(function, unit, source)
+def formula(unit: str, source: str | None = None, decides: bool = False) -> Callable[[Callable[..., Any]], Formula]:
+    """Make a function of plain numbers a `Formula` whose results have `unit` and rest on `source`.
+
+    `decides`: its results are decisions, and no estimates.
+    """
+    return lambda function: Formula(function, unit, source, decides)
 
 
 def _promised_unit(parameter: str) -> str | None:

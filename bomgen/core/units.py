@@ -139,5 +139,18 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     return _whole(number)
 
 
+def with_another_unit(value: int | Fraction | str, unit: str, least: Exact, most: Exact) -> str | None:
+    """The number of a quantity behind another unit of its kind, where that lies from `least` to `most` [`unit`].
+
+    None where no unit gives such a quantity.
+    """
+    match = _QUANTITY.fullmatch(str(value).strip()) if isinstance(value, str) else None
+    number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) if match else Fraction(value)
+    for suffix, scale in _SCALES[unit].items():
+        if suffix and least <= number * scale <= most:
+            return f"{float(number):g} {suffix}"
+    return None
+
+
 def _whole(number: Fraction) -> Exact:
     return number.numerator if number.denominator == 1 else number

@@ -263,10 +263,7 @@ def _add_cards(server: Server, built: BuiltFabric) -> Server:
     if card is None or attached is None or card.power_w is None or server.power_w is None:
         return server
     cards = cards_of_rack(attached.nics_per_server, server.trays) if server.trays else attached.nics_per_server
-    power, *ends = (
-        power_with_cards(each, cards, card.power_w) for each in (server.power_w, *(server.power_range_w or ()))
-    )
-    return server._replace(power_w=power, power_range_w=(ends[0], ends[1]) if ends else None)
+    return server._replace(power_w=power_with_cards(server.power_w, cards, card.power_w))
 
 
 def _build_all(
@@ -585,7 +582,6 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
         boxes_of(tier),
         switch.power_w,
         switch.rack_units,
-        power_range_w=switch.power_range_w,
         weight_kg=switch.weight_kg,
     )
 

@@ -237,8 +237,10 @@ def _is_covered(plan: Plan) -> bool:
         and not any(spec.panels for spec in each.links.values())
         for each in plan.fabrics
     )
-    on_floor = plan.site is not None and plan.site.layout.given
-    return plain and server is not None and not on_floor and plan.storage.servers is None
+    site = plan.site
+    on_floor = site is not None and site.layout.given
+    filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
+    return plain and server is not None and not on_floor and not filled_by_hand and plan.storage.servers is None
 
 
 def _with_faster_rates(

@@ -68,6 +68,29 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
     return ports_when_split(group.ports, group.split, group.port_gbps, rate)
 
 
+def links_of_port(switch: Switch, rate: Figure) -> int:
+    """The links of a rate into which a port of the switch's largest group is split."""
+    group = largest_group(switch, rate)
+    return int(group_radix(group, rate).value // group.ports.value) or 1
+
+
+def split_otherwise(switch: Switch, rate: Figure) -> Switch | None:
+    """The switch with its ports split as far as the rate allows, where they count as whole, or else whole.
+
+    None where it is known whether they can be split, or where they carry nothing but whole links of the rate.
+    """
+    groups = tuple(_split_group_otherwise(group, rate) for group in switch.groups)
+    return None if groups == switch.groups else switch._replace(groups=groups)
+
+
+def _split_group_otherwise(group: PortGroup, rate: Figure) -> PortGroup:
+    most = min(int(group.port_gbps.value // rate.value), MAX_LANES)
+    if group.split_known or int(rate.value) in group.modes or most <= 1:
+        return group
+    links = 1 if min(group.split.value, most) > 1 else most
+    return group._replace(split=Figure(links, group.split.unit, group.split.origin))
+
+
 def limit_to_lanes(switch: Switch, end_cage: str, rate: Figure) -> Switch:
     """A switch whose ports carry links to ends with cages of a form: over as many of its lanes as these ends have.
 

@@ -306,6 +306,7 @@ class _View:
             write = self.language.unit_price if column.key == _UNIT_PRICE else self.language.amount
             text = write(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
+            text = self.language.about(text, cell.estimate, lambda end: write(end, currency))
         elif kind == "share" and value is not None and not isinstance(value, Decimal):
             text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)
         else:
@@ -406,7 +407,7 @@ def _ends(derivation: Derivation) -> Markup:
 
 
 def _value(language: Language) -> Any:
-    return lambda step: language.value(step.value, step.unit)
+    return lambda step: language.value(step.value, step.unit, step.estimate)
 
 
 def _plain(text: str) -> str:

@@ -404,10 +404,15 @@ class Site(NamedTuple):
     mark: Mark
     rack_units: Figure
     rack_power_w: Figure
+    allow_overload: bool
+    """Whether racks may hold more than they can house, bear, feed or cool: a warning then, else an error."""
     pdus_per_rack: Figure
+    """0 for a rack-scale system, which comes with its own power supply."""
     servers_per_rack: Figure | None
     management_racks: Figure | None
     management_pdus: Figure
+    management_power_w: Figure
+    """Of a rack for everything but servers."""
     rack: parts.Rack | None
     """None: any rack of that height."""
     rack_cooling_w: Figure | None

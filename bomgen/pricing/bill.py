@@ -226,7 +226,10 @@ def _racks(design: Design) -> Iterator[Line]:
     if site is None:
         return
     server = design.plan.cluster.server
-    rack = message("rack-sized", units=site.rack_units.value, watts=site.rack_power_w.value)
+    rack, other_rack = (
+        message("rack-sized", units=site.rack_units.value, watts=power.value)
+        for power in (site.rack_power_w, site.management_power_w)
+    )
     pdu = message("rack-pdu")
     of_rack = site.rack.identity if site.rack else None
     of_pdu = site.pdu.identity if site.pdu else None
@@ -234,7 +237,7 @@ def _racks(design: Design) -> Iterator[Line]:
     bought = not (server and server.rack_scale)
     rows = (
         ("rack", "compute", of_rack, rack, facility.compute_racks if bought else None),
-        ("rack", "management", of_rack, rack, facility.management_racks),
+        ("rack", "management", of_rack, other_rack, facility.management_racks),
         ("pdu", "compute", of_pdu, pdu, facility.compute_pdus if bought else None),
         ("pdu", "management", of_other, pdu, facility.management_pdus),
     )

@@ -142,6 +142,12 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, tuple) else value
 
 
+def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
+    """The least and the most that an estimate may be, as bom.json holds them."""
+    low, high = bounds
+    return {"low": plain(low), "high": plain(high)}
+
+
 def result(report: Report) -> dict[str, Any]:
     """The result as bom.json holds it: plain data in a fixed order."""
     found = numbers_of(report)
@@ -165,6 +171,8 @@ def result(report: Report) -> dict[str, Any]:
         for step in path[:-1]:
             place = place.setdefault(step, {})
         place[path[-1]] = plain(figure.value)
+        if figure.bounds:
+            place[f"{path[-1]}_range"] = range_data(figure.bounds)
     for each in report.each_cluster:
         inner = data[CLUSTERS][each.plan.cluster_name] if report.clusters else data
         _name_what_is_not_there(inner)

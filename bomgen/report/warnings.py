@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from bomgen.catalog.chassis import CARDS
+from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given
@@ -15,6 +18,7 @@ from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, islands
 from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.registry import link_kinds
 from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
@@ -151,6 +155,34 @@ def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
                 numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
                 text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
                 yield Problem(built.plan.mark, "warning", text, "few-ports", f"fabrics.{built.plan.name}.switches")
+
+
+@rule
+def _unread_splits(designed: Design) -> Iterator[Problem]:
+    """Switches of which nobody read whether their ports can be split, where the number of switches rests on it."""
+    servers = designed.sizing.servers
+    for built in designed.fabrics:
+        if built.attachment is None or servers is None:
+            continue
+        slowest = min((each.rate_gbps for each in built.fabric.links), key=lambda rate: rate.value)
+        for switch in {tier.switch.identity: tier.switch for tier in built.plan.tier_plans.values()}.values():
+            otherwise = split_otherwise(switch, slowest)
+            if otherwise is None:
+                continue
+            tiers = {
+                name: replace(tier, switch=otherwise) if tier.switch.identity == switch.identity else tier
+                for name, tier in built.plan.tier_plans.items()
+            }
+            plan = built.plan._replace(tier_plans=tiers)
+            with suppress(Infeasible):
+                rate = built.fabric.uplink_gbps
+                would = fabric_demand.build(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
+                if would.switches.value != built.fabric.switches.value:
+                    splits = {"split": links_of_port(switch, slowest), "other": links_of_port(otherwise, slowest)}
+                    counts = {"taken": tiers_in_words(built.fabric), "would": tiers_in_words(would)}
+                    text = message("split-unread", switch=switch.identity.name, rate=slowest.value, **splits, **counts)
+                    path = f"fabrics.{built.plan.name}.switches"
+                    yield Problem(built.plan.mark, "warning", text, "split-unread", path)
 
 
 @rule
@@ -309,22 +341,6 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _rack_power(designed: Design) -> Iterator[Problem]:
-    """A rack-scale system draws no more than a rack of the site may, and gives off no more than is cooled."""
-    site, server = designed.plan.site, designed.plan.cluster.server
-    if site is None or server is None or server.trays is None or server.power_w is None:
-        return
-    drawn, limit = server.power_w.value, site.rack_power_w.value
-    if drawn > limit:
-        text = message("rack-power", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{limit:,}")
-        yield Problem(first_given(site.rack_power_w) or site.mark, "warning", text, "rack-power", "site.rack.power")
-    cooled = site.rack_cooling_w
-    if cooled and drawn > cooled.value:
-        text = message("rack-cooling", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{cooled.value:,}")
-        yield Problem(first_given(cooled) or site.mark, "warning", text, "rack-cooling", "site.rack.cooling")
-
-
-@rule
 def _training(designed: Design) -> Iterator[Problem]:
     """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
     training, sizing = designed.plan.training, designed.sizing
@@ -474,6 +490,25 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
             yield Problem(named.mark, "warning", text, "storage-incomplete", "storage.servers")
 
 
+def changed_parts(catalog: Catalog) -> Iterator[Problem]:
+    """Files of the user's own that change fields of built-in parts, of those that were looked up."""
+    for record in catalog.read():
+        if changes := record.changes:
+            fields = [_changed_field(key, *values) for key, values in changes.items()]
+            text = message("changed-part", kind=record.kind, id=record.id, fields=fields)
+            yield Problem(record.source.key_mark((next(iter(changes)),)), "warning", text, "changed-part", record.kind)
+
+
+def _changed_field(key: str, *values: Any) -> Message | str:
+    """A field that is changed, with its value before and now where these are short."""
+    if any(isinstance(value, dict | list) for value in values):
+        return key
+    before, now = (
+        "–" if value is None else f"{float(value):g}" if isinstance(value, Fraction) else str(value) for value in values
+    )
+    return message("changed-field", key=key, before=before, now=now)
+
+
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
     """What the plan says and the result has no use for; `racked`: some cluster of the plan counts racks."""
     plan = designed.plan
@@ -503,6 +538,9 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
             said.append(((*base, "oversubscription", "spine"), tiers))
         if plan.cluster.round_up_to.value != "scalable_unit" and not built.plan.declared.scalable_units:
             said.append(((*base, "scalable_unit"), message("nothing-rounded-up")))
+    if plan.cluster.server and plan.cluster.server.rack_scale:
+        supplied = message("own-power-supply", server=plan.cluster.server.identity.name)
+        said += [(("site", "rack", key), supplied) for key in ("pdus", "pdu")]
     if plan.cluster.gpu.pod_chips:
         said += _ineffective_switches(source, {fabric.name for fabric in plan.fabrics})
     if plan.training:

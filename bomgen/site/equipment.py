@@ -17,8 +17,6 @@ class Equipment:
     height_u: Figure | None
     in_server: bool = False
     """They sit in servers and take no rack units of their own."""
-    power_range_w: tuple[Figure, Figure] | None = None
-    """Between what the power lies where it is an estimate."""
     of_storage: bool = False
     """They belong to storage, not to the network."""
     weight_kg: Figure | None = None

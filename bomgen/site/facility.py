@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, first_given
 from bomgen.plan.types import Site
 from bomgen.site.equipment import Equipment
 from bomgen.site.power import (
+    at_end,
     carbon_of_energy,
     cost_of_energy,
     energy_of_a_year,
     energy_of_run,
+    in_words,
     known_power,
     power_of,
     power_of_facility,
@@ -22,11 +26,18 @@ from bomgen.site.power import (
 )
 from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
 from bomgen.site.racks import (
+    MACHINE_POWER,
+    OVERLOADS,
+    RACK_COOLING,
+    RACK_LOAD,
+    RACK_POWER,
+    RACK_UNITS,
     bought_servers,
     management_racks,
     pdus_of_racks,
     racks_of_servers,
     racks_of_systems,
+    servers_of_fullest_rack,
     servers_of_rack,
     sum_of_racks,
     trays_of_racks,
@@ -45,6 +56,9 @@ __all__ = [
     "trays_of_racks",
     "units_bought",
 ]
+LOW_END, HIGH_END = 0, 1
+"""Of an estimate."""
+ESTIMATED = "estimated-power"
 TOTAL_POWER_FIGURES = (
     *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
     *("run_energy_kwh", "run_energy_cost", "run_carbon_kg", "heat_btu_per_hour", "feed_power_w"),
@@ -95,25 +109,59 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
 
 
 def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:
-    """That maximum power is an estimate, for which machines, and by how much it could be more or less."""
-    names, power, least, most = list[str](), 0, 0, 0
-    for machine in machines:
-        if machine.power_w and machine.power_range_w:
-            low, high = machine.power_range_w
-            names.append(machine.name)
-            power += machine.count.value * machine.power_w.value
-            least += machine.count.value * low.value
-            most += machine.count.value * high.value
-    if names:
-        text = message("estimated-power", names=dict.fromkeys(names), power=power, least=least, most=most)
-        yield text, "estimated-power"
+    """That maximum power is an estimate, of which machines, and by how much it could be more or less."""
+    estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
+    if (power := known_power(estimated)) and power.bounds:
+        names = dict.fromkeys(machine.name for machine in estimated)
+        yield message("estimated-power", names=names, power=in_words(power)), ESTIMATED
 
 
 def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterator[Equipment]:
     """The servers, or the racks of a rack-scale system, as machines with their power; nothing where there are none."""
     if server and servers:
         count = units_bought(servers, server)
-        yield Equipment(server.identity.name, count, server.power_w, None, power_range_w=server.power_range_w)
+        yield Equipment(server.identity.name, count, server.power_w, None)
+
+
+def _racks_by_estimate(
+    site: Site,
+    server: Server | None,
+    servers: Figure | None,
+    machines: Sequence[Equipment],
+    contents: SiteContents,
+    warnings: list[tuple[str, str]],
+) -> tuple[SiteContents, list[tuple[str, str]]]:
+    """The racks with the numbers of them at both ends of estimated powers, and what they hold too much at the high end.
+
+    Adds to `warnings` that an estimate decides how many racks there are.
+    """
+    everything = (*_servers_with_power(server, servers), *machines)
+    names = dict.fromkeys(machine.name for machine in everything if machine.power_w and machine.power_w.bounds)
+    said, ends = list[tuple[str, str]](), list[SiteContents]()
+    for end in (LOW_END, HIGH_END) if names else ():
+        said = []
+        at = server and server._replace(power_w=server.power_w and at_end(server.power_w, end))
+        others = [replace(each, power_w=each.power_w and at_end(each.power_w, end)) for each in machines]
+        ends.append(count_racks(site, at, servers, others, said))
+    racks, *others_racks = (_count_all(each) for each in (contents, *ends))
+    if any(other != racks for other in others_racks):
+        few, many = sorted(others_racks)
+        warnings.append((message("estimated-racks", racks=racks, names=names, few=few, many=many), ESTIMATED))
+    return contents._replace(
+        compute_racks=_between(contents.compute_racks, [each.compute_racks for each in ends]),
+        management_racks=_between(contents.management_racks, [each.management_racks for each in ends]),
+    ), [(text, rule) for text, rule in said if rule in OVERLOADS]
+
+
+def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | None:
+    """A number of racks as an estimate, where it differs at the ends of those that it rests on."""
+    counts = [each.value for each in ends if each]
+    return racks.between(counts[LOW_END], counts[HIGH_END]) if racks and len(counts) > HIGH_END else racks
+
+
+def _count_all(contents: SiteContents) -> int:
+    """All racks of a site."""
+    return sum(int(racks.value) for racks in (contents.compute_racks, contents.management_racks) if racks)
 
 
 def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]) -> Figure | None:
@@ -132,7 +180,7 @@ def count_racks(
     warnings: list[tuple[str, str]],
 ) -> SiteContents:
     """The racks of a site and their PDUs, for arguments as those of `install`; `warnings` takes what is doubtful."""
-    per_rack = servers_of_rack(site, server, warnings) if site and server else None
+    per_rack = servers_of_rack(site, server, servers, warnings) if site and server else None
     compute = None
     if site and servers and server and server.trays:
         compute = racks_of_systems(servers, server.trays)
@@ -142,6 +190,27 @@ def count_racks(
     pdus = pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None
     other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
     return SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
+
+
+def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
+    """Raise PlanErrors for racks that hold too much, unless the plan allows it."""
+    limits = {
+        RACK_POWER: site.rack_power_w,
+        RACK_COOLING: site.rack_cooling_w,
+        RACK_UNITS: site.rack_units,
+        MACHINE_POWER: site.management_power_w,
+        RACK_LOAD: None,
+    }
+    problems = []
+    for text, rule in warnings:
+        if rule in OVERLOADS:
+            key, limit = ".".join(("site", *OVERLOADS[rule])), limits[rule]
+            fewer = ", or `site.servers_per_rack` less" if site.servers_per_rack else ""
+            hint = f"give `{key}` more{fewer}, or allow it with `site.allow_overload: true`"
+            mark = (first_given(limit) if limit else None) or site.mark
+            problems.append(Problem(mark, "error", f"{text}: {hint}", rule, key))
+    if problems and not site.allow_overload:
+        raise PlanErrors(problems)
 
 
 def install(
@@ -159,6 +228,8 @@ def install(
 
     `server_power_w` is the maximum power of the servers in use; where it is not known, their GPUs alone count. Racks
     are counted where the plan describes a site, power wherever it is known.
+
+    Raises PlanErrors for racks that hold more than they can, unless the plan allows it.
     """
     warnings: list[tuple[str, str]] = []
     gpu_power = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
@@ -183,6 +254,14 @@ def install(
         warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
     warnings += _estimated_power((*_servers_with_power(server, servers), *machines))
     contents = count_racks(site, server, servers, machines, warnings)
+    if site:
+        contents, said = _racks_by_estimate(site, server, servers, machines, contents, warnings)
+        overloaded = {rule for _, rule in warnings if rule in OVERLOADS}
+        warnings += [
+            (message("estimated-overload", text=text), ESTIMATED) for text, rule in said if rule not in overloaded
+        ]
+    if servers and contents.per_rack:
+        contents = contents._replace(per_rack=servers_of_fullest_rack(servers, contents.per_rack))
     compute, management = contents.compute_racks, contents.management_racks
     facility_power = power_of_facility(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
@@ -195,6 +274,7 @@ def install(
     if site:
         load = site_load(site, contents, machines, power)
         warnings.extend(load.warnings)
+        _refuse_overload(site, warnings)
         cards = known_power(machine for machine in machines if machine.in_server)
         supplied = supply(
             site,

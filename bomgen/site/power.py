@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import HOURS_A_DAY
 from bomgen.site.equipment import Equipment
@@ -74,6 +77,20 @@ def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
 def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
     """CO2 equivalent of energy; `carbon` is in kg per kWh."""
     return energy_kwh * carbon
+
+
+def in_words(power_w: Figure, shared_by: int = 1) -> Message:
+    """A power for a message, or an equal share of it, rounded up; an estimate with its least and its most."""
+    watts, *ends = (ceil(Fraction(each) / shared_by) for each in (power_w.value, *(power_w.bounds or ())))
+    if not ends:
+        return message("watts", watts=watts)
+    low, high = ends
+    return message("estimated-watts", watts=watts, low=low, high=high)
+
+
+def at_end(power_w: Figure, end: int) -> Figure:
+    """A power as it is at the low end of its estimate (0) or at the high one (1); an exact one as it is."""
+    return replace(power_w, value=power_w.estimate[end], estimate=None) if power_w.estimate else power_w
 
 
 def known_power(machines: Iterable[Equipment]) -> Figure | None:

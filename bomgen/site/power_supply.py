@@ -19,6 +19,7 @@ from bomgen.catalog.parts import Pdu, PowerSupplies, Server
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
+from bomgen.site.power import in_words
 
 ALL, ONE_MORE = "n", "n+1"
 """Levels of redundancy besides 2n: no feed may be lost, or one."""
@@ -138,7 +139,8 @@ def supply(
     of management racks `other_power_w`.
     """
     pdus, counted = site.pdus_per_rack, bool(per_rack and site.pdus_per_rack.value)
-    feeds = site.feeds or (feeds_of_pdus(pdus, site.feeds_per_pdu) if pdus.value else None)
+    dealt_out = site.management_pdus if server and server.rack_scale else pdus
+    feeds = site.feeds or (feeds_of_pdus(dealt_out, site.feeds_per_pdu) if dealt_out.value else None)
     lost = feeds_lost(site.redundancy, feeds) if feeds else None
     outlets, pdu_outlets, pdu_load = {}, {}, None
     if server and server.supplies and per_rack:
@@ -295,10 +297,10 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
     if feeds is None or rack.power_w is None or not rack.pdus:
         return
     lost, case = _describe_loss(site, feeds)
-    pdu, drawn, left = rack.pdu, rack.power_w.value, _count_left(rack.pdus, int(feeds.value), lost)
+    pdu, drawn, left = rack.pdu, in_words(rack.power_w), _count_left(rack.pdus, int(feeds.value), lost)
     if not left:
         yield message("no-pdu-left", case=case, rack=rack.name, drawn=drawn), "redundancy"
-    elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
+    elif pdu and pdu.power_w and left * pdu.power_w.value < rack.power_w.value:
         carried = int(left * pdu.power_w.value)
         would = _fewest_pdus(site, rack, pdu.power_w)
         text = message(
@@ -325,7 +327,7 @@ def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -
     lost, case = _describe_loss(site, feeds)
     left = _count_left(rack.pdus, int(feeds.value), lost)
     if left:
-        load = ceil(Fraction(rack.power_w.value) / left)
+        load = in_words(rack.power_w, shared_by=left)
         yield message("pdus-unrated", case=case, left=left, pdus=rack.pdus, rack=rack.name, load=load), "redundancy"
 
 

@@ -85,7 +85,7 @@ def pack_racks(
     return tuple(found)
 
 
-@formula("machines")
+@formula("machines", decides=True)
 def machines_in_open_rack(
     free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
 ) -> int:
@@ -93,7 +93,7 @@ def machines_in_open_rack(
     return machines_that_fit(free_units, free_power_w, height_u, power_w, machines)
 
 
-@formula("machines")
+@formula("machines", decides=True)
 def machines_of_rack(rack_units: Number, rack_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
     """Machines of a kind in an empty rack: at least one, even where it exceeds the rack."""
     return max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, machines))

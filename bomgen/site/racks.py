@@ -7,17 +7,28 @@ from math import ceil
 
 from bomgen.catalog.parts import Pdu, Server
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, Given, formula
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing
 from bomgen.site.equipment import Equipment
-from bomgen.site.power import UNKNOWN_POWER
+from bomgen.site.power import UNKNOWN_POWER, in_words, power_of
 
 Warnings = list[tuple[str, str]]
 """Message and rule."""
+RACK_POWER, RACK_COOLING, RACK_UNITS = "rack-power", "rack-cooling", "rack-units"
+MACHINE_POWER, RACK_LOAD = "machine-power", "rack-load"
+OVERLOADS = {
+    RACK_POWER: ("rack", "power"),
+    RACK_COOLING: ("rack", "cooling"),
+    RACK_UNITS: ("rack", "units"),
+    MACHINE_POWER: ("management", "power"),
+    RACK_LOAD: ("rack", "part"),
+}
+"""The rules of racks that hold too much, each with the key of `site` that sets the limit: errors, unless the plan
+allows overload."""
 
 
-@formula("servers")
+@formula("servers", decides=True)
 def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
     """Servers per rack, by height and power."""
     return min(rack_units // server_units, rack_power_w // server_power_w)
@@ -27,6 +38,18 @@ def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, serv
 def servers_that_fit_height(rack_units: int, server_units: int) -> int:
     """Servers per rack by height, where their power is not known."""
     return rack_units // server_units
+
+
+@formula("servers")
+def lone_server() -> int:
+    """Servers of a rack that not even one fits in, where the plan allows it to be overloaded."""
+    return 1
+
+
+@formula("servers")
+def servers_of_fullest_rack(servers: int, servers_per_rack: int) -> int:
+    """Servers in the fullest rack: as many as fit, but no more than there are."""
+    return min(servers, servers_per_rack)
 
 
 @formula("racks")
@@ -82,9 +105,19 @@ def usable_units(rack_units: int, pdus: int, pdu_units: int) -> int:
     return max(0, rack_units - pdus * pdu_units)
 
 
-def rack_capacity(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.RackCapacity:
+def compute_capacity(site: Site) -> rack_packing.RackCapacity:
+    """What a rack of servers offers to them."""
+    return _capacity(site, site.rack_power_w, site.pdu, site.pdus_per_rack)
+
+
+def management_capacity(site: Site) -> rack_packing.RackCapacity:
+    """What a rack for everything but servers offers to machines."""
+    return _capacity(site, site.management_power_w, site.management_pdu, site.management_pdus)
+
+
+def _capacity(site: Site, power: Figure, pdu: Pdu | None, pdus: Figure) -> rack_packing.RackCapacity:
     """What a rack offers to machines: its units without those of PDUs, and its power as far as it is cooled."""
-    units, power = site.rack_units, site.rack_power_w
+    units = site.rack_units
     if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
         units = usable_units(units, pdus, pdu.rack_units)
     if site.rack_cooling_w:
@@ -92,16 +125,18 @@ def rack_capacity(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.Rac
     return rack_packing.RackCapacity(units, power)
 
 
-def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | None:
-    """Servers per rack: as given, else as many as fit. Adds to `warnings`.
+def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings: Warnings) -> Figure | None:
+    """Servers per rack: as given, else as many as fit. Adds to `warnings`; those of OVERLOADS are errors.
 
     None for rack-scale systems, when no server fits, and when the height of a server is not known.
     """
     if server.trays:
+        warnings.extend(_overloaded_system_warnings(site, server))
         return None
-    units, power, offered = server.rack_units, server.power_w, rack_capacity(site, site.pdu, site.pdus_per_rack)
+    units, power, offered = server.rack_units, server.power_w, compute_capacity(site)
     if site.servers_per_rack:
-        warnings.extend(_overfilled_rack_warnings(site, site.servers_per_rack, server, offered))
+        held = servers_of_fullest_rack(servers, site.servers_per_rack) if servers else site.servers_per_rack
+        warnings.extend(_overfilled_rack_warnings(site, held, server, offered))
         return site.servers_per_rack
     if units is None:
         warnings.append((message("server-height-unknown", server=server.identity.name), "unknown-height"))
@@ -111,28 +146,40 @@ def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | 
         fits = servers_that_fit_height(offered.units, units)
     else:
         fits = servers_that_fit(offered.units, offered.power_w, units, power)
-    if fits.value == 0:
-        wanted = message("units-power-or-cooling" if site.rack_cooling_w else "units-or-power")
-        warnings.append((message("no-server-fits", server=server.identity.name, wanted=wanted), "rack-power"))
-        return None
-    return fits
+    if fits.value:
+        return fits
+    warnings.extend(_overfilled_rack_warnings(site, lone_server(), server, offered))
+    return lone_server()
 
 
 def _overfilled_rack_warnings(
     site: Site, per_rack: Figure, server: Server, offered: rack_packing.RackCapacity
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about a given number of servers per rack that exceeds its power, cooling or height."""
-    drawn = per_rack.value * server.power_w.value if server.power_w else 0
-    if drawn > site.rack_power_w.value:
-        watts = site.rack_power_w.value
-        yield message("servers-draw", servers=per_rack.value, drawn=drawn, watts=watts), "rack-power"
-    if site.rack_cooling_w and drawn > site.rack_cooling_w.value:
-        cooled = site.rack_cooling_w.value
-        yield message("servers-heat", servers=per_rack.value, drawn=drawn, cooled=cooled), "rack-cooling"
-    if server.rack_units and per_rack.value * server.rack_units.value > offered.units.value:
-        height = per_rack.value * server.rack_units.value
-        units = offered.units.value
-        yield message("servers-high", servers=per_rack.value, height=height, units=units), "rack-units"
+    """Warnings about servers of a rack that exceed its power, cooling or height."""
+    count, name = per_rack.value, server.identity.name
+    drawn = power_of(per_rack, server.power_w) if server.power_w else None
+    if drawn and drawn.value > site.rack_power_w.value:
+        given = in_words(site.rack_power_w)
+        yield message("servers-draw", servers=count, name=name, drawn=in_words(drawn), watts=given), RACK_POWER
+    if drawn and site.rack_cooling_w and drawn.value > site.rack_cooling_w.value:
+        cooled = in_words(site.rack_cooling_w)
+        yield message("servers-heat", servers=count, name=name, drawn=in_words(drawn), cooled=cooled), RACK_COOLING
+    if server.rack_units and count * server.rack_units.value > offered.units.value:
+        height = count * server.rack_units.value
+        yield message("servers-high", servers=count, name=name, height=height, units=offered.units.value), RACK_UNITS
+
+
+def _overloaded_system_warnings(site: Site, server: Server) -> Iterator[tuple[str, str]]:
+    """Warnings about a rack-scale system that draws more than the plan gives its rack, or cools."""
+    if server.power_w is None:
+        return
+    drawn, limit, cooled = server.power_w, site.rack_power_w, site.rack_cooling_w
+    if isinstance(limit.origin, Given) and drawn.value > limit.value:
+        text = message("rack-power", server=server.identity.name, drawn=in_words(drawn), limit=in_words(limit))
+        yield text, RACK_POWER
+    if cooled and drawn.value > cooled.value:
+        text = message("rack-cooling", server=server.identity.name, drawn=in_words(drawn), limit=in_words(cooled))
+        yield text, RACK_COOLING
 
 
 def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnings) -> Figure | None:
@@ -146,7 +193,7 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
     unknown = [machine.name for machine in racked if machine.height_u is None]
     if unknown:
         warnings.append((message("unknown-height", names=dict.fromkeys(unknown)), "unknown-height"))
-    offered = rack_capacity(site, site.management_pdu, site.management_pdus)
+    offered = management_capacity(site)
     items = []
     for machine in racked:
         if machine.height_u and machine.count.value:
@@ -160,8 +207,8 @@ def _oversized_machine_warnings(
     offered: rack_packing.RackCapacity, name: str, height_u: Figure, power_w: Figure
 ) -> Iterator[tuple[str, str]]:
     """Warnings about a machine that exceeds the height or power of an empty rack."""
-    units, watts = offered.units.value, offered.power_w.value
-    if height_u.value > units:
-        yield message("machine-high", name=name, height=height_u.value, units=units), "rack-units"
-    if power_w.value > watts:
-        yield message("machine-draws", name=name, drawn=power_w.value, watts=watts), "rack-power"
+    if height_u.value > offered.units.value:
+        yield message("machine-high", name=name, height=height_u.value, units=offered.units.value), RACK_UNITS
+    if power_w.value > offered.power_w.value:
+        watts = in_words(offered.power_w)
+        yield message("machine-draws", name=name, drawn=in_words(power_w), watts=watts), MACHINE_POWER

@@ -15,7 +15,7 @@ from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site.equipment import Equipment
 from bomgen.site.power import power_of
-from bomgen.site.racks import units_bought
+from bomgen.site.racks import RACK_LOAD, units_bought
 
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Names of the figures that are lower bounds when a weight is not known."""
@@ -192,4 +192,4 @@ def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message,
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
     held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"
-    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), "rack-load")]
+    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), RACK_LOAD)]

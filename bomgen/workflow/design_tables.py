@@ -322,6 +322,9 @@ class DesignTables:
             for some in (parting.rows, ~parting.rows):
                 self._put_range(family, table, ranged.take(some), catalog, books)
             return
+        except PlanErrors as errors:
+            table.refused[family, ranged.rows] = self._reason(_message(errors))
+            return
         for name, value in measures.items():
             if value is not None:
                 table.put(family, ranged.rows, name, _plain(name, value))

@@ -240,7 +240,7 @@ def test_rack_scale_systems_are_planned_by_the_rack(
 
 
 def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worked) -> None:
-    """120 kW under racks of 40 kW, or where 40 kW are cooled, is said; racks of 120 kW are enough."""
+    """120 kW under racks of 40 kW, or where 40 kW are cooled, is refused unless the plan allows it."""
     for rack, rules in (
         ({"power": "40 kW"}, {"rack-power"}),
         ({"power": "120 kW", "cooling": "40 kW"}, {"rack-cooling"}),
@@ -248,8 +248,15 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
     ):
         site = {"site": {"rack": {"units": 48, **rack}}}
         cluster = {"gpu": "gb200", "servers": None, "racks": 1}
-        report = worked(plan({"compute": {"switch": "q3400-ra"}}, **cluster) | site)
-        assert set(rules_of(report)) & {"rack-power", "rack-cooling"} == rules
+        described = plan({"compute": {"switch": "q3400-ra"}}, **cluster)
+        allowed = worked(described | {"site": site["site"] | {"allow_overload": True}})
+        assert set(rules_of(allowed)) & {"rack-power", "rack-cooling"} == rules
+        if rules:
+            with pytest.raises(PlanErrors) as raised:
+                worked(described | site)
+            assert {problem.rule for problem in raised.value.problems} == rules
+        else:
+            worked(described | site)
 
 
 @pytest.mark.parametrize(
@@ -300,3 +307,40 @@ def test_fixed_counts_are_refused_rather_than_given_a_third_tier(worked: Worked)
     """Five up-links do not spread over three spines, and two tiers would do."""
     with pytest.raises(PlanErrors, match="do not spread evenly"):
         worked(plan({"compute": {"switch": "sn5600", "leaf": {"uplinks": 5}, "spine": {"count": 3}}}, servers=12))
+
+
+SLOW_NIC = {"gpus": 8, "nics": 8, "nic": {"ports": 1, "port_gbps": 200}}
+
+
+@pytest.mark.parametrize(
+    ("switch", "said"),
+    [
+        (
+            "dell-z9664f",
+            "nobody has read whether a port of Z9664F-ON can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
+            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+        ),
+        (
+            {"name": "Bare", "ports": 64, "port_gbps": 400},
+            "nobody has read whether a port of Bare can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
+            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+        ),
+        ({"name": "Whole", "ports": 64, "port_gbps": 400, "split": 1}, None),
+        ({"name": "Split", "ports": 64, "port_gbps": 400, "split": 2}, None),
+        ({"name": "Table", "ports": 64, "port_gbps": 400, "modes": {"200G": 128}}, None),
+        ({"name": "Slow", "ports": 64, "port_gbps": 200}, None),
+    ],
+    ids=["not read", "not said", "whole", "split", "table", "no rate to split for"],
+)
+def test_a_split_that_nobody_read_is_said(worked: Worked, switch: Any, said: str | None) -> None:
+    """With the number of switches either way, where the two differ, at the line of the fabric."""
+    report = worked(plan({"compute": {"switch": switch, "topology": "fat-tree"}}, servers=32, server=SLOW_NIC))
+    found = [problem for problem in report.problems if problem.rule == "split-unread"]
+    assert [problem.message for problem in found] == ([said] if said else [])
+    assert all(problem.mark == report.plan.fabrics[0].mark for problem in found)
+
+
+def test_a_split_that_nobody_read_and_that_changes_nothing_is_not_said(worked: Worked) -> None:
+    """Four servers take one switch whether its ports can be split or not."""
+    report = worked(plan({"compute": {"switch": "dell-z9664f", "topology": "fat-tree"}}, server=SLOW_NIC))
+    assert "split-unread" not in rules_of(report)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.output.writer import render
 from bomgen.report.chapters.contents import document
@@ -103,8 +105,10 @@ def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
     """Of DGX H100 with 10.2 kW, 30 kW of cooling take out the heat of two, though 41 kW would feed four."""
     assert built(plan(four()))["site"]["servers_per_rack"] == 4
     assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
-    by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4)))
-    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40,800 W; 30,000 W per rack are cooled"]
+    by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4, allow_overload=True)))
+    assert rules(by_hand, "rack-cooling") == [
+        "a rack with 4 x DGX H100 gives off 40,800 W at most; 30,000 W are cooled"
+    ]
     assert result(by_hand)["site"]["servers_per_rack"] == 4
 
 
@@ -151,7 +155,9 @@ def test_switches_and_storage_servers_weigh_something(built: Built) -> None:
 def test_a_rack_bears_so_much(worked: Worked) -> None:
     """Four DGX H100 are more than a rack for 500 kg bears."""
     rack = {"part": {"name": "R", "rack_units": 48, "load": "500 kg"}}
-    assert rules(worked(plan(four(rack=rack))), "rack-load") == ["a compute rack holds 521.8 kg; R bears 500 kg"]
+    allowed = worked(plan(four(rack=rack, allow_overload=True)))
+    assert rules(allowed, "rack-load") == ["a compute rack holds 521.8 kg; R bears 500 kg"]
+    assert refused(plan(four(rack=rack)), worked) == ["rack-load"]
     rack["part"]["load"] = "522 kg"
     assert rules(worked(plan(four(rack=rack))), "rack-load") == []
 
@@ -162,6 +168,125 @@ def test_a_rack_scale_system_is_its_own_rack(built: Built) -> None:
     assert (site["compute_rack_weight_kg"], site["compute_rack_power_w"]) == (1360, 120_000)
     assert site["weight_kg"] == 2 * 1360
     assert not {"compute_rack_outlets", "compute_rack_feeds", "compute_pdu_load_w"} & set(site)
+
+
+# racks that hold too much ---------------------------------------------------------------------------------------------
+
+
+def refused(bom: dict[str, Any], worked: Worked) -> list[str]:
+    """The rules that a plan breaks."""
+    with pytest.raises(PlanErrors) as raised:
+        worked(bom)
+    return [problem.rule for problem in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("site", "rule", "said"),
+    [
+        (
+            {"rack": {"power": "10 kW"}},
+            "rack-power",
+            "1 x DGX H100 draws 10,200 W at most; `site.rack` gives it 10,000 W",
+        ),
+        ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U; it has 6 U"),
+        ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws 51,000 W at most; `site.rack` gives it 40,000 W"),
+        ({"servers_per_rack": 7, "rack": {"power": "90 kW"}}, "rack-units", "7 x DGX H100 needs 56 U; it has 48 U"),
+    ],
+)
+def test_a_rack_that_holds_too_much_is_an_error(site: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
+    """It names what would be right, and where the plan allows it there is a warning and the racks are counted."""
+    with pytest.raises(PlanErrors) as raised:
+        worked(plan(site))
+    [problem] = raised.value.problems
+    assert (problem.rule, said in problem.message, "`site.allow_overload: true`" in problem.message) == (
+        rule,
+        True,
+        True,
+    )
+    allowed = worked(plan(site | {"allow_overload": True}))
+    assert [said in text for text in rules(allowed, rule)] == [True]
+    assert result(allowed)["site"]["compute_racks"] == ceil(127 / site.get("servers_per_rack", 1))
+
+
+def test_a_switch_that_no_rack_feeds_is_an_error(worked: Worked) -> None:
+    """A QM9700 draws 1720 W; its rack may have a power of its own, or that of the servers' racks."""
+    fabrics = {"fabrics": {"compute": {"switch": "qm9700", "topology": "single-switch"}}}
+    weak = plan({"management": {"power": "1.5 kW"}}, servers=4) | fabrics
+    assert refused(weak, worked) == ["machine-power"]
+    allowed = plan({"management": {"power": "1.5 kW"}, "allow_overload": True}, servers=4) | fabrics
+    assert rules(worked(allowed), "machine-power") == ["QM9700 draws 1720 W at most; a management rack has 1500 W"]
+    assert rules(worked(plan({"management": {"power": "2 kW"}}, servers=4) | fabrics), "machine-power") == []
+
+
+def test_a_rack_is_described_by_the_servers_that_it_holds(built: Built) -> None:
+    """Five DGX H100 fit into 60 kW and 48 U; where four are bought, the fullest rack has four, with 40.8 kW."""
+    rack = {"rack": {"units": 48, "power": "60 kW"}}
+    few, many = (built(plan(rack, servers=servers))["site"] for servers in (4, 12))
+    assert (few["servers_per_rack"], few["compute_rack_power_w"]) == (4, 40_800)
+    assert (many["servers_per_rack"], many["compute_rack_power_w"]) == (5, 51_000)
+
+
+# maximum power that is an estimate ------------------------------------------------------------------------------------
+
+ESTIMATED = {"gpu": "h200-sxm", "server": "dell-xe9680-h200"}
+"""No maximum of an XE9680 with H200 is published: 1.79 times its eight GPUs of 700 W, and from 1.41 to 2.03 times."""
+
+
+def test_an_estimate_knows_its_range(worked: Worked) -> None:
+    """Two servers of about 10 024 W lie between 15 792 W and 22 736 W; so does all that is worked out from them."""
+    report = worked(plan({"pue": "1.5"}, servers=2, **ESTIMATED))
+    site = result(report)["site"]
+    assert (site["power_w"], site["power_w_range"]) == (20_048, {"low": 15_792, "high": 22_736})
+    assert (site["facility_power_w"], site["facility_power_w_range"]) == (30_072, {"low": 23_688, "high": 34_104})
+    published = result(worked(plan({"pue": "1.5"}, servers=2)))["site"]
+    assert [key for key in published if key.endswith("_range")] == []
+
+
+def test_an_estimate_that_decides_the_racks_says_so(worked: Worked) -> None:
+    """Of XE9680 four fit into 45 kW by the estimate, five at its low end and three at its high end."""
+    report = worked(plan({"rack": {"power": "45 kW"}}, servers=60, **ESTIMATED))
+    site = result(report)["site"]
+    assert (site["racks"], site["racks_range"]) == (15, {"low": 12, "high": 20})
+    assert [text for text in rules(report, "estimated-power") if "decides" in text] == [
+        "an estimate decides the number of racks: 15 where PowerEdge XE9680, 8 x H200 SXM draw what is usual, 12 at "
+        "the low end of the estimate and 20 at the high end; ask the vendor for the maximum power before ordering racks"
+    ]
+    wide = worked(plan({"rack": {"power": "95 kW"}}, servers=60, **ESTIMATED))
+    assert [text for text in rules(wide, "estimated-power") if "decides" in text] == []
+    assert "racks_range" not in result(wide)["site"]
+
+
+def test_an_estimate_that_may_overload_a_rack_is_said(worked: Worked) -> None:
+    """Four XE9680 by hand draw 40 096 W by the estimate, and 45 472 W at its high end: 42 kW may be too little."""
+    report = worked(plan({"rack": {"power": "42 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED))
+    assert [text for text in rules(report, "estimated-power") if "high end" in text] == [
+        "at the high end of the estimate a rack with 4 x PowerEdge XE9680, 8 x H200 SXM draws 45,472 W at most; "
+        "`site.rack` gives it 42,000 W; ask the vendor for the maximum power"
+    ]
+    assert refused(plan({"rack": {"power": "40 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED), worked) == [
+        "rack-power"
+    ]
+
+
+# rack-scale systems ---------------------------------------------------------------------------------------------------
+
+
+def test_a_rack_scale_system_has_no_pdus_of_ours(worked: Worked) -> None:
+    """A GB200 NVL72 comes with its own power supply: PDUs of its racks in the plan have no effect, which is said."""
+    report = worked(plan({"rack": {"power": "120 kW", "pdus": 2}}, "gb200", 36))
+    assert result(report)["site"]["compute_pdus"] == 0
+    assert rules(report, "no-effect") == [
+        "site.rack.pdus has no effect, because a DGX GB200 NVL72 rack comes with its own power supply; remove it"
+    ]
+
+
+def test_management_racks_beside_rack_scale_systems_are_usual_ones() -> None:
+    """The 142 kW of a GB300 rack are no limit of the racks beside it: no management rack draws more than 40 kW."""
+    found = work_out(open_plan(str(PLANS / "gb300-nvl72-xdr.yaml"), None)).elevations
+    assert found is not None
+    drawn = [group.sums.power_w.value for group in found.groups if group.kind == "management" and group.sums.power_w]
+    assert max(drawn) <= 40_000
+    assert len(drawn) > 1
 
 
 # outlets ------------------------------------------------------------------------------------------------------------

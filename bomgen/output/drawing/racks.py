@@ -210,7 +210,7 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
         used = language.integer(int(sums.units_used.value))
         yield word("ui-units-used", used=used, units=language.value(group.units, "U"))
     if sums.power_w and sums.heat:
-        power, heat = language.value(sums.power_w.value, "W"), language.value(round(sums.heat.value), "BTU/h")
+        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), "BTU/h")
         yield least("power_w", word("ui-rack-power", power=power, heat=heat))
     if sums.weight_kg:
         yield least("weight_kg", language.value(sums.weight_kg.value, "kg"))

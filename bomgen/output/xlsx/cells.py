@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from unicodedata import east_asian_width
 
-from bomgen.core.document import Value
+from bomgen.core.document import Cell, Value
 from bomgen.core.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
 from bomgen.core.money import Totals, minor_unit
 
@@ -103,6 +103,19 @@ LEAST = r"\≥\ "
 """What the format of a lower bound begins with."""
 
 
+ABOUT = r"\≈\ "
+"""What the format of an estimate begins with; the least and the most that it may be stand behind the number."""
+
+
+def estimate_format(form: str, cell: Cell, language: Language) -> str:
+    """The format of a number that is an estimate: its cell keeps the number, as formulas want it."""
+    if cell.estimate is None or form == GENERAL:
+        return form
+    low, high = (language.bare(end, cell.unit) for end in cell.estimate)
+    ends = clean(language.word("ui-estimate-ends", low=low, high=high)).replace('"', "")
+    return ABOUT + (f'{form[:-1]} {ends}"' if form.endswith('"') else f'{form}" {ends}"')
+
+
 def decimals_of(totals: Totals) -> int:
     """How many decimal places the amounts of a bill have."""
     return places(minor_unit(totals.currency))
@@ -125,8 +138,9 @@ def places(amount: Decimal) -> int:
 
 def width_of(number: int | float | Decimal, form: str) -> int:
     """About how many characters wide the column of a number in the format `form` must be."""
-    if form.startswith(LEAST):
-        return len(LEAST) // 2 + width_of(number, form.removeprefix(LEAST))
+    for sign in (LEAST, ABOUT):
+        if form.startswith(sign):
+            return len(sign) // 2 + width_of(number, form.removeprefix(sign))
     digits, _, suffix = form.partition('"')
     if digits == _POWER_OF_TEN:
         return len(digits) + _breadth(suffix) + PADDING

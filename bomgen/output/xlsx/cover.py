@@ -23,6 +23,7 @@ from bomgen.output.xlsx.cells import (
     WHOLE,
     clean,
     decimals_of,
+    estimate_format,
     fixed,
     money_format,
     number_format,
@@ -103,7 +104,7 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     sheet.header(columns)
     for label, cell in numbers:
         sheet.put(1, label, LABEL)
-        form = number_format(cell.value, cell.unit, language, named=False)
+        form = estimate_format(number_format(cell.value, cell.unit, language, named=False), cell, language)
         sheet.explain(sheet.put(2, cell.value, NUMBER, form), cell)
         named = is_prefixed(cell.value, cell.unit)
         sheet.put(len(columns), "" if named else language.unit(cell.unit, cell.value), TEXT)

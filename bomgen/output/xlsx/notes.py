@@ -37,5 +37,5 @@ def summarize(derivation: Derivation, language: Language) -> str:
 
 
 def _step(step: Step, language: Language) -> str:
-    text = f"{_INDENT * step.depth}{step.name} = {language.value(step.value, step.unit)}: {step.origin}"
+    text = f"{_INDENT * step.depth}{step.name} = {language.value(step.value, step.unit, step.estimate)}: {step.origin}"
     return cut(text, _MOST_LETTERS)

@@ -25,6 +25,7 @@ from bomgen.output.xlsx.cells import (
     PADDING,
     clean,
     cut,
+    estimate_format,
     is_narrow,
     more_lines,
     number_format,
@@ -206,7 +207,7 @@ class Sheet:
             look = WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
         else:
             look = EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
-        form = number_format(cell.value, cell.unit, language, named)
+        form = estimate_format(number_format(cell.value, cell.unit, language, named), cell, language)
         if cell.least and form != GENERAL:
             form = LEAST + form
         if cell.best:

@@ -146,7 +146,7 @@ def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
     sheet.put(1, None, TEXT)
     sheet.put(2, step.name, TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
     cells = (
-        Cell(step.value, step.unit),
+        Cell(step.value, step.unit, estimate=step.estimate),
         Cell(sheet.book.language.unit(step.unit, step.value)),
         Cell(step.origin),
         Cell(step.expression),

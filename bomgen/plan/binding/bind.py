@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.parts import Rack
+from bomgen.catalog.parts import Rack, Server
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, formula
 from bomgen.core.yaml_source import Source
 from bomgen.plan.binding.cluster import cluster
 from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
@@ -50,7 +50,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     if bought:
         ordered = [with_ethernet_planes(each, bought.server_nic, problems) for each in ordered]
     fabrics = bought_once(ordered, problems)
-    site = _site(root.below("site")) if root.has("site") else None
+    site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
     owned = stock(root.below("stock"))
@@ -79,22 +79,32 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     )
 
 
-def _site(section: PlanSection) -> Site:
+@formula("count")
+def pdus_of_system() -> int:
+    """PDUs of the rack of a rack-scale system, which comes with its own power supply."""
+    return 0
+
+
+def _site(section: PlanSection, server: Server | None) -> Site:
     rack, management = section.below("rack"), section.below("management")
     part = rack.part("part", "rack", part_records.rack)
     own_units = part.rack_units if part and not rack.has("units") else None
     by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
+    rack_power, rack_scale = rack.quantity("power", "W", "rack-power"), server is not None and server.rack_scale
+    usual_power = section.catalog.assumption("rack-power") if rack_scale else rack_power
     return Site(
         mark=section.mark,
         rack_units=own_units or rack.quantity("units", "U", "rack-units"),
-        rack_power_w=rack.quantity("power", "W", "rack-power"),
-        pdus_per_rack=rack.quantity("pdus", "count", "rack-pdus", zero=True),
+        rack_power_w=rack_power,
+        allow_overload=bool(section.data.get("allow_overload")),
+        pdus_per_rack=pdus_of_system() if rack_scale else rack.quantity("pdus", "count", "rack-pdus", zero=True),
         servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
         management_racks=management.figure("racks", "count", zero=True),
         management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
+        management_power_w=management.figure("power", "W") or usual_power,
         rack=part,
         rack_cooling_w=rack.figure("cooling", "W"),
-        pdu=rack.part("pdu", "pdu", part_records.pdu),
+        pdu=None if rack_scale else rack.part("pdu", "pdu", part_records.pdu),
         management_pdu=management.part("pdu", "pdu", part_records.pdu),
         feeds=section.figure("feeds", "count"),
         feeds_per_pdu=section.catalog.assumption("site-feeds-per-pdu"),

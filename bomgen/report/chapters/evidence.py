@@ -125,14 +125,22 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
         depth, label, node = stack.pop()
         own = writer.paths.of.get(id(node), "#")
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(depth, label, writer.held(node), writer.unit(node), writer.word("see", path=own), own)
+            yield Step(
+                depth,
+                label,
+                writer.held(node),
+                writer.unit(node),
+                writer.word("see", path=own),
+                own,
+                estimate=node.bounds,
+            )
             continue
         again = id(node) in seen and bool(node.inputs)
         value, unit = writer.held(node), writer.unit(node)
         if again:
-            yield Step(depth, label, value, unit, writer.word("above"))
+            yield Step(depth, label, value, unit, writer.word("above"), estimate=node.bounds)
         else:
             expression = node.origin.formula.text if isinstance(node.origin, Derived) else ""
-            yield Step(depth, label, value, unit, writer.origin(node), expression=expression)
+            yield Step(depth, label, value, unit, writer.origin(node), expression=expression, estimate=node.bounds)
             seen.add(id(node))
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.core.provenance import Figure
@@ -104,9 +105,19 @@ def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
 
 
 def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
-    known = [number * figure.value for number, figure in figures if figure]
-    total = sum(known)
-    return Cell(round(total) if unit == HEAT else total, unit) if known else Cell(None)
+    known = [(number, figure) for number, figure in figures if figure]
+    if not known:
+        return Cell(None)
+    ends = [(figure.value, *(figure.bounds or (figure.value, figure.value))) for _, figure in known]
+    total, low, high = (
+        _whole_heat(sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)), unit)
+        for place in range(len(ends[0]))
+    )
+    return Cell(total, unit, estimate=None if low == high else (low, high))
+
+
+def _whole_heat(value: Any, unit: str) -> Any:
+    return round(value) if unit == HEAT else value
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
@@ -176,9 +187,8 @@ def _names(slot: Slot) -> str:
 
 
 def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
-    value = round(figure.value) if figure and unit == HEAT else figure.value if figure else None
-    return Cell(value, unit, least=least)
+    return replace(_sum([(1, figure)], unit), unit=unit, least=least)
 
 
 def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:
-    return Cell(pieces * figure.value, unit) if figure else Cell(None)
+    return _sum([(pieces, figure)], unit)

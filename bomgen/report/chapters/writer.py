@@ -52,7 +52,7 @@ class Writer:
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
-        return self.language.value(self.held(figure), self.unit(figure))
+        return self.language.value(self.held(figure), self.unit(figure), figure.bounds)
 
     def unit(self, figure: Figure) -> str:
         """A figure's unit; of money the currency of the quote."""
@@ -138,8 +138,9 @@ class Writer:
         why = dotted((*self.within, *path)) if isinstance(figure.origin, Derived) else None
         if figure.unit == MONEY:
             currency = self.report.quote.totals.currency
-            return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))
-        return Cell(self.held(figure), figure.unit, why, self._least(path))
+            amount, *ends = (rounded(Fraction(each), currency) for each in (figure.value, *(figure.bounds or ())))
+            return Cell(amount, currency, why, self._least(path), estimate=(ends[0], ends[1]) if ends else None)
+        return Cell(self.held(figure), figure.unit, why, self._least(path), estimate=figure.bounds)
 
     def number(self, path: Path) -> Cell:
         """The number at a path as a cell that says nothing of where it comes from."""

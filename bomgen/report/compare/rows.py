@@ -120,7 +120,7 @@ def _known(cell: Cell) -> Known:
 
 
 def _marked(cell: Cell) -> Cell:
-    return Cell(cell.value, cell.unit, least=cell.least, best=True)
+    return Cell(cell.value, cell.unit, least=cell.least, estimate=cell.estimate, best=True)
 
 
 # numbers of bom.json ------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _at(each: Compared, path: Path, bare: bool) -> Cell:
         return Cell(None)
     cell = writer.cell(path)
     least = cell.least or (path[0] == SITE and path[-1] in writer.lower_bounds)
-    return Cell(cell.value, "" if bare else cell.unit, least=least)
+    return Cell(cell.value, "" if bare else cell.unit, least=least, estimate=cell.estimate)
 
 
 def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -285,7 +285,7 @@ def _power_by_gpu(each: Compared) -> Cell:
     if power is None or gpus is None:
         return Cell(None)
     found = power_by_gpu(power, gpus)
-    return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds)
+    return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds, estimate=found.bounds)
 
 
 def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:

@@ -31,7 +31,9 @@ def _group(group: Elevation) -> dict[str, Any]:
         "units": group.units,
         "units_used": _value(sums.units_used),
         "power_w": _value(sums.power_w),
+        **_range("power_w", sums.power_w),
         "heat_btu_per_hour": _value(sums.heat),
+        **_range("heat_btu_per_hour", sums.heat),
         "weight_kg": _value(sums.weight_kg),
         "outlets": _values(sums.outlets),
         "pdu_outlets": _values(sums.pdu_outlets),
@@ -68,6 +70,18 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 def _value(figure: Figure | None) -> Any:
     """A figure as JSON holds it."""
-    if figure is None or not isinstance(figure.value, Fraction):
-        return figure.value if figure else None
-    return figure.value.numerator if figure.value.denominator == 1 else float(figure.value)
+    return _plain(figure.value) if figure else None
+
+
+def _range(key: str, figure: Figure | None) -> dict[str, Any]:
+    """The least and the most that an estimate may be, below a key of its own."""
+    if figure is None or figure.bounds is None:
+        return {}
+    low, high = map(_plain, figure.bounds)
+    return {f"{key}_range": {"low": low, "high": high}}
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, Fraction):
+        return value
+    return value.numerator if value.denominator == 1 else float(value)

@@ -15,6 +15,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, Asked, Other, Reason, Topic, chosen_by, named
 from bomgen.site import rack_packing, racks
+from bomgen.site.power import power_of
 
 
 def topics(asked: Asked) -> Iterator[Topic]:
@@ -121,14 +122,14 @@ def _per_rack(asked: Asked) -> Reason | None:
     if site is None or server is None or found is None:
         return None
     by, place, because = chosen_by(asked, found)
-    room: rack_packing.RackCapacity = racks.rack_capacity(site, site.pdu, site.pdus_per_rack)
+    room: rack_packing.RackCapacity = racks.compute_capacity(site)
     more = found.value + 1
     others = []
     if server.rack_units:
         needed = f"{more * server.rack_units.value} U"
         others.append((more * server.rack_units.value > room.units.value, needed, asked.value(room.units)))
     if server.power_w:
-        draws = asked.words.value(more * server.power_w.value, server.power_w.unit)
+        draws = asked.value(power_of(Figure(more, found.unit, found.origin), server.power_w))
         others.append((more * server.power_w.value > room.power_w.value, draws, asked.value(room.power_w)))
     too_much = [message("not-in-rack", needed=needs, offered=has) for over, needs, has in others if over]
     if not isinstance(found.origin, Given):

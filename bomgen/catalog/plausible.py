@@ -1,0 +1,95 @@
+"""Plausible ranges of the figures of parts: a power of 2.2 W for a server is 2.2 kW with its unit forgotten.
+
+The ranges are data, `data/plausible-ranges.yaml`, by kind of part and field. They hold for part files of the user's own
+and for mappings in a plan; `{value: ..., confirmed: true}` keeps a figure that lies outside and is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import Problem
+from bomgen.core.resources import folder
+from bomgen.core.units import Exact, parse, with_another_unit
+from bomgen.core.yaml_source import Path, Source, own
+
+SUGGESTED = ("W", "bytes", "bytes/s")
+"""Units of which another multiple is proposed; other figures are plain numbers in part files."""
+COUNT = "count"
+NESTED = "port_groups"
+"""The list of a switch whose entries have figures of their own."""
+
+
+class Range(NamedTuple):
+    """What a figure of a kind of part may be, ends included."""
+
+    unit: str
+    least: Exact
+    most: Exact
+    written: str
+    """Both ends as a reader writes them."""
+
+
+@cache
+def plausible_ranges(kind: str) -> dict[str, Range]:
+    """The plausible ranges of a kind of part, by field; empty for kinds without figures."""
+    path = folder("data") / "plausible-ranges.yaml"
+    found = own(path, path.name).data.get(kind, {})
+    return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
+
+
+def _range(unit: str, least: Any, most: Any) -> Range:
+    return Range(unit, parse(least, unit), parse(most, unit), f"{_written(least, unit)} to {_written(most, unit)}")
+
+
+def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Problem]:
+    """The figures of a part outside their plausible range; the part is described at `steps` of a source."""
+    data = source.data
+    for step in steps:
+        data = data[step]
+    places: list[tuple[Path, Any]] = [(steps, data)]
+    if isinstance(data, dict) and isinstance(groups := data.get(NESTED), list):
+        places += [((*steps, NESTED, number), group) for number, group in enumerate(groups)]
+    return [
+        problem
+        for at, mapping in places
+        if isinstance(mapping, dict)
+        for problem in _outside(kind, source, at, mapping)
+    ]
+
+
+def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
+    """The figures of one mapping outside their plausible range."""
+    for field, plausible in plausible_ranges(kind).items():
+        value = data.get(field)
+        path: Path = (*steps, field)
+        if isinstance(value, dict):
+            if value.get("confirmed"):
+                continue
+            path, value = (*path, "value"), value["value"]
+        try:
+            number = None if value is None else parse(value, plausible.unit)
+        except ValueError:
+            continue  # what is no quantity of the unit is an error of its own where it is read
+        if number is None or plausible.least <= number <= plausible.most:
+            continue
+        yield Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible")
+
+
+def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
+    """That a figure is not plausible, with the range and with what was probably meant."""
+    meant = None
+    if plausible.unit in SUGGESTED:
+        meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
+    asked = f"{meant}?" if meant else "check its unit."
+    said = f"a `{field}` of {_written(value, plausible.unit)} is not plausible for a {kind} ({plausible.written})"
+    return f"{said}; {asked} To keep it, write {{value: ..., confirmed: true}}"
+
+
+def _written(value: Any, unit: str) -> str:
+    """A quantity as its author wrote it, with its unit; counts have none."""
+    if isinstance(value, str):
+        return value
+    return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"
