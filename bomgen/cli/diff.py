@@ -16,7 +16,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.given_plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
 from bomgen.cli.messages import complain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.writing import choose_form, write_out
+from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
 if TYPE_CHECKING:
     from bomgen.report.diff.difference import Difference, Side
@@ -88,6 +88,8 @@ def diff(
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     from bomgen.report.diff.threshold import passed
 
+    for given in (old, new):
+        refuse_overwriting(output, given)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "pdf"))
     most = _limits(limits)
     if old == new == STANDARD_INPUT:

@@ -11,7 +11,7 @@ import click
 
 from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN
 from bomgen.cli.messages import complain, on_terminal, say, show
-from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
+from bomgen.cli.options import named_path, output_option, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_one_plan
 from bomgen.cli.watch import ERASE
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
@@ -65,6 +65,7 @@ STAGES = {
     "--write",
     "folder",
     type=click.Path(file_okay=False),
+    callback=named_path,
     metavar="DIR",
     help="Write each design of the front as a plan that extends PLAN.",
 )
