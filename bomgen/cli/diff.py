@@ -14,7 +14,7 @@ import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.given_plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
-from bomgen.cli.messages import complain
+from bomgen.cli.messages import UNSHOWN, complain, plain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
@@ -241,7 +241,7 @@ def _print(found: Difference, every: bool) -> None:
             print_lines([part.text], width, bold=bold)
         elif width is None:
             for text, tone in part.lines():
-                click.echo(click.style(text, fg=TONES.get(tone)))
+                click.echo(click.style(plain(text, UNSHOWN), fg=TONES.get(tone)))
         else:
             print_table(part.table(TONES), width)
 

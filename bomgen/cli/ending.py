@@ -24,6 +24,9 @@ ENDING = ("SIGTERM", "SIGHUP")
 STREAMS = ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))
 """The streams that every program has, unless whoever starts it closes them."""
 
+FAILING = ("strict", "surrogateescape")
+"""What Python does by itself about characters that an encoding lacks: it ends the program."""
+
 
 class ReaderGone(Exception):
     """Whoever read standard output has closed it, as `head` does."""
@@ -139,7 +142,7 @@ def _settle_streams() -> None:
     """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error.
 
     Standard output is buffered even where PYTHONUNBUFFERED asks for the opposite: what the system takes only a part of
-    would be lost then, without an error.
+    would be lost then, without an error. A character that the code page of a console lacks is replaced.
     """
     for number, way in STREAMS:
         try:
@@ -147,8 +150,12 @@ def _settle_streams() -> None:
         except OSError:
             os.open(os.devnull, way)  # takes the lowest number that is free: this one
     out = sys.stdout
-    if out and isinstance(out.buffer, io.RawIOBase):
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
+    if isinstance(out, io.TextIOWrapper):
+        if isinstance(out.buffer, io.RawIOBase):
+            out = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
+            sys.stdout = out
+        if out.errors in FAILING:
+            out.reconfigure(errors="replace")
     before = sys.stderr
     try:
         number = before.fileno() if before else STREAMS[-1][0]

@@ -28,6 +28,8 @@ CONFIDENCES = (50, 90)
 OFTEN = 0.1
 """Seconds between two changes of the progress line."""
 STAGES = {
+    "hardware": "{done:,} of {size:,} families of hardware",
+    "sizing": "{done:,} of {size:,} families of workloads",
     "search": "{done:,} of {size:,} designs",
     "next": "what is beyond a bound: {done:,} of {size:,} designs",
     "whole": "the front: {done:,} of {size:,} designs worked out",
@@ -100,6 +102,7 @@ def search(
     what was found so far.
     """
     from bomgen.core.diagnostics import PlanErrors
+    from bomgen.core.progress import heard_by
     from bomgen.workflow.search import EngineLost, find_front, open_search
 
     refuse_overwriting(output, plan)
@@ -109,7 +112,8 @@ def search(
     line = _Line(on_terminal())
     try:
         space = open_search(file, settings, over, minimise, within, level)
-        front, stopped = find_front(file, settings, space, jobs, scheduler, line.tell)
+        with heard_by(line):
+            front, stopped = find_front(file, settings, space, jobs, scheduler)
     except PlanErrors as errors:
         line.erase()
         show(errors.problems, file)
@@ -132,12 +136,18 @@ class _Line:
     def __init__(self, drawn: bool) -> None:
         self._drawn, self._last = drawn, 0.0
 
-    def tell(self, stage: str, done: int, size: int) -> None:
+    def stage(self, name: str) -> None:
+        """A stage of a single design, which takes no time worth telling."""
+
+    def read(self, name: str, size: int) -> None:
+        """A file, which every design reads again."""
+
+    def count(self, what: str, done: int, size: int) -> None:
         """Change the line, where it has not just been changed."""
         now = monotonic()
         if self._drawn and now - self._last >= OFTEN:
             self._last = now
-            click.echo(ERASE + STAGES[stage].format(done=done, size=size), err=True, nl=False, color=True)
+            click.echo(ERASE + STAGES[what].format(done=done, size=size), err=True, nl=False, color=True)
 
     def erase(self) -> None:
         """End the line."""
