@@ -317,7 +317,7 @@ def origin_text(figure: Figure) -> str:
         case Derived(formula=derivation):
             return derivation.text
         case Given(mark=mark):
-            return str(mark)
+            return mark.recorded
         case Assumed() as assumed:
             return f"chosen: {assumed.why}" if assumed.chosen else f"assumed: {_reference_text(assumed.references)}"
         case Cited() as cited:

@@ -151,7 +151,7 @@ def test_results_say_nothing_of_where_they_were_made(tmp_path: Path) -> None:
         made.append(state(out))
     assert all(files == made[0] for files in made)
     result = made[0]["small/bom.json"] or b""
-    assert b'"plans/deep/plan.yaml:4:38"' in result
+    assert b'"plans/deep/plan.yaml:4:' in result
     assert b'"plans/base.yaml:1:' in result
     assert str(tmp_path).encode() not in b"".join(filter(None, made[-1].values()))
 
