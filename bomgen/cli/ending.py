@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import signal
@@ -71,7 +70,7 @@ def code_of(command: Callable[[], object]) -> int:
 
 
 def _code_of(command: Callable[[], object]) -> int:
-    from bomgen.core.resources import BrokenInstallation
+    from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
     if sys.__stdout__ is None:  # a shell has closed it: `>&-`
         complain("bomgen: not written: standard output is closed")
@@ -88,12 +87,14 @@ def _code_of(command: Callable[[], object]) -> int:
         _show(error)
         return error.exit_code
     except (BrokenInstallation, ImportError) as error:
+        if is_out_of_memory(error):
+            return _out_of_memory()
         complain(f"bomgen: the installation is broken: {error}; install bomgen again")
         return WRONG_PLAN
     except MemoryError:
         return _out_of_memory()
     except OSError as error:
-        return _out_of_memory() if error.errno == errno.ENOMEM else _not_written(error)
+        return _out_of_memory() if is_out_of_memory(error) else _not_written(error)
     return 0
 
 

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from bomgen.core.resources import is_out_of_memory
+
 INSTALL = "pip install 'bomgen[pdf]'"
 ALLOWED = ("data",)
 """What a page may refer to: pictures that it holds whole."""
@@ -53,9 +55,13 @@ def pdf(page: bytes) -> bytes:
     try:
         from weasyprint import HTML
         from weasyprint.urls import URLFetcher
-    except ImportError:
+    except ImportError as error:
+        if is_out_of_memory(error):
+            raise
         raise NotPrinted(f"a PDF takes WeasyPrint, which is not installed: {INSTALL}") from None
     except OSError as error:
+        if is_out_of_memory(error):
+            raise
         raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()

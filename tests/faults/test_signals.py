@@ -184,6 +184,18 @@ def test_too_little_memory(mebibytes: int, work: Path, bomgen: Callable[..., tup
     assert code in (1, 127) or code < 0, (code, said)
 
 
+@pytest.mark.parametrize("command", ["build plan.yaml -q -o out", "wiring plan.yaml -q -o out/w.csv"])
+def test_memory_that_no_library_fits_in(
+    command: str, work: Path, bomgen: Callable[..., tuple[int, bytes, str]]
+) -> None:
+    """A library for which there is no room is there: nobody is told to install bomgen again."""
+    for mebibytes in (50, 70, 90) if DEEP else (70,):
+        code, _, said = bomgen(command, work, before=f"ulimit -v {mebibytes * 1024};", OPENBLAS_NUM_THREADS="1")
+        assert code == 1
+        assert said == "bomgen: out of memory; nothing was written\n" or said.startswith("OpenBLAS error: Memory")
+        assert not (work / "out").exists()
+
+
 @pytest.mark.parametrize("form", ["csv", "xlsx", "netbox"])
 def test_far_too_little_memory(form: str, work: Path, bomgen: Callable[..., tuple[int, bytes, str]]) -> None:
     """`ulimit -v 150000`, which 200 000 cables never fit in: one line and code 1, no traceback and no file."""
