@@ -5,19 +5,13 @@ A part is an index range. What is found in the parts is merged in any order, so 
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from functools import lru_cache, partial
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from threading import Thread
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from bomgen.core.children import process_pool
+from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.plan.search_space import KEY, SearchSpace
 from bomgen.report.search.candidates import Candidate, candidate
@@ -227,28 +221,24 @@ def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, An
 class Processes:
     """Takes parts in so many processes, which last, with what they have opened, as long as the context.
 
-    They hold the end of a pipe whose other end is this process's alone: it closes with the context, and by itself when
-    this process is killed, and ends them whatever they are at.
-
     A process that dies costs the parts that were in work, which are repeated. Raises EngineLost where processes die of
     the work.
     """
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
-        self._end, self._held = Pipe(duplex=False)
+        self._lifeline = Lifeline()
         self._pool = self._start()
 
     def _start(self) -> Executor:
-        return process_pool(self._jobs, partial(_live_as_long, self._end, self._held))
+        return process_pool(self._jobs, self._lifeline)
 
     def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._held.close()
-        self._end.close()
+        self._lifeline.cut()
 
     def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
         """Have all parts taken."""
@@ -273,20 +263,3 @@ class Processes:
             finally:
                 for future in pending:
                     future.cancel()
-
-
-def _live_as_long(end: Connection, held: Connection) -> None:
-    """Have this process live as long as another holds its end of a pipe, and end at nothing else.
-
-    Ctrl-C reaches every process of a terminal; the first one decides what becomes of the others.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    held.close()  # a copy that processes are born with
-    Thread(target=_end_after, args=(end,), daemon=True).start()
-
-
-def _end_after(end: Connection) -> None:
-    """End this process when a pipe is closed at its other end."""
-    with suppress(EOFError, OSError):
-        end.recv_bytes()
-    os._exit(1)
