@@ -118,7 +118,7 @@ def test_a_format_that_cannot_hold_it_refuses_clearly(form: str, mesh: Copy) -> 
 
 
 def test_all_formats_are_tried(mesh: Copy) -> None:
-    """The lists of this test are those of the program; only the PDF, which needs a browser, is left out."""
+    """The lists of this test are those of the program; only the PDF, which needs WeasyPrint, is left out."""
     program = "from bomgen.output.registry import DOCUMENTS, WIRINGS; print(*DOCUMENTS.names, *WIRINGS.names)"
     assert sorted(mesh.run("-c", program).split()) == sorted((*DOCUMENTS, "pdf", *CABLE_LISTS))
 

@@ -14,6 +14,7 @@ from bomgen.cli.options import (
     FormatsCommand,
     files,
     locked_option,
+    named_path,
     plans_argument,
     proposed,
     root_option,
@@ -43,6 +44,7 @@ def _order_templates() -> list[tuple[str, str]]:
     default=DEFAULT_FOLDER,
     show_default=True,
     metavar="DIR",
+    callback=named_path,
     shell_complete=files,
     help="Folder of the results; - writes one format of one plan to standard output.",
 )
@@ -165,6 +167,7 @@ def _to_standard_output(made: dict[str, bytes], form: str) -> None:
     if len(made) != 1:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()
-    if DOCUMENTS.constant(form, "BINARY") and sys.stdout.isatty():
+    binary = DOCUMENTS.constant(form, "BINARY")
+    if binary and sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
-    to_standard_output(content)
+    to_standard_output(content, binary)

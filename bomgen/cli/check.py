@@ -12,6 +12,7 @@ from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import QUIET, is_set, say, show
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_plans
+from bomgen.cli.writing import to_standard_output
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -67,10 +68,10 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     if form == "json":
         import json
 
-        click.echo(json.dumps([_problem_data(problem) for problem in found], ensure_ascii=False, indent=1))
+        data = [_problem_data(problem) for problem in found]
+        to_standard_output(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace"))
     elif form == "github":
-        for problem in found:
-            click.echo(_annotation(problem))
+        to_standard_output("".join(f"{_annotation(problem)}\n" for problem in found).encode("utf-8", "replace"))
     sys.exit(code)
 
 

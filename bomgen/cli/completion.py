@@ -9,6 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
+from bomgen.cli.writing import to_standard_output
+
 SHELLS = ("bash", "zsh", "fish")
 LINE, BREAKS = "BOMGEN_LINE", "BOMGEN_BREAKS"
 """What the scripts hand over: what was typed up to the cursor, and where bash begins a new word."""
@@ -28,7 +30,7 @@ def completion(shell: str) -> None:
       zsh:  bomgen completion zsh > a folder of $fpath, as _bomgen
       fish: bomgen completion fish > ~/.config/fish/completions/bomgen.fish
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    click.echo(script(shell), nl=False)
+    to_standard_output(script(shell).encode())
 
 
 def script(shell: str) -> str:

@@ -14,9 +14,9 @@ import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.given_plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
-from bomgen.cli.messages import complain
+from bomgen.cli.messages import UNSHOWN, complain, plain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.writing import choose_form, write_out
+from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
 if TYPE_CHECKING:
     from bomgen.report.diff.difference import Difference, Side
@@ -88,6 +88,8 @@ def diff(
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     from bomgen.report.diff.threshold import passed
 
+    for given in (old, new):
+        refuse_overwriting(output, given)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "pdf"))
     most = _limits(limits)
     if old == new == STANDARD_INPUT:
@@ -239,7 +241,7 @@ def _print(found: Difference, every: bool) -> None:
             print_lines([part.text], width, bold=bold)
         elif width is None:
             for text, tone in part.lines():
-                click.echo(click.style(text, fg=TONES.get(tone)))
+                click.echo(click.style(plain(text, UNSHOWN), fg=TONES.get(tone)))
         else:
             print_table(part.table(TONES), width)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import signal
@@ -23,6 +22,9 @@ ENDING = ("SIGTERM", "SIGHUP")
 """Signals that ask the program to end, besides Ctrl-C."""
 STREAMS = ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))
 """The streams that every program has, unless whoever starts it closes them."""
+
+FAILING = ("strict", "surrogateescape")
+"""What Python does by itself about characters that an encoding lacks: it ends the program."""
 
 
 class ReaderGone(Exception):
@@ -68,7 +70,7 @@ def code_of(command: Callable[[], object]) -> int:
 
 
 def _code_of(command: Callable[[], object]) -> int:
-    from bomgen.core.resources import BrokenInstallation
+    from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
     if sys.__stdout__ is None:  # a shell has closed it: `>&-`
         complain("bomgen: not written: standard output is closed")
@@ -85,12 +87,14 @@ def _code_of(command: Callable[[], object]) -> int:
         _show(error)
         return error.exit_code
     except (BrokenInstallation, ImportError) as error:
+        if is_out_of_memory(error):
+            return _out_of_memory()
         complain(f"bomgen: the installation is broken: {error}; install bomgen again")
         return WRONG_PLAN
     except MemoryError:
         return _out_of_memory()
     except OSError as error:
-        return _out_of_memory() if error.errno == errno.ENOMEM else _not_written(error)
+        return _out_of_memory() if is_out_of_memory(error) else _not_written(error)
     return 0
 
 
@@ -139,7 +143,7 @@ def _settle_streams() -> None:
     """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error.
 
     Standard output is buffered even where PYTHONUNBUFFERED asks for the opposite: what the system takes only a part of
-    would be lost then, without an error.
+    would be lost then, without an error. A character that the code page of a console lacks is replaced.
     """
     for number, way in STREAMS:
         try:
@@ -147,8 +151,12 @@ def _settle_streams() -> None:
         except OSError:
             os.open(os.devnull, way)  # takes the lowest number that is free: this one
     out = sys.stdout
-    if out and isinstance(out.buffer, io.RawIOBase):
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
+    if isinstance(out, io.TextIOWrapper):
+        if isinstance(out.buffer, io.RawIOBase):
+            out = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
+            sys.stdout = out
+        if out.errors in FAILING:
+            out.reconfigure(errors="replace")
     before = sys.stderr
     try:
         number = before.fileno() if before else STREAMS[-1][0]

@@ -32,12 +32,12 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
 
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")
+    files, code = open_plans(plans, root)
     named: dict[str, str] = {}
-    for plan in plans:
+    for plan in (file.name for file in files):
         other = named.setdefault(lock_name(plan), plan)
         if other != plan:
             raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
-    files, code = open_plans(plans, root)
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
     from bomgen.workflow.inputs import PlanFile
 
-QUIET, VERBOSE = "quiet", "verbose"
+QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
 """What TERM says of a terminal that knows no control codes."""
 CONTROLS = ("Cc", "Cs", "Zl", "Zp")
@@ -23,7 +23,7 @@ UNSHOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 def is_set(option: str) -> bool:
-    """Whether QUIET or VERBOSE was asked for."""
+    """Whether QUIET, VERBOSE or FORCE was asked for."""
     ctx = click.get_current_context(silent=True)
     return bool(ctx and ctx.meta.get(f"bomgen.{option}"))
 

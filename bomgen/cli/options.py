@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bomgen.cli.messages import QUIET, VERBOSE, is_set
+from bomgen.cli.messages import FORCE, QUIET, VERBOSE, is_set
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -88,8 +88,22 @@ def talk_options(command: Command) -> Command:
     return quiet(verbose(command))
 
 
-def _to_standard_output(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    return None if value == STANDARD_OUTPUT else value
+def named_path(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """The path that an option names. Raises BadParameter for an empty one, which would be the current folder."""
+    if value == "":
+        raise click.BadParameter("the name is empty; name a file or folder")
+    return value
+
+
+def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The file to write; None for standard output. Raises UsageError for a plan or price list, without --force."""
+    if named_path(ctx, parameter, value) in (None, STANDARD_OUTPUT):
+        return None
+    if value and not is_set(FORCE):
+        from bomgen.cli.writing import refuse_known_file
+
+        refuse_known_file(value)
+    return value
 
 
 set_option = click.option(
@@ -100,14 +114,29 @@ set_option = click.option(
     shell_complete=proposed("settings"),
     help="Override a value of the plan; dots between keys.",
 )
-output_option = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    callback=_to_standard_output,
-    shell_complete=files,
-    help="Where to write; - is standard output. [default: standard output]",
-)
+
+
+def output_option(command: Command) -> Command:
+    """Give a command -o, which does not write over what bomgen reads, and --force, with which it does."""
+    output = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=_named_output,
+        shell_complete=files,
+        help="Where to write; - is standard output. [default: standard output]",
+    )
+    force = click.option(
+        "--force",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,  # -o asks for it
+        callback=_note,
+        help="Let -o write over a plan, a lock or a price list.",
+    )
+    return output(force(command))
+
+
 root_option = click.option(
     "--root",
     metavar="DIR",

@@ -10,6 +10,7 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import print_problems
 from bomgen.cli.options import proposed
+from bomgen.cli.writing import to_standard_output
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
 
@@ -46,10 +47,10 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
         from bomgen.plan.schema import document
 
-        click.echo(json.dumps(document(name), indent=2, ensure_ascii=False))
+        _print(json.dumps(document(name), indent=2, ensure_ascii=False))
         return
     if name != "part":
-        click.echo(own_text(schemas / f"{name}.schema.json"), nl=False)
+        _print(own_text(schemas / f"{name}.schema.json"))
         return
     kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
     if kind is None:
@@ -59,7 +60,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         for part in kinds:
             text = own_text(schemas / "part" / f"{part}.schema.json")
             texts[part] = json.loads(text.replace("#/$defs/", f"#/$defs/{part}/$defs/"))
-        click.echo(
+        _print(
             json.dumps(
                 {
                     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -74,7 +75,12 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     if kind not in kinds:
         raise click.UsageError(f"no kind of part '{kind}'; there are {', '.join(kinds)}")
-    click.echo(own_text(schemas / "part" / f"{kind}.schema.json"), nl=False)
+    _print(own_text(schemas / "part" / f"{kind}.schema.json"))
+
+
+def _print(text: str) -> None:
+    """Print a schema, which ends with a line end: a program reads it."""
+    to_standard_output(f"{text.rstrip()}\n".encode())
 
 
 def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
@@ -91,4 +97,4 @@ def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
     except PlanErrors as errors:
         print_problems(errors.problems, lambda name: Path(name).read_text("utf-8", "replace"))
         sys.exit(WRONG_PLAN)
-    click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    _print(json.dumps(found, indent=1, ensure_ascii=False))

@@ -11,7 +11,7 @@ import click
 
 from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN
 from bomgen.cli.messages import complain, on_terminal, say, show
-from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
+from bomgen.cli.options import named_path, output_option, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_one_plan
 from bomgen.cli.watch import ERASE
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
@@ -28,6 +28,8 @@ CONFIDENCES = (50, 90)
 OFTEN = 0.1
 """Seconds between two changes of the progress line."""
 STAGES = {
+    "hardware": "{done:,} of {size:,} families of hardware",
+    "sizing": "{done:,} of {size:,} families of workloads",
     "search": "{done:,} of {size:,} designs",
     "next": "what is beyond a bound: {done:,} of {size:,} designs",
     "whole": "the front: {done:,} of {size:,} designs worked out",
@@ -65,6 +67,7 @@ STAGES = {
     "--write",
     "folder",
     type=click.Path(file_okay=False),
+    callback=named_path,
     metavar="DIR",
     help="Write each design of the front as a plan that extends PLAN.",
 )
@@ -99,6 +102,7 @@ def search(
     what was found so far.
     """
     from bomgen.core.diagnostics import PlanErrors
+    from bomgen.core.progress import heard_by
     from bomgen.workflow.search import EngineLost, find_front, open_search
 
     refuse_overwriting(output, plan)
@@ -108,7 +112,8 @@ def search(
     line = _Line(on_terminal())
     try:
         space = open_search(file, settings, over, minimise, within, level)
-        front, stopped = find_front(file, settings, space, jobs, scheduler, line.tell)
+        with heard_by(line):
+            front, stopped = find_front(file, settings, space, jobs, scheduler)
     except PlanErrors as errors:
         line.erase()
         show(errors.problems, file)
@@ -131,12 +136,18 @@ class _Line:
     def __init__(self, drawn: bool) -> None:
         self._drawn, self._last = drawn, 0.0
 
-    def tell(self, stage: str, done: int, size: int) -> None:
+    def stage(self, name: str) -> None:
+        """A stage of a single design, which takes no time worth telling."""
+
+    def read(self, name: str, size: int) -> None:
+        """A file, which every design reads again."""
+
+    def count(self, what: str, done: int, size: int) -> None:
         """Change the line, where it has not just been changed."""
         now = monotonic()
         if self._drawn and now - self._last >= OFTEN:
             self._last = now
-            click.echo(ERASE + STAGES[stage].format(done=done, size=size), err=True, nl=False, color=True)
+            click.echo(ERASE + STAGES[what].format(done=done, size=size), err=True, nl=False, color=True)
 
     def erase(self) -> None:
         """End the line."""

@@ -47,7 +47,8 @@ def print_lines(
 ) -> None:
     """Print lines; with a width, a longer line goes on below the text behind its start."""
     for line in lines:
-        for part in [line] if width is None else _wrapped(plain(line, UNSHOWN), width, start):
+        line = plain(line, UNSHOWN)
+        for part in [line] if width is None else _wrapped(line, width, start):
             click.echo(click.style(part, bold=bold) if part and bold else part)
 
 

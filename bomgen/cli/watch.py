@@ -41,6 +41,9 @@ class _Watch:
         if self._verbose:
             complain(f"bomgen: read {name}, {size} bytes")
 
+    def count(self, what: str, done: int, size: int) -> None:
+        """Nothing that a plan by itself has is counted."""
+
     def over(self) -> None:
         """Say how long all took, or take the line away."""
         staged = bool(self._stage)

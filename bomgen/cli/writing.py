@@ -12,11 +12,22 @@ import click
 from bomgen.cli.exit_codes import NOT_WRITTEN
 from bomgen.cli.messages import UNSHOWN, complain, plain, say
 
+CRLF = "\r\n"
+"""The end of a line of CSV."""
+
 
 def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
     """What is read is not written over: wrong usage."""
     if output is not None and os.path.realpath(output) == os.path.realpath(given):
         raise click.UsageError(f"{output} is {what}; name another file with -o")
+
+
+def refuse_known_file(output: str) -> None:
+    """What bomgen reads is not written over unless that is asked for. Raises UsageError for such a file."""
+    from bomgen.workflow.inputs import known_as
+
+    if what := known_as(Path(output)):
+        raise click.UsageError(f"{output} is {what}; name another file with -o, or write over it with --force")
 
 
 def choose_form(form: str | None, output: str | None, suffixes: Mapping[str, str], binary: Sequence[str]) -> str:
@@ -49,9 +60,14 @@ def write_out(content: bytes, output: str | None) -> None:
     say(output)
 
 
-def to_standard_output(content: bytes) -> None:
-    """Write a result: to a program as it is, to a terminal without what would control that."""
-    if sys.stdout.isatty():
-        click.echo(plain(content.decode("utf-8", "replace"), UNSHOWN, "\n\t"), nl=False)
-    else:
+def to_standard_output(content: bytes, binary: bool = False) -> None:
+    """Write a result: to a program in UTF-8, to a terminal in its encoding.
+
+    What would control a terminal is replaced in text, also on the way to a program, which may show it on one.
+    """
+    if binary:
         click.echo(content, nl=False)
+        return
+    lines = content.decode("utf-8", "replace").split(CRLF)
+    text = CRLF.join(plain(line, UNSHOWN, "\n\t") for line in lines)
+    click.echo(text if sys.stdout.isatty() else text.encode("utf-8", "replace"), nl=False)

@@ -10,7 +10,7 @@ import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
-from bomgen.cli.options import asked_columns, files, proposed, talk_options
+from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
 from bomgen.cli.writing import refuse_overwriting, to_standard_output
 from bomgen.core.readable_files import refuse_git_files
 
@@ -28,6 +28,7 @@ SEVERITIES = ("error", "doubt")
     "-o",
     "--output",
     metavar="PLAN",
+    callback=named_path,
     shell_complete=files,
     help="Write a plan that rebuilds it; never overwrites a file.",
 )

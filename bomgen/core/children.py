@@ -9,10 +9,13 @@ looks there.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import bomgen
@@ -79,15 +82,47 @@ def import_path() -> list[str]:
     return [os.path.abspath(entry) for entry in sys.path if os.path.realpath(entry) not in unsafe]
 
 
-def process_pool(jobs: int, initializer: Callable[[], None]) -> Executor:
-    """Return a pool of so many processes.
+class Lifeline:
+    """Ties processes of a pool to this one: they end when it is cut, or with this process, whatever they are at.
+
+    They wait for the end of a pipe whose other end is held by this process alone, so that it closes also when this
+    process is killed.
+    """
+
+    def __init__(self) -> None:
+        from multiprocessing import Pipe
+
+        self._end, self._held = Pipe(duplex=False)
+
+    def hold(self) -> None:
+        """Tie this process, which is one of the pool.
+
+        Ctrl-C reaches every process of a terminal; the one that started this one decides what becomes of it.
+        """
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._held.close()  # a copy that it was born with
+        Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        with suppress(EOFError, OSError):
+            self._end.recv_bytes()
+        os._exit(1)
+
+    def cut(self) -> None:
+        """End the processes."""
+        self._held.close()
+        self._end.close()
+
+
+def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
+    """Return a pool of so many processes, tied to this one.
 
     They are started as needed, so the variable that keeps the current folder out of their path stays set.
     """
     from concurrent.futures import ProcessPoolExecutor
 
     os.environ[SAFE_PATH] = "1"
-    return ProcessPoolExecutor(jobs, initializer=initializer)
+    return ProcessPoolExecutor(jobs, initializer=lifeline.hold)
 
 
 def run_program(

@@ -17,6 +17,9 @@ class Listener(Protocol):
     def read(self, name: str, size: int) -> None:
         """A file of the user's was read; its size in bytes."""
 
+    def count(self, what: str, done: int, size: int) -> None:
+        """So many of many equal pieces of work are done; `what` names them."""
+
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -35,6 +38,12 @@ def stage(name: str) -> None:
     """A stage begins."""
     if listener := _listener.get():
         listener.stage(name)
+
+
+def count(what: str, done: int, size: int) -> None:
+    """So many pieces of work are done."""
+    if listener := _listener.get():
+        listener.count(what, done, size)
 
 
 def read(name: str, content: bytes) -> bytes:

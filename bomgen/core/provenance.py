@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 Number = int | float | Fraction
 Value = Number | str
@@ -45,6 +45,22 @@ UNIT_OF_SUFFIX = {
 """Units that the end of a parameter's name promises; `formula` refuses a figure of another unit."""
 
 
+class FileName(str):
+    """A file as messages call it, as the user named it, and as results do, by its path from the plan's root."""
+
+    recorded: str
+
+    def __new__(cls, shown: str, recorded: str) -> Self:
+        """A name."""
+        name = super().__new__(cls, shown)
+        name.recorded = recorded
+        return name
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """What a copy in another process is made of."""
+        return str(self), self.recorded
+
+
 class Mark(NamedTuple):
     """A place in a file that a person wrote; line and column start at 1."""
 
@@ -56,6 +72,12 @@ class Mark(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def recorded(self) -> str:
+        """The place as results name it: the same on every machine and from every current folder."""
+        file = self.file.recorded if isinstance(self.file, FileName) else self.file
+        return f"{file}:{self.line}:{self.column}"
 
 
 class Reference(NamedTuple):
@@ -325,7 +347,7 @@ def origin_text(figure: Figure) -> str:
         case Derived(formula=derivation):
             return derivation.text
         case Given(mark=mark):
-            return str(mark)
+            return mark.recorded
         case Assumed() as assumed:
             return f"chosen: {assumed.why}" if assumed.chosen else f"assumed: {_reference_text(assumed.references)}"
         case Cited() as cited:

@@ -7,7 +7,9 @@ carries them inside it. `data/` is always inside.
 from __future__ import annotations
 
 import base64
+import errno
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +19,22 @@ PACKAGE = Path(__file__).parents[1]
 RECORD = PACKAGE.parent / f"bomgen-{__version__}.dist-info" / "RECORD"
 """What an installer notes of every file that it lays down, with its digest; a checkout has none."""
 DIGEST = "sha256="
+
+
+_NO_MEMORY = re.compile(
+    "cannot allocate memory|failed to map segment|cannot map zero-fill|out of memory", re.IGNORECASE
+)
+"""What dynamic linkers say of a library for which there is no room (glibc and musl, `dlopen`)."""
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error is due to too little memory, also where it says that something could not be loaded."""
+    while error is not None:
+        short = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        if short or (isinstance(error, ImportError | OSError) and _NO_MEMORY.search(str(error))):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class BrokenInstallation(Exception):

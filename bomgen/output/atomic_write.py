@@ -91,9 +91,13 @@ def _meant(error: OSError, folder: Path) -> str:
 
 
 def _check(folder: Path, names: Sequence[str]) -> None:
+    """Raise OSError where a name is that of something that a file must not take the place of; links are replaced."""
     for name in names:
-        if (folder / name).is_dir():
-            raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(folder / name))
+        place = folder / name
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(place))
+        if os.path.lexists(place) and not place.is_symlink() and not place.is_file():
+            raise OSError(errno.EEXIST, "there is a pipe or device of that name", str(place))
 
 
 # exchange -----------------------------------------------------------------------------------------------------------

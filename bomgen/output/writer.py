@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 from bomgen.core import progress as telling
 from bomgen.output import atomic_write
@@ -119,11 +120,12 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
     """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
 
     Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
-    or a device is written to. Raises OutputError when a file cannot be written.
+    or a device is written to. Raises OutputError when a file cannot be written, and for a pipe or device where the
+    format has several files.
     """
     module = WIRINGS.module(form)
     if out is None:
-        module.write(wiring, sys.stdout.buffer, progress)
+        _write_stream(module, wiring, sys.stdout.buffer, progress)
         sys.stdout.buffer.flush()
         return []
 
@@ -135,11 +137,30 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
                 module.write(wiring, stream, progress)
 
     with _convert_errors(out):
-        if out.exists() and not out.is_file() and not out.is_dir() and not module.SEVERAL_FILES:
-            make(out)
+        if _is_stream(out):
+            if module.SEVERAL_FILES:
+                raise OutputError(f"{out}: {form} has several files, which a pipe or device cannot take; name a file")
+            with out.open("wb") as stream:
+                _write_stream(module, wiring, stream, progress)
             return [out]
         place = _link_target(out)
         return atomic_write.place(place.parent, lambda folder: make(folder / place.name))
+
+
+def _write_stream(module: Any, wiring: Wiring, stream: IO[bytes], progress: Callable[[int], None]) -> None:
+    """Write a wiring to what may not go back: a binary format, which does, is finished in a temporary file first."""
+    if not module.BINARY:
+        module.write(wiring, stream, progress)
+        return
+    with TemporaryFile() as finished:
+        module.write(wiring, finished, progress)
+        finished.seek(0)
+        shutil.copyfileobj(finished, stream)
+
+
+def _is_stream(out: FilePath) -> bool:
+    """Whether a path leads to a pipe or a device: it is written to, because a file must not take its place."""
+    return out.exists() and not out.is_file() and not out.is_dir()
 
 
 def _link_target(out: FilePath) -> FilePath:
@@ -157,7 +178,7 @@ def write_one(content: bytes, out: FilePath) -> None:
     """
     with _convert_errors(out):
         out = _link_target(out)
-        if out.exists() and not out.is_file() and not out.is_dir():
+        if _is_stream(out):
             out.write_bytes(content)
         else:
             write({out.name: content}, out.parent)

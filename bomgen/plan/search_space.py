@@ -207,6 +207,11 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
         problems.append(Problem(mark, "error", f"{key} is not a key that a design has; name another", _RULE, key))
         return None
     given = value if isinstance(value, list) else [value]
+    if not given:
+        problems.append(
+            Problem(mark, "error", f"no values for {key}; give one at least, or leave the key out", _RULE, key)
+        )
+        return None
     ranges = [_range(each, mark, problems) for each in given]
     if len(given) == 1 and ranges[0]:
         return Axis(key, Numbers(ranges[0]), mark)

@@ -26,6 +26,9 @@ from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, read_tables
 SHEET = "prices"
 """The sheet that is read of a workbook with the columns of a price book; without one the first that is visible."""
 
+JUDGED_TEXT, JUDGED_WORKBOOK = 1 << 16, 1 << 19
+"""Bytes that a file is judged by: as much as a second of reading."""
+
 
 class PriceList(NamedTuple):
     """A vendor's list as it was understood."""
@@ -149,6 +152,21 @@ def _hidden(layout: Layout, marks: Iterable[Mark]) -> Iterator[str]:
 def is_table(file: str) -> bool:
     """Whether a file is a table by the suffix of its name; it is YAML otherwise."""
     return PurePath(file).suffix.lower() in (*WORKBOOKS, *TEXTS, *OTHERS)
+
+
+def is_price_list(content: bytes, file: str) -> bool:
+    """Whether a table is a price book, also one whose prices are still to be filled in, or a list that can be read.
+
+    Of text only the beginning is looked at; a larger workbook is none.
+    """
+    if is_text(file):
+        content = content[:JUDGED_TEXT].rpartition(b"\n")[0] if len(content) > JUDGED_TEXT else content
+    elif len(content) > JUDGED_WORKBOOK:
+        return False
+    try:
+        return any(has_own_columns(table.rows) for table in _tables(content, file)) or bool(read_list(content, file))
+    except PlanErrors:
+        return False
 
 
 def is_text(file: str) -> bool:

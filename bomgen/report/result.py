@@ -442,7 +442,7 @@ def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
     if id(figure) in paths.of:
         data["path"] = paths.of[id(figure)]
     elif isinstance(figure.origin, Given):
-        data["place"] = str(figure.origin.mark)
+        data["place"] = figure.origin.mark.recorded
     else:
         data["source"] = origin_text(figure)
     return data

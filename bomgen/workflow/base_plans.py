@@ -14,6 +14,7 @@ from typing import Any
 
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import FileName
 from bomgen.core.yaml_source import Path, Source, decoded, merged, override, read
 from bomgen.pricing.alternatives import ALTERNATIVES
 from bomgen.workflow.plan_files import PlanFile, content_of, inside
@@ -39,12 +40,13 @@ def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:
 
     Raises PlanErrors when the plan or one of these files is no mapping, cannot be read, or extends itself.
     """
-    source = _mapping(file.content, file.name, "a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here")
+    name = FileName(file.name, file.recorded)
+    source = _mapping(file.content, name, "a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here")
     chosen = [setting for setting in settings if setting.partition("=")[0] == KEY]
     if chosen:
         source = override(source, chosen)
     own = (file.folder / FilePath(file.name).name).resolve()
-    return _over_bases(file, source, PurePosixPath("."), {own: file.name})
+    return _over_bases(file, source, PurePosixPath("."), {own: name})
 
 
 def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: dict[FilePath, str]) -> Source:

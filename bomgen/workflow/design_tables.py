@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
+from bomgen.core import progress
 from bomgen.core.columns import Column, Diverges
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.yaml_source import Source
@@ -118,13 +119,17 @@ class _Table:
 
     def __init__(
         self,
+        name: str,
         families: int,
         sizes: int,
         measures: Sequence[str],
         open_family: Callable[[int, _Table], None],
         work_out: Callable[[int, int, _Table], None],
     ) -> None:
-        """Room for all combinations. Raises MemoryError where they take more than MAX_BYTES."""
+        """Room for all combinations; `name` is what progress calls them.
+
+        Raises MemoryError where they take more than MAX_BYTES.
+        """
         shape = families, sizes
         if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
             raise MemoryError
@@ -133,6 +138,7 @@ class _Table:
         self.measures = {name: np.zeros(shape, column_type(name)) for name in measures}
         self.known = {name: np.zeros(shape, np.bool_) for name in measures}
         self.refused, self.unpriced = (np.zeros(shape, np.int32) for _ in range(2))
+        self._name, self._open = name, 0
         self._open_family, self._work_out = open_family, work_out
 
     def prepare(self, families: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
@@ -140,6 +146,8 @@ class _Table:
         for family in np.unique(families[~self.opened[families]]).tolist():
             self._open_family(family, self)
             self.opened[family] = True
+            self._open += 1
+            progress.count(self._name, self._open, self.opened.size)
         waiting = self.pending[families, sizes]
         cells = np.unique(families[waiting] * self.pending.shape[1] + sizes[waiting])
         for family, place in zip(*np.divmod(cells, self.pending.shape[1]), strict=True):
@@ -180,12 +188,12 @@ class DesignTables:
         self._given = is_sized(source, space)
         sized = (DAYS,) if self._given else (DAYS, "servers")
         places = max(len(texts), 1)
-        self._sized = _Table(self._sized_axes.size, places, sized, self._open_sized, self._size_one)
+        self._sized = _Table("sizing", self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
             self._sized.prepare(np.arange(self._sized_axes.size), np.zeros(self._sized_axes.size, np.int64))
             self._counts = sorted(set(self._sized.measures["servers"][self._sized.refused == 0].tolist()))
         places = max(len(self._counts), 1)
-        self._built = _Table(self._built_axes.size, places, BUILT, self._open_built, self._build_one)
+        self._built = _Table("hardware", self._built_axes.size, places, BUILT, self._open_built, self._build_one)
 
     @property
     def knows_servers(self) -> bool:

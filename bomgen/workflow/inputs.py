@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -33,6 +34,7 @@ from bomgen.workflow.plan_files import LOCK_KEY, PlanFile, content_of, inside, l
 __all__ = [
     "PlanFile",
     "catalog_of",
+    "known_as",
     "lock_name",
     "logo_of",
     "name_of",
@@ -52,6 +54,14 @@ OTHER_FILES = {
     "derivations": "this is a result, not a plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
 """Other files of bomgen's by a key that no plan has, and what to do with one."""
+
+COMMON_KEYS = frozenset(("name", "title"))
+"""Keys of plans that files of other programs have, too."""
+_KEYS = re.compile(
+    rb"^[\"']?(\w+)[\"']?\s*:(?=\s)|\A\s*\{\s*[\"']?(bomgen\w*)[\"']?\s*:\s*[0-9]+\s*,\s*[\"']?(?!version)\w",
+    re.MULTILINE,
+)
+"""The keys of the uppermost level; in braces the first, which is the version of a format, but not that of a result."""
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
@@ -169,6 +179,24 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
         spend(_steps(content, given), (given, content))
     books = [_book(content, given) for given, content in inputs]
     return books, inputs
+
+
+def known_as(place: FilePath) -> str:
+    """What bomgen reads the file at a place as: "a plan", "a lock" or "a price list"; empty for any other file."""
+    from bomgen.reading.price_lists import is_price_list, is_table
+
+    try:
+        content = content_of(place)
+    except OSError:  # none, or none that is read
+        return ""
+    if is_table(place.name):
+        return "a price list" if is_price_list(content, place.name) else ""
+    keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
+    if LOCK_KEY in keys:
+        return "a lock"
+    if book.FORMAT_KEY in keys:
+        return "a price list"
+    return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
 
 def price_book_in(file: PlanFile) -> PriceBook | None:

@@ -8,12 +8,14 @@ from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Mark
+from bomgen.core.provenance import FileName, Mark
 from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.yaml_source import SUFFIXES
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"
 """Suffix of a lock, and the key that says its version and that it is one."""
+NO_FILE = "<"
+"""The beginning of names of plans that are no files, such as <stdin>."""
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
 MAX_FILE = 5 * 10**6
@@ -34,10 +36,19 @@ class PlanFile(NamedTuple):
     unwritten: tuple[tuple[FilePath, bytes], ...] = ()
     """Files that are to be written beside it: they stand for those on the disk."""
 
-    def shown(self, path: str) -> str:
-        """What messages call a file, by its path from the plan's folder."""
+    @property
+    def recorded(self) -> str:
+        """What results call the plan: its path from the root; what is no file has its name."""
+        if self.name.startswith(NO_FILE):
+            return self.name
+        place = self.folder / FilePath(self.name.removeprefix(self.revision)).name
+        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else place.name
+
+    def shown(self, path: str) -> FileName:
+        """What messages and results call a file, by its path from the plan's folder."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
-        return self.revision + os.path.normpath(os.path.join(folder, path))
+        recorded = os.path.normpath(os.path.join(os.path.dirname(self.recorded), path)).replace(os.sep, "/")
+        return FileName(self.revision + os.path.normpath(os.path.join(folder, path)), recorded)
 
     def given(self, shown: str) -> str:
         """The path from the plan's folder of a file that messages call so."""

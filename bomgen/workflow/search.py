@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from bomgen.catalog.files import Catalog
+from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.plan.search_space import MEASURES, SearchSpace, search_space
 from bomgen.report.search.candidates import Candidate
@@ -46,9 +47,6 @@ from bomgen.workflow.stages import BrokenResult
 
 __all__ = ["EngineLost", "find_front", "front_plans", "open_search"]
 
-Tell = Callable[[str, int, int], None]
-"""Who hears of a stage (`search`, `next`, `whole`) how many of how many designs are done."""
-
 
 def open_search(
     file: PlanFile,
@@ -74,36 +72,36 @@ def find_front(
     space: SearchSpace,
     jobs: int = 1,
     scheduler: str | None = None,
-    tell: Tell = lambda *_: None,
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
     """The front of a space, found in `jobs` processes or by the Dask cluster of a scheduler; and what ended the look.
 
     KeyboardInterrupt and EngineLost end it: the front is that of the designs looked at until then, and nothing beyond a
-    bound is named beside its rows.
+    bound is named beside its rows. How far each stage is (`hardware`, `sizing`, `search`, `next`, `whole`) is told by
+    core/progress.py.
 
     Raises PlanErrors for designs that cannot be compared and for a front that nobody can read; BrokenResult when a
     check on a result fails, or a design worked out whole differs from its columns.
     """
     search = Search(file, tuple(settings), space)
     with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
-        return _find_front(search, own, scheduler, tell)
+        return _find_front(search, own, scheduler)
 
 
 def _find_front(
-    search: Search, own: Take, scheduler: str | None, tell: Tell
+    search: Search, own: Take, scheduler: str | None
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
     """The front, as `find_front`; `own` takes what no cluster takes."""
     space, take = search.space, own
-    if scheduler:
-        from bomgen.workflow.search_cluster import digest_of, take_on_cluster
-
-        search = search._replace(digest=digest_of(search))
-        take = take_on_cluster(search, scheduler)
     front, stopped = empty_front(space), None
     better = no_next_better(front)
     try:
+        if scheduler:
+            from bomgen.workflow.search_cluster import digest_of, take_on_cluster
+
+            search = search._replace(digest=digest_of(search))
+            take = take_on_cluster(search, scheduler)
         try:
-            for part in _with_progress(take(LookForFront(search), divide(search)), "search", space.size, tell):
+            for part in _with_progress(take(LookForFront(search), divide(search)), "search", space.size):
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
             raise search.refusal(
@@ -111,27 +109,29 @@ def _find_front(
             ) from None
         better = no_next_better(front)
         if space.within:
-            for found in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size, tell):
+            for found in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size):
                 better = merge_next_better(better, found)
     except (KeyboardInterrupt, EngineLost) as error:
         stopped, better = error, no_next_better(front)
     shown = shown_designs(front, better)
     whole = dict[int, Candidate]()
     taken = (take_here if stopped else own)(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown)))
-    for candidates in _with_progress(taken, "whole", len(shown), tell):
+    for candidates in _with_progress(taken, "whole", len(shown)):
         whole.update((each.place, each) for each in candidates)
-    _compare(search, shown, whole)
+    if shown:  # where nothing was found yet there may be no tables either
+        _compare(search, shown, whole)
     return describe_front(space, front, better, whole.__getitem__), stopped
 
 
-def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int, tell: Tell) -> Iterator[Any]:
+def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
     """What was found in each part, and how many designs that is by now told."""
     done = 0
+    progress.count(stage, done, size)
     with closing(taken):
         for designs, found in taken:
             yield found
             done += designs
-            tell(stage, done, size)
+            progress.count(stage, done, size)
 
 
 def _compare(search: Search, shown: Sequence[int], whole: Mapping[int, Candidate]) -> None:

@@ -5,14 +5,13 @@ A part is an index range. What is found in the parts is merged in any order, so 
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from bomgen.core.children import process_pool
+from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.plan.search_space import KEY, SearchSpace
 from bomgen.report.search.candidates import Candidate, candidate
@@ -228,16 +227,18 @@ class Processes:
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
+        self._lifeline = Lifeline()
         self._pool = self._start()
 
     def _start(self) -> Executor:
-        return process_pool(self._jobs, _leave_interrupts)
+        return process_pool(self._jobs, self._lifeline)
 
     def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._lifeline.cut()
 
     def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
         """Have all parts taken."""
@@ -262,8 +263,3 @@ class Processes:
             finally:
                 for future in pending:
                     future.cancel()
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the first one decides what becomes of the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -166,7 +166,7 @@ def _cluster_report(
     place = cluster_path(plan.cluster_name)
     return Report(
         plan=plan,
-        plan_file=file.name,
+        plan_file=file.recorded,
         content=file.content,
         inputs=(),
         source=source,

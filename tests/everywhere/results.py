@@ -14,6 +14,7 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import click
 
@@ -21,7 +22,7 @@ from bomgen.cli.command import main
 from bomgen.output.registry import WIRINGS
 
 DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg,dot"
-"""Every format but PDF: Chromium writes the time of printing and an id of its own into each."""
+"""Every format but PDF, whose fonts are those of the machine."""
 MOST_LINKS = 3000
 """Plans with more of them are left out where every cable is listed in every format, which takes long."""
 
@@ -97,7 +98,15 @@ def make(checkout: Path, out: Path) -> None:
 def digests(folder: Path) -> dict[str, str]:
     """The digest of each file of a folder, by its path in it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {path.relative_to(folder).as_posix(): hashlib.sha256(content_of(path)).hexdigest() for path in files}
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file; of a compressed workbook those of its entries, whatever zlib has made of them."""
+    if path.name != "wiring.xlsx":
+        return path.read_bytes()
+    with ZipFile(path) as package:
+        return b"".join(package.read(name) for name in package.namelist())
 
 
 if __name__ == "__main__":

@@ -77,13 +77,13 @@ class Child(Bomgen):
         """Its process."""
         return self._number
 
-    def outcome(self) -> Outcome:
-        """Wait for its end."""
+    def outcome(self, encoding: str = "utf-8") -> Outcome:
+        """Wait for its end; what it says is in an encoding."""
         code = self.wait()
         for stream in (self._out, self._said):
             stream.seek(0)
         with self._out, self._said:
-            return Outcome(code, self._out.read(), self._said.read().decode())
+            return Outcome(code, self._out.read(), self._said.read().decode(encoding))
 
 
 def outcome(

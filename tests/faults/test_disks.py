@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 from children import DEEP, NEW, OLD, Child, Outcome, outcome, piped, state
+from judging import skip_or_fail
+
+from bomgen.output.registry import WIRINGS
 
 PAGE = 4096
 """Bytes that a disk in memory is divided into."""
@@ -229,22 +232,102 @@ def test_links_in_a_circle(work: Path, command: str) -> None:
     assert before == state(work)
 
 
-def test_a_pipe_and_a_device(work: Path) -> None:
-    """A pipe in a folder is replaced; one that -o names is written to, and so is a device, which may be full."""
+@pytest.fixture
+def device(work: Path) -> Callable[[str], Path]:
+    """A device of this machine under a name of the test's own: what replaced it would harm nobody. It takes root."""
+
+    def made(of: str) -> Path:
+        place = work / f"copy-of-{of}"
+        if os.geteuid():
+            skip_or_fail("only root can make a device")
+        os.mknod(place, stat.S_IFCHR | 0o600, os.stat(f"/dev/{of}").st_rdev)
+        return place
+
+    return made
+
+
+def test_a_pipe_in_a_folder_of_results(work: Path) -> None:
+    """No file takes its place, and none of the others is written either."""
     place = work / "out"
     earlier(work, place)
     (place / "small" / "bom.csv").unlink()
     os.mkfifo(place / "small" / "bom.csv")
-    assert outcome([*BUILD, place], work).code == 0
-    assert (place / "small" / "bom.csv").is_file()
+    before = {path: path.stat() for path in (place / "small").iterdir()}
+    done = outcome([*BUILD, place], work)
+    assert not_written(done, f"{place}/small/bom.csv: there is a pipe or device of that name"), done
+    assert before == {path: path.stat() for path in (place / "small").iterdir()}
+
+
+@pytest.mark.parametrize("form", WIRINGS.names)
+def test_a_pipe_takes_what_a_file_has(form: str, work: Path) -> None:
+    """`wiring -o` writes the same bytes into a pipe; a format of several files is refused, and nothing is renamed."""
     os.mkfifo(work / "pipe")
-    child = Child(["wiring", "plan.yaml", "-q", "-o", "pipe"], work)
-    with (work / "pipe").open("rb") as stream:
-        assert stream.read().startswith(b"fabric,")
+    child = Child(["wiring", "plan.yaml", "-q", "-f", form, "-o", "pipe"], work)
+    if WIRINGS.constant(form, "SEVERAL_FILES"):
+        assert not_written(child.outcome(), f"pipe: {form} has several files, which a pipe or device cannot take; ")
+        assert {path.name for path in work.iterdir()} == {"plan.yaml", "pipe"}
+        assert (work / "pipe").is_fifo()
+        return
+    taken = (work / "pipe").read_bytes()
     assert child.outcome().code == 0
-    for form in ("csv", "parquet", "xlsx") if DEEP else ("csv",):
-        done = outcome(["wiring", "plan.yaml", "-q", "-f", form, "-o", "/dev/full"], work)
-        assert not_written(done, "/dev/full: No space left on device"), done
+    assert outcome(["wiring", "plan.yaml", "-q", "-f", form, "-o", "file"], work).code == 0
+    assert (work / "file").read_bytes() == taken
+    printed = outcome(["wiring", "plan.yaml", "-q", "-f", form], work)
+    assert printed.out == taken
+    assert (work / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("form", WIRINGS.names)
+@pytest.mark.parametrize("of", ["null", "full"])
+def test_a_device(form: str, of: str, work: Path, device: Callable[[str], Path]) -> None:
+    """It is written to, or the format refused; it is a device afterwards, and nothing lies beside it."""
+    place = device(of)
+    done = outcome(["wiring", "plan.yaml", "-q", "-f", form, "-o", place.name], work)
+    if WIRINGS.constant(form, "SEVERAL_FILES"):
+        assert not_written(done, f"{place.name}: {form} has several files"), done
+    elif of == "full":
+        assert not_written(done, f"{place.name}: No space left on device"), done
+    else:
+        assert (done.code, done.said) == (0, "")
+    assert place.is_char_device()
+    assert set(work.iterdir()) == {place, work / "plan.yaml"}
+
+
+WRITERS = {
+    "compare": ["compare", "plan.yaml", "plan.yaml", "-f", "xlsx", "-o"],
+    "diff": ["diff", "plan.yaml", "plan.yaml", "-f", "xlsx", "-o"],
+    "prices": ["prices", "--for", "plan.yaml", "-f", "xlsx", "-o"],
+    "search": ["search", "plan.yaml", "--over", "cluster.servers=4..6", "--minimise", "gpus", "-f", "xlsx", "-o"],
+    "wiring": ["wiring", "plan.yaml", "-f", "csv", "-o"],
+}
+"""Commands that write one file."""
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_device_that_any_command_writes_to(command: str, work: Path, device: Callable[[str], Path]) -> None:
+    """It stays a device."""
+    place = device("null")
+    assert outcome([*WRITERS[command], place.name, "-q"], work).code == 0
+    assert place.is_char_device()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*WRITERS.values(), ["build", "plan.yaml", "-o"], ["search", "plan.yaml", "--write"], ["xray", "plan.yaml", "-o"]],
+    ids=" ".join,
+)
+def test_an_empty_name(arguments: list[str], work: Path) -> None:
+    """It is wrong usage, and not the current folder."""
+    done = outcome([*arguments, ""], work)
+    assert (done.code, done.said.rpartition(": ")[2].strip()) == (2, "the name is empty; name a file or folder"), done
+    assert set(work.iterdir()) == {work / "plan.yaml"}
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_lock_of_a_folder(name: str, work: Path) -> None:
+    """A folder is no plan."""
+    done = outcome(["lock", name], work)
+    assert (2, [f"Error: cannot read the plan '{name}': Is a directory"]) == (done.code, done.said.splitlines())
 
 
 def test_a_pipe_whose_reader_goes(work: Path) -> None:
@@ -268,6 +351,58 @@ def test_a_path_that_is_too_long(work: Path, name: str) -> None:
         assert not_written(done), done
         assert "File name too long" in done.said
     assert before == state(work)
+
+
+# what bomgen reads ----------------------------------------------------------------------------------------------------
+
+
+BOOK = "bomgen_prices: 1\ncurrency: USD\nprices: [{part: qm9700, price: 1}]\n"
+KNOWN = {
+    "other.yaml": ("a plan", OLD),
+    "braces.json": ("a plan", '{"bomgen": 1, "name": "x", "cluster": {"gpu": "h100-sxm", "servers": 4}}'),
+    "broken.yml": ("a plan", "cluster: {gpu: [\n"),
+    "seller.yaml": ("a plan", "# of all quotes\nquote: {currency: USD}\n"),
+    "book.yaml": ("a price list", BOOK),
+    "asked.csv": ("a price list", "part,price,currency\nqm9700,,USD\n"),
+    "list.csv": ("a price list", "Part number;Unit price USD\nMQM9700-NS2F;25000.00\nMMA4Z00-NS;900.00\n"),
+    "plan.lock": ("a lock", "bomgen_lock: 1\n"),
+}
+"""Files that bomgen reads, and what it takes each for."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_file_that_bomgen_reads(name: str, work: Path) -> None:
+    """It is not written over by a slip of the name; --force does it."""
+    what, text = KNOWN[name]
+    (work / name).write_text(text, encoding="utf-8")
+    for command in WRITERS.values():
+        done = outcome([*command, name], work)
+        said = f"Error: {name} is {what}; name another file with -o, or write over it with --force"
+        assert (2, said) == (done.code, done.said.splitlines()[-1])
+    assert (work / name).read_text(encoding="utf-8") == text
+    if name != "plan.lock":  # which the plan is built by
+        assert outcome([*WRITERS["wiring"], name, "--force", "-q"], work).code == 0
+        assert (work / name).read_bytes().startswith(b"fabric,")
+
+
+REWRITTEN = [
+    *(("compare", form) for form in ("text", "md", "html", "json", "xlsx")),
+    *(("diff", form) for form in ("text", "md", "html", "json", "xlsx")),
+    *(("search", form) for form in ("text", "csv", "json", "xlsx")),
+    *(("wiring", form) for form in WIRINGS.names),
+]
+
+
+def test_results_are_written_again(work: Path) -> None:
+    """What bomgen writes is no plan and no price list: the same command may be given twice."""
+    (work / "book.yaml").write_text(BOOK, encoding="utf-8")
+    priced = ["-q", "--set", "quote.price_book=book.yaml"]
+    assert outcome(["build", "plan.yaml", "-o", ".", *priced], work).code == 0
+    results = {path.suffix: path for path in (work / "small").iterdir() if path.suffix != ".md"}
+    for command, form in REWRITTEN:
+        options = [form if word in ("xlsx", "csv") else word for word in WRITERS[command]]
+        for place in (f"{command}.{form}", f"{command}.{form}", results.get(f".{form}")):
+            assert place is None or outcome([*options, place, *priced], work).code == 0
 
 
 # surroundings -------------------------------------------------------------------------------------------------------

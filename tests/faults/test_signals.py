@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import DEEP, NEW, OLD, Child, outcome, state
+from children import DEEP, ENDINGS, NEW, OLD, Child, outcome, state
 from processor import PATIENCE
+
+from bomgen.workflow import search_parts
 
 CHECKOUT = Path(__file__).parents[2]
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
@@ -121,6 +123,32 @@ def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Pa
     assert not (work / "dist").exists()
 
 
+@pytest.mark.parametrize("how", ["interrupt", "end", "kill"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_search_of_a_thousand_million_designs_ends(
+    how: str, jobs: int, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal to the command alone ends it and its processes, whatever they are at; killed, it leaves none behind."""
+    if jobs > 1:  # parts that never end by themselves
+        monkeypatch.setattr(search_parts.LookForFront, "__call__", lambda *_: time.sleep(2 * PATIENCE))
+    workload = "workload: {training: {model: {name: m, parameters: 30B}, tokens: 600B}}\n"
+    (work / "plan.yaml").write_text(NEW + workload, encoding="utf-8")
+    over = ("cluster.servers=1..100", "spares.switch=0..999", "workload.training.tokens=1000000001..1000010000")
+    options = [word for each in over for word in ("--over", each)]
+    child = Child(["search", "plan.yaml", *options, "--minimise", "gpus,days", "--jobs", str(jobs)], work)
+    if jobs > 1:
+        until(lambda: len(children(child.number)) == jobs)
+    time.sleep(2)  # in the middle of the first parts
+    started = children(child.number)
+    os.kill(child.number, ENDINGS[how])
+    until(lambda: not runs(child.number))
+    done = child.outcome()
+    assert done.code == {"interrupt": 130, "end": 143, "kill": -signal.SIGKILL}[how]
+    assert "Traceback" not in done.said
+    until(lambda: not any(runs(process) for process in started))
+    assert len(started) == (jobs if jobs > 1 else 0)
+
+
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
     said = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
@@ -154,6 +182,18 @@ def test_too_little_memory(mebibytes: int, work: Path, bomgen: Callable[..., tup
     assert not (work / "out").exists(), said
     assert "Traceback" not in said
     assert code in (1, 127) or code < 0, (code, said)
+
+
+@pytest.mark.parametrize("command", ["build plan.yaml -q -o out", "wiring plan.yaml -q -o out/w.csv"])
+def test_memory_that_no_library_fits_in(
+    command: str, work: Path, bomgen: Callable[..., tuple[int, bytes, str]]
+) -> None:
+    """A library for which there is no room is there: nobody is told to install bomgen again."""
+    for mebibytes in (50, 70, 90) if DEEP else (70,):
+        code, _, said = bomgen(command, work, before=f"ulimit -v {mebibytes * 1024};", OPENBLAS_NUM_THREADS="1")
+        assert code == 1
+        assert said == "bomgen: out of memory; nothing was written\n" or said.startswith("OpenBLAS error: Memory")
+        assert not (work / "out").exists()
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "netbox"])

@@ -13,6 +13,7 @@ import pytest
 from cases import BASE, HERE, PLAN, Case, listed, said_of
 from click.testing import CliRunner
 from openpyxl import Workbook
+from openpyxl.workbook.defined_name import DefinedName
 
 from bomgen.cli.command import main
 
@@ -228,6 +229,117 @@ def test_it_is_refused_in_these_words(name: str, tmp_path: Path) -> None:
     folder.mkdir()
     INPUTS[name](folder)
     assert (1, [SAID[name]]) == said_of(Case(name, ["check", PLAN], {}, []), folder)
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+"""Aliases that stand for 10^9 values."""
+READ_FROM_A_PIPE = {
+    "aliases": BASE.encode() + BOMB.encode(),
+    "levels": BASE.encode() + b"title: " + b"[" * 60_000,
+    "itself": BASE.encode() + b"title: &a [*a]\n",
+    "values": BASE.encode() + b"a: [" + b"1," * 100_000 + b"]\n",
+    "characters": BASE.encode() + b"# " + b"a" * LIMIT,
+    "noughts": b"\0" * (1 << 26),
+    "no-utf8": BASE.encode() + b"title: \xff\n",
+    "signs": BASE.encode() + "title: a\u202eb\n".encode(),
+    "pickle": b"\x80\x04\x95",
+    "key": BASE.encode() + b"!!python/object/apply:os.system [id]: 1\n",
+    "tag": BASE.encode() + b"title: !!python/object/apply:os.system [id]\n",
+    "range": BASE.encode() + b"search: {over: {cluster.servers: 1..99999999999999999999}}\n",
+    "designs": BASE.encode() + b"search: {over: {cluster.servers: 1..100000, spares.switch: 0..99999}}\n",
+    "searched-aliases": BASE.encode() + b"search: {over: {cluster.servers: &a [*a, 1]}}\n",
+    "names": BASE.encode() + b"search: {over: {" + b", ".join(b"k%d: [1]" % at for at in range(9_000)) + b"}}\n",
+}
+"""Plans that somebody pipes into a command, none of which is one."""
+COMMANDS = (["search", "-"], ["build", "-", "-o", "out"], ["check", "-"])
+
+
+@pytest.mark.parametrize("name", READ_FROM_A_PIPE)
+def test_plans_on_standard_input(name: str, tmp_path: Path) -> None:
+    """They are refused at their place as those of files are, and nothing is written."""
+    content = READ_FROM_A_PIPE[name]
+    with chdir(tmp_path):
+        for command in COMMANDS[:1] if b"search" in content else COMMANDS:
+            done = CliRunner().invoke(main, command, input=content)
+            assert done.exit_code == 1, (command, done.stderr, done.exception)
+            assert done.stderr.startswith("<stdin>:"), command
+            assert ": error: " in done.stderr.splitlines()[0]
+        assert list(tmp_path.iterdir()) == []
+
+
+RUNS = 'Sub Workbook_Open()\n  Shell "touch {at}"\nEnd Sub\nSub Auto_Open()\n  Shell "touch {at}"\nEnd Sub\n'
+
+
+def with_macros(form: str, ran: Path) -> bytes:
+    """A price list with macros that run when a workbook is opened: of Basic, of Excel 4.0, and formulas of DDE."""
+    rows = [("part", "price", "currency", "source"), ("qm9700", 25000, "USD", f"=cmd|'/c touch {ran}'!A0")]
+    if form == "ods":
+        name = "urn:oasis:names:tc:opendocument:xmlns"
+        cells = "".join(
+            "<table:table-row>"
+            + "".join(
+                f'<table:table-cell office:value-type="string"><text:p>{c}</text:p></table:table-cell>' for c in row
+            )
+            + "</table:table-row>"
+            for row in rows
+        )
+        spaces = f'xmlns:office="{name}:office:1.0" xmlns:table="{name}:table:1.0" xmlns:text="{name}:text:1.0" '
+        spaces += f'xmlns:script="{name}:script:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
+        event = '<script:event-listener script:language="ooo:script" script:event-name="dom:load" '
+        event += 'xlink:href="vnd.sun.star.script:Standard.Module1.Auto_Open?language=Basic&amp;location=document"/>'
+        library = "http://openoffice.org/2000/library"
+        return package(
+            {
+                "mimetype": b"application/vnd.oasis.opendocument.spreadsheet",
+                "content.xml": f"<office:document-content {spaces} office:version='1.2'><office:scripts>"
+                f"<office:event-listeners>{event}</office:event-listeners></office:scripts><office:body>"
+                f"<office:spreadsheet><table:table table:name='prices'>{cells}</table:table></office:spreadsheet>"
+                "</office:body></office:document-content>".encode(),
+                "META-INF/manifest.xml": b'<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:'
+                b'manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.'
+                b'opendocument.spreadsheet"/></manifest:manifest>',
+                "Basic/Standard/Module1.xml": f'<script:module xmlns:script="{library}" script:name="Module1" '
+                f'script:language="StarBasic">{RUNS.format(at=ran)}</script:module>'.encode(),
+            }
+        )
+    book, stream = Workbook(), io.BytesIO()
+    sheet = book.worksheets[0]
+    sheet.title = "prices"
+    for row in rows:
+        sheet.append(row)
+        for cell in sheet[sheet.max_row]:
+            cell.data_type = "s" if isinstance(cell.value, str) else "n"
+    macros = book.create_sheet("Macro1")
+    macros["A1"], macros["A2"] = f'=EXEC("touch {ran}")', "=HALT()"
+    book.defined_names["Auto_Open"] = DefinedName("Auto_Open", attr_text="Macro1!$A$1", function=True, xlm=True)
+    book.save(stream)
+    with zipfile.ZipFile(stream, "a") as opened:
+        opened.writestr("xl/vbaProject.bin", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + RUNS.format(at=ran).encode())
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["xlsx", "ods"])
+def test_macros_are_not_run_and_not_passed_on(form: str, tmp_path: Path) -> None:
+    """A list with macros is read as what its cells say; what is written of it has none, and text stays text."""
+    ran = tmp_path / "ran"
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    plan(PRICED % f"b.{form}" + "fabrics: {compute: {switch: qm9700}}\n", with_macros(form, ran), f"b.{form}")(folder)
+    with chdir(folder):
+        done = CliRunner().invoke(main, ["build", PLAN, "-o", "out"])
+        assert done.exit_code == 0, done.output
+        assert CliRunner().invoke(main, ["prices", f"b.{form}", "-o", "book.xlsx"]).exit_code == 0
+    assert not ran.exists()
+    for path in (*(folder / "out" / "x").iterdir(), folder / "book.xlsx"):
+        content = path.read_bytes()
+        if path.suffix == ".xlsx":
+            with zipfile.ZipFile(path) as opened:
+                assert not [name for name in opened.namelist() if "vba" in name or "macro" in name.lower()]
+                content = b"".join(opened.read(name) for name in opened.namelist() if "sheets/" in name)
+            assert b"<f>cmd" not in content
+        assert b"Auto_Open" not in content
 
 
 @pytest.mark.parametrize(("at", "shown"), [("dist", "dist/x"), ("dist/x", "dist/x")])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import os
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,3 +55,39 @@ def test_what_is_missing_is_said(error: Exception, words: str, monkeypatch: pyte
     monkeypatch.setattr(builtins, "__import__", fail)
     with pytest.raises(NotPrinted, match=words):
         pdf(PAGE)
+
+
+FONTS_ALONE = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir></fontconfig>"""
+PRINT = """
+import sys
+from bomgen.output.pdf import NotPrinted, pdf
+try:
+    print(len(pdf(sys.argv[1].encode())) > 0)
+except NotPrinted as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Quote – 4 µm, ½ Ω", "True"),
+        ("训练集群", "no font here has 训 练 集 群; install one, such as the package fonts-noto-cjk"),
+        (
+            "訓練クラスターの見積書 x",
+            "no font here has 訓 練 ク ラ ス and 6 more; install one, such as the package fonts-noto-cjk",
+        ),
+        ("ꦗ", "no font here has ꦗ; install one, such as the package fonts-noto-core"),
+    ],
+)
+def test_characters_without_a_font(text: str, said: str, tmp_path: Path) -> None:
+    """A quote of empty boxes is no quote: the message names characters and package."""
+    found = subprocess.run(["fc-match", "-f", "%{file}", "DejaVu Sans"], capture_output=True, text=True, check=True)
+    shutil.copy(found.stdout, tmp_path)
+    (tmp_path / "fonts.conf").write_text(FONTS_ALONE.format(folder=tmp_path), encoding="utf-8")
+    environment = {**os.environ, "FONTCONFIG_FILE": str(tmp_path / "fonts.conf"), "PYTHONIOENCODING": "utf-8"}
+    page = PAGE.decode().replace("<h1>Quote", f"<h1>{text}")
+    command = [sys.executable, "-c", PRINT, page]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, env=environment)
+    assert done.stdout.strip() == said

@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import subprocess
+import time
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ import pytest
 from judging import find_judge
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import Cell as SheetCell
+from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
@@ -640,6 +642,37 @@ def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (properties.title, properties.creator) == ("Cluster", None)
     assert properties.created == properties.modified
     assert str(properties.created) == "2000-01-01 00:00:00"
+
+
+@pytest.mark.parametrize("clock", [0, 4_500_000_000], ids=["1970", "2112"])
+def test_a_clock_that_no_zip_file_can_hold(clock: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flat battery sets clocks back to 1970, and zip files begin in 1980 and end in 2107."""
+    before, then = workbook(make(), ENGLISH), time.gmtime(clock)
+    with monkeypatch.context() as patch:
+        patch.setattr("time.localtime", lambda *_: then)
+        made = workbook(make(), ENGLISH)
+    assert made == before
+
+
+@pytest.mark.parametrize("how", [(1, zlib.Z_DEFAULT_STRATEGY), (9, zlib.Z_FIXED), (6, zlib.Z_HUFFMAN_ONLY)])
+def test_another_zlib(how: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """zlib-ng and others find other matches in the same text: the bytes of a document do not depend on them."""
+    level, strategy = how
+    before, compressor = workbook(make(), ENGLISH), zlib.compressobj
+
+    def other(_level: int = 0, method: int = zlib.DEFLATED, wbits: int = 15, *_: object) -> object:
+        return compressor(level, method, wbits, zlib.DEF_MEM_LEVEL, strategy)
+
+    monkeypatch.setattr("zlib.compressobj", other)
+    assert workbook(make(), ENGLISH) == before
+
+
+def test_words_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes are numbers of 32 bits on some machines: the order of sets is another there."""
+    before = workbook(make(), ENGLISH)
+    assert before.count(b"<mergeCell ") > EMPTY_LINES
+    monkeypatch.setattr(CellRange, "__hash__", lambda cells: -7 * cells.min_row - cells.min_col)
+    assert workbook(make(), ENGLISH) == before
 
 
 def read_sheet(content: bytes, name: str, **options: bool) -> list[list[object]]:

@@ -60,8 +60,9 @@ class Bomgen:
             os.setsid()
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
+            encoding = environment.get("PYTHONIOENCODING", "utf-8")
             sys.stdin, sys.stdout, sys.stderr = (
-                open(number, "w" if number else "r", encoding="utf-8", buffering=1 if number > 1 else -1)  # noqa: SIM115
+                open(number, "w" if number else "r", encoding=encoding, buffering=1 if number > 1 else -1)  # noqa: SIM115
                 for number in range(len(streams))
             )
             os.environ.clear()

@@ -276,3 +276,11 @@ def test_an_interrupted_search_shows_what_it_found(tmp_path: Path) -> None:
     found = json.loads(out)
     assert 0 < found["tried"] < found["designs"]
     assert found["front"]
+
+
+def test_no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra `--scheduler` is wrong usage, in one line that says what to install."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    found = CliRunner().invoke(main, ["search", PLAN, "--scheduler", "tcp://127.0.0.1:8786"])
+    said = "Error: dask is not installed; install the extra bomgen[cluster]"
+    assert (found.exit_code, found.stderr.splitlines()[-1]) == (2, said)

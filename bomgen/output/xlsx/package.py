@@ -1,19 +1,23 @@
-"""The package file of a workbook: openpyxl leaves formulas without values and stamps the clock; this fixes both."""
+"""The package file of a workbook: openpyxl leaves formulas without values and stamps the clock; this fixes both.
+
+Documents are not compressed: implementations of zlib differ, and the bytes of documents would with them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from io import BytesIO
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import IO
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
+from openpyxl.worksheet.cell_range import CellRange, MultiCellRange
 from openpyxl.writer.excel import ExcelWriter
 
 Result = str | int | Decimal | float
@@ -40,7 +44,7 @@ def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]], dat
     properties say that it was made.
     """
     finished = BytesIO()
-    pack(workbook, finished, results, date)
+    pack(workbook, finished, results, date, ZIP_STORED)
     return finished.getvalue()
 
 
@@ -49,16 +53,22 @@ def pack(
     out: IO[bytes],
     results: Mapping[str, Mapping[str, Result]] = _NONE,
     date: datetime = NO_DATE,
+    method: int = ZIP_DEFLATED,
 ) -> None:
-    """Write what `package` returns; sheets without formulas pass through a file and take no memory."""
+    """Write what `package` returns; sheets without formulas pass through a file and take no memory.
+
+    Lists of cables, which would be ten times as large otherwise, are compressed.
+    """
     workbook.properties.created = workbook.properties.modified = date
+    for sheet in workbook.worksheets:
+        sheet.merged_cells = _SortedRanges(sheet.merged_cells.ranges)
     with TemporaryFile() as raw:
-        ExcelWriter(workbook, ZipFile(raw, "w", ZIP_STORED)).save()
+        ExcelWriter(workbook, _UndatedZip(raw, "w", ZIP_STORED, strict_timestamps=False)).save()
         sheets = {sheet.path.lstrip("/"): results.get(sheet.title, {}) for sheet in workbook.worksheets}
-        with ZipFile(raw) as source, ZipFile(out, "w", ZIP_DEFLATED) as target:
+        with ZipFile(raw) as source, ZipFile(out, "w", method) as target:
             for name in sorted(source.namelist()):
                 entry = ZipInfo(name, _ZIP_DATE)
-                entry.compress_type = ZIP_DEFLATED
+                entry.compress_type = method
                 entry.create_system = _UNIX
                 if sheets.get(name) or name.startswith(_CHARTS):
                     xml = source.read(name).decode("utf-8")
@@ -68,6 +78,23 @@ def pack(
                 entry.file_size = source.getinfo(name).file_size
                 with source.open(name) as old, target.open(entry, "w") as new:
                     copyfileobj(old, new)
+
+
+class _UndatedZip(ZipFile):
+    """A package whose entries do not have the time of the clock, which may be one that no zip file can hold."""
+
+    def writestr(self, zinfo_or_arcname: ZipInfo | str, *content: Any, **how: Any) -> None:
+        """Write an entry."""
+        entry = zinfo_or_arcname
+        super().writestr(ZipInfo(entry, _ZIP_DATE) if isinstance(entry, str) else entry, *content, **how)
+
+
+class _SortedRanges(MultiCellRange):
+    """Merged cells in their order on the sheet; that of a set depends on the size of a machine's words."""
+
+    def __iter__(self) -> Iterator[CellRange]:
+        """The ranges."""
+        yield from self.sorted()
 
 
 def _insert_results(xml: str, results: Mapping[str, Result]) -> str:

@@ -173,7 +173,7 @@ def price_note(writer: Writer, line: QuoteLine) -> str | None:
     if charge and charge.share:
         return writer.word("price-share", share=language.share(Fraction(charge.share.value)))
     if charge and charge.price is not None:
-        return str(charge.mark)
+        return charge.mark.recorded
     if line.price is None or line.book is None:
         return None
     price, parts = line.price, [_source(writer, line.price, line.book.name)]

@@ -16,7 +16,7 @@ from bomgen.report.chapters.writer import Writer
 def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
     """What is proposed for each cluster of the plan, with every warning."""
     notes = tuple(
-        Note("warning", writer.language.message(problem.message), str(problem.mark))
+        Note("warning", writer.language.message(problem.message), problem.mark.recorded)
         for problem in writer.report.problems
     )
     text = tuple(cluster.named(sentence) for cluster in clusters for sentence in sentences(cluster))

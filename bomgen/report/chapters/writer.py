@@ -62,7 +62,7 @@ class Writer:
         """Where a figure comes from, in one line: its formula in words, its place in the plan, or its document."""
         match figure.origin:
             case Given(mark=mark):
-                return self.word("origin-given", place=mark)
+                return self.word("origin-given", place=mark.recorded)
             case Derived():
                 return describe_formula(figure, self.language, self.shown).text
             case Assumed() as assumed if assumed.chosen:
