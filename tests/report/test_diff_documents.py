@@ -134,7 +134,7 @@ def test_nothing_internal_is_in_the_quote_of_an_expansion(name: str, written: Wr
 def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) -> None:
     """Who and to whom, the growth, the cables that are re-plugged, room to sign; no floor and no alternatives.
 
-    A leaf keeps one of its two links to each of 16 spines, and both fill one cage of a spine. For its 43 links a spine of
+    A leaf keeps one of its two links to each of 16 spines; both fill one cage of a spine. For its 43 links a spine of
     the new plan has modules in 22 cages: in each one link stays, 16 x 22 = 352, and the others move beside them or to
     the new spines.
     """
