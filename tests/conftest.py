@@ -60,7 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Count the long tests that are left out."""
     for item in items:
-        item.config.stash[LEFT] = item.config.stash.get(LEFT, 0) + (item.get_closest_marker("long") is not None)
+        left = "long" in item.config.option.markexpr and item.get_closest_marker("long") is not None
+        item.config.stash[LEFT] = item.config.stash.get(LEFT, 0) + left
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -453,6 +453,8 @@ def _order_work(
 ) -> tuple[Column, NDArray[np.bool_]]:
     """The cables that move in the order of the work, and which of them are only unplugged at that turn."""
     moved = moves[new.piece[legs[1]]]
+    if not moved.any():
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
     cable = new.piece[legs[1][moved]]
     ports, sockets = translate_ports(old, new), _number_sockets(old, new)
     cages = max((int(column.max(initial=0)) for each in (old, new) for column in (each.a_cage, each.b_cage)), default=0)

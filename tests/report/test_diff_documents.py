@@ -132,14 +132,19 @@ def test_nothing_internal_is_in_the_quote_of_an_expansion(name: str, written: Wr
 
 
 def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) -> None:
-    """Who and to whom, the growth, the cables that are re-plugged, room to sign; no floor and no alternatives."""
+    """Who and to whom, the growth, the cables that are re-plugged, room to sign; no floor and no alternatives.
+
+    A leaf keeps one of its two links to each of 16 spines; both fill one cage of a spine. For its 43 links a spine of
+    the new plan has modules in 22 cages: in each one link stays, 16 x 22 = 352, and the others move beside them or to
+    the new spines.
+    """
     page = seen(written("html", *expanded("priced")))
     for words in ("Expansion: LLaMA-65B", "Example Research", "Q-2026-117", "Firm quotation", "Signature"):
         assert words in page
     assert "grows from 256 to 344 servers, from 2048 to 2752 GPUs" in page
     row = re.search(r"<td[^>]*>leaf-to-spine links</td>(.*?)</tr>", page, re.DOTALL)
     assert row
-    assert re.findall(r">([\d,]+)<", row[1]) == ["1024", "16", "1008", "0", "352"]
+    assert re.findall(r">([\d,]+)<", row[1]) == ["1024", "352", "672", "0", "352"]
     assert "Everything that is installed stays in use" in page
     assert "Compatible optics" not in page
     chinese = seen(written("html", *expanded("chinese")))

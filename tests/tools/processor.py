@@ -45,7 +45,8 @@ class Used(NamedTuple):
 
 def run(command: Sequence[str], folder: Path, most_seconds: float) -> Used:
     """Run a program of this checkout in a folder; it is killed after `most_seconds` of processor time."""
-    limit = int(most_seconds) + 1
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    limit = int(most_seconds) + 1 if hard == resource.RLIM_INFINITY else min(int(most_seconds) + 1, hard)
     with TemporaryFile() as said:
         process = subprocess.Popen(
             command,
