@@ -17,7 +17,7 @@ from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Ordered
 from bomgen.report.diff.lines import RENAMED, Pair
 from bomgen.report.diff.numbers import FABRICS, Changed
-from bomgen.report.diff.side import Money, Side
+from bomgen.report.diff.side import Ends, Money, Side
 from bomgen.report.diff.words import MONEY, SHOWN_UNITS, line_change
 
 GROUPS = {
@@ -270,17 +270,16 @@ def _added_and_removed(found: Difference, language: Language) -> Iterator[Row]:
 def _number(each: Changed, found: Difference, language: Language) -> Row:
     currency = found.new.totals.currency
     unit = currency if each.unit == MONEY else each.unit if each.unit in SHOWN_UNITS else ""
-    values = (each.old, each.new, each.change)
-    return Row(
-        (Cell(_label(each, language)), *(_value(value, unit, language) for value in values)), _group(each, language)
-    )
+    values = zip((each.old, each.new, each.change), (*each.ends, None), strict=True)
+    cells = (_value(value, unit, language, ends) for value, ends in values)
+    return Row((Cell(_label(each, language)), *cells), _group(each, language))
 
 
-def _value(value: object, unit: str, language: Language) -> Cell:
+def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
     """A number or word of the design; yes and no in words."""
     if isinstance(value, bool):
         return Cell(language.message(str(value)))
-    return Cell(value, "" if isinstance(value, str) else unit)  # type: ignore[arg-type]
+    return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
 def _label(each: Changed, language: Language) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.report.diff.clusters import ONLY, Names, cluster_of
-from bomgen.report.diff.side import Side
+from bomgen.report.diff.side import Ends, Side
 
 FABRICS = "fabrics"
 CLUSTER = "cluster"
@@ -96,6 +96,8 @@ class Changed(NamedTuple):
     old: Any
     new: Any
     important: bool
+    ends: tuple[Ends | None, Ends | None]
+    """The least and the most that it may be on each side, where it is an estimate there."""
 
     @property
     def change(self) -> int | Fraction | None:
@@ -123,7 +125,8 @@ def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
             continue
         unit = new.units.get(path) or old.units.get(before.get(path, "")) or _unit(key)
         label = WORDS.get(key) or key.replace("_", " ").replace(".", ", ")
-        found.append(Changed(path, group, label, unit, was, became, key in WORDS and not _is_aside(path)))
+        ends = old.ends(before.get(path, "")), new.ends(path)
+        found.append(Changed(path, group, label, unit, was, became, key in WORDS and not _is_aside(path), ends))
     groups = {group: rank for rank, group in enumerate(dict.fromkeys(_groups(old, new)))}
     return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), not each.important, rank(each)))
 

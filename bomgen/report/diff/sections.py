@@ -217,7 +217,8 @@ def _title(group: str) -> str:
 
 def _number(each: Changed) -> DiffRow:
     sign = PLUS if each.old is None else MINUS if each.new is None else TILDE
-    texts = (value_text(each.old, each.unit), value_text(each.new, each.unit))
+    was, now = each.ends
+    texts = (value_text(each.old, each.unit, was), value_text(each.new, each.unit, now))
     if texts[0] == texts[1] and isinstance(each.old, int | float) and isinstance(each.new, int | float):
         texts = (repr(each.old), repr(each.new))
     return DiffRow(sign, (each.label, *texts, change_text(each.change, each.unit, each.old)))

@@ -102,6 +102,10 @@ class Warned(NamedTuple):
     message: str
 
 
+Ends = tuple[int | Fraction, int | Fraction]
+"""The least and the most that an estimate may be."""
+
+
 class Side(NamedTuple):
     """One side of a comparison."""
 
@@ -131,6 +135,11 @@ class Side(NamedTuple):
     """The names of several."""
     shares: Mapping[str, Fraction] = MappingProxyType({})
     """Of a plan what share of the hardware a charge is, by the id of its line; a bom.json does not say it."""
+
+    def ends(self, path: str) -> Ends | None:
+        """Return the range of an estimate by the path of its number; None for one that is no estimate."""
+        low, high = (self.numbers.get(f"{path}_range.{end}") for end in ("low", "high"))
+        return None if low is None or high is None else (low, high)
 
 
 def bill_in(content: bytes, name: str) -> dict[str, Any] | None:

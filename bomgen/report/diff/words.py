@@ -10,7 +10,7 @@ from bomgen.core.language import Language, language
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.report.diff.lines import ADDED, REMOVED, Pair
 from bomgen.report.diff.price_split import split_line
-from bomgen.report.diff.side import Item
+from bomgen.report.diff.side import Ends, Item
 
 ARROW = "->"
 MINUS = "-"
@@ -29,8 +29,8 @@ def words() -> Language:
     return language("en")
 
 
-def value_text(value: Any, unit: str) -> str:
-    """A number or word of the design."""
+def value_text(value: Any, unit: str, ends: Ends | None = None) -> str:
+    """Return a number or word of the design as text, an estimate with the ends of its range."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def value_text(value: Any, unit: str) -> str:
         return value
     if unit == MONEY:
         return words().number(round(Fraction(value)) if abs(value) >= _TENTHS else Fraction(value))
-    return words().value(value, unit if unit in SHOWN_UNITS else "")
+    return words().value(value, unit if unit in SHOWN_UNITS else "", ends)
 
 
 def change_text(change: int | Fraction | None, unit: str, before: Any) -> str:
