@@ -1,4 +1,4 @@
-"""Plausible ranges of the figures of parts: a power of 2.2 W for a server is 2.2 kW with its unit forgotten.
+"""Plausible ranges of the figures of parts: a server of 2.2 W most likely has 2.2 kW.
 
 The ranges are data, `data/plausible-ranges.yaml`, by kind of part and field. They hold for part files of the user's own
 and for mappings in a plan; `{value: ..., confirmed: true}` keeps a figure that lies outside and is right.
@@ -83,7 +83,7 @@ def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
     meant = None
     if plausible.unit in SUGGESTED:
         meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
-    asked = f"{meant}?" if meant else "check its unit."
+    asked = f"did you mean {meant}?" if meant else "check its unit."
     said = f"a `{field}` of {_written(value, plausible.unit)} is not plausible for a {kind} ({plausible.written})"
     return f"{said}; {asked} To keep it, write {{value: ..., confirmed: true}}"
 

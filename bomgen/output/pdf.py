@@ -79,7 +79,7 @@ def _explain(missing: Sequence[str]) -> str:
     """What is wrong where no font has some characters, and which packages have one."""
     more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
     packages = dict.fromkeys(map(_package, missing))
-    return f"no font here has {' '.join(missing[:SHOWN])}{more}; install one, such as the package {', '.join(packages)}"
+    return f"no installed font has {' '.join(missing[:SHOWN])}{more}; install one, such as the package {', '.join(packages)}"
 
 
 def _package(character: str) -> str:

@@ -379,7 +379,7 @@ def test_management_racks_are_fed_too(worked: Worked) -> None:
     assert message.endswith("1 of 2 PDUs carry 1000 W, but management rack 3 draws 12,720 W; 26 PDUs are enough")
     low = worked(stored({"name": "P", "power": "1 kW", "rack_units": 2}))
     [message] = [each for each in rules(low, "redundancy") if "management" in each]
-    assert message.endswith("12,720 W: use a larger PDU or more racks")
+    assert message.endswith("12,720 W; use a larger PDU or more racks")
     strong = worked(stored({"name": "P", "power": "30 kW"}))
     assert [each for each in rules(strong, "redundancy") if "management" in each] == []
 
@@ -399,7 +399,7 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
         "with 1 of 2 feeds lost (n+1) each remaining PDU of management rack 3 (1 of 2) carries 12,720 W, and its "
-        "rating is not known; name one that carries it with `management: {pdu: PART}`"
+        "rating is not known; specify one that carries it with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]
     assert (problem.severity, problem.path) == ("warning", "site.management_racks")
