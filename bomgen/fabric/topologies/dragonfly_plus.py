@@ -101,11 +101,13 @@ OPTIONS: dict[str, Any] = {
         "h": _option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
         "g": _option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
         PARALLEL: _option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
-        "other_groups": _option("Other groups", "Number of groups, the last of g, with other sizes. Requires p, a, s, h and g.", 2),
-        "other_a": _option("Leaves of another group", "Leaves of each other group.", 14),
-        "other_s": _option("Spines of another group", "Spines of each other group.", 32),
+        "other_groups": _option(
+            "Other groups", "Number of groups, the last of g, with other sizes. Requires p, a, s, h and g.", 2
+        ),
+        "other_a": _option("Leaves per other group", "Leaves of each other group.", 14),
+        "other_s": _option("Spines per other group", "Spines of each other group.", 32),
         "other_parallel": _option(
-            "Parallel links of another group", "Links between a leaf and a spine in the other groups. Default: 1.", 1
+            "Parallel links in other groups", "Links between a leaf and a spine in the other groups. Default: 1.", 1
         ),
     },
     "minProperties": 1,
@@ -250,12 +252,16 @@ def _kinds(
         between = formulas.links_between(s, h, g)
         return between, between, (GroupKind(g, a, s, parallel, formulas.global_ports_of_group(between, g)),)
     if None in others or not set(LETTERS) <= set(given):
-        message = "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
+        message = (
+            "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
+        )
         raise Infeasible(message, because=named, rule="groups")
     groups, other_a, other_s = (require(figure, "checked before") for figure in others)
     if groups.value >= g.value:
-        message = f"{groups.value} other groups are too many for {g.value} groups; write `other_groups: {max(g.value - 1, 1)}` or fewer"
-        raise Infeasible(message, because=groups, rule="groups")
+        message = f"{groups.value} other groups are too many for {g.value} groups"
+        raise Infeasible(
+            f"{message}; write `other_groups: {max(g.value - 1, 1)}` or fewer", because=groups, rule="groups"
+        )
     large = formulas.large_groups(g, groups)
     to_others = plus_formulas.links_to_group(s, other_s, h, g)
     between = formulas.links_between_large(s, h, large, groups, to_others)

@@ -44,7 +44,7 @@ AT_MOST = "at_most"
 MOST_SWITCHES = 64
 OPTIONS = {
     "title": "Mesh",
-    "description": "Topology mesh: how many switches it has, or at most. Default: 2.",
+    "description": "Topology mesh: the number of switches, or its maximum. Default: 2.",
     "type": "object",
     "properties": {
         SWITCHES: {
@@ -57,8 +57,8 @@ OPTIONS = {
             "examples": [2, 4],
         },
         AT_MOST: {
-            "title": "Most switches",
-            "description": "As few switches, two or more, as hold the endpoints, and at most this number.",
+            "title": "Maximum switches",
+            "description": "The fewest switches that hold the endpoints, at least two and at most this number.",
             "type": "integer",
             "minimum": 2,
             "maximum": MOST_SWITCHES,
