@@ -348,11 +348,11 @@ EDITS = {
     ),
     "error-in-a-price": Edited(_set("server", "unit_price", "#REF!"), refused="Unit price: the cell shows #REF!"),
     "truth-in-the-title": Edited(
-        lambda quote: setattr(quote.cover["A1"], "value", True), refused="TRUE is true or false and not a text"
+        lambda quote: setattr(quote.cover["A1"], "value", True), refused="TRUE is true or false, not text"
     ),
     "date-as-a-number": Edited(
         lambda quote: setattr(quote.total("bom_tax_rate"), "value", date(2027, 1, 31)),
-        refused="is a date or a time and not a number",
+        refused="is a date or a time, not a number",
     ),
     "formula-of-the-total": Edited(
         lambda quote: setattr(quote.total("bom_amount"), "value", "=bom_net*2"), refused="formula"
@@ -363,7 +363,7 @@ EDITS = {
     ),
     "name-redirected": Edited(
         lambda quote: setattr(quote.book.defined_names["bom_tax_rate"], "attr_text", "'Bill of materials'!$I$40"),
-        refused="the defined name 'bom_tax_rate' names other cells",
+        refused="the defined name 'bom_tax_rate' refers to other cells",
     ),
     "sentence-of-bomgen": Edited(
         lambda quote: setattr(

@@ -3,7 +3,7 @@
 The network that a plan becomes keeps what stands: its devices are called what they are called today, and a cable that
 connects the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
 What is new takes the ports that are left. On a device where today's ports would be used twice, put two kinds of module
-into one cage or take modules that nobody buys, only those stay that the new list uses, too.
+into one cage or need modules that are not bought, only those stay that the new list also uses.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
 
 
 def _count_cage_mates(cables: _Cables) -> Column:
-    """Return for each cable how many that join the same two devices share its cage, at both ends together."""
+    """Return for each cable how many cables between the same two devices share its cages, summed over both ends."""
     found = np.zeros(len(cables.first), dtype=np.int64)
     for cage in cables.cages:
         group = _number_rows((cables.kind, *cables.ends, cage))[0]
@@ -451,7 +451,7 @@ def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, 
 def _order_work(
     old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column], moves: NDArray[np.bool_]
 ) -> tuple[Column, NDArray[np.bool_]]:
-    """The cables that move in the order of the work, and which of them are only unplugged at that turn."""
+    """Return the cables that move, in the order of the work, and which of them are only unplugged at that point."""
     moved = moves[new.piece[legs[1]]]
     if not moved.any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)

@@ -42,7 +42,7 @@ LINK = "link"
 PANEL = "panel"
 """The device that a patch panel is."""
 GONE = -1
-"""A device, port or cable that the other of two networks does not have."""
+"""A device, port or cable that the other network does not have."""
 NOWHERE = floor_plan.NOWHERE
 """In a column of places: not known."""
 
@@ -140,12 +140,12 @@ class Changes(NamedTuple):
     same_length: NDArray[np.bool_]
     """Whether it is also long enough, and no longer."""
     order: Column
-    """The cables that move, in an order in which each port is empty when its turn comes."""
+    """The cables that move, in an order in which each port is free when a cable is plugged into it."""
     unplugged: NDArray[np.bool_]
-    """Whether a cable of `order` is only unplugged; it is there once more, where it is plugged in."""
+    """Whether a cable of `order` is only unplugged; it occurs again where it is plugged in."""
 
     def select(self, fabrics: Collection[str], cables: Column) -> Changes:
-        """Return the changes of some fabrics alone, whose `cables` of the new wiring are given."""
+        """Return the changes of some fabrics; `cables` are their cables in the new wiring."""
         kept = self.old.cables_of(fabrics)
         numbers = np.full(self.old.pieces + 1, GONE, dtype=np.int64)
         numbers[kept] = np.arange(len(kept), dtype=np.int64)
@@ -224,14 +224,14 @@ class Wiring:
         return np.unique(self.piece[wanted[self.cable_type]]) if len(self) else np.zeros(0, dtype=np.int64)
 
     def select_fabrics(self, fabrics: Collection[str]) -> Wiring:
-        """Return the cables of some fabrics alone, with what changes of them."""
+        """Return the cables of some fabrics, with their changes."""
         cables = self.cables_of(fabrics)
         below = self.over_panels.select_fabrics(fabrics) if self.over_panels else None
         changes = self.changes.select(fabrics, cables) if self.changes else None
         return replace(self.take_cables(cables), over_panels=below, changes=changes)
 
     def take_cables(self, cables: Column) -> Wiring:
-        """Return the cables of these numbers, in their order; one that is there twice is listed twice."""
+        """Return the cables with these numbers, in this order; repeated numbers repeat the cable."""
         first = np.flatnonzero(np.diff(self.piece, prepend=-1))
         links = np.diff(np.append(first, len(self)))[cables]
         number = np.repeat(np.arange(len(cables), dtype=np.int64), links)

@@ -2,8 +2,8 @@
 
 A cable waits for those that leave a port that it needs, and for those that leave a cage that takes another kind of plug
 from then on. Cables that wait for each other in a ring cannot begin: one of each ring is unplugged first, and plugged
-in when its turn comes. The fewest such cables are a hard problem (a minimum feedback vertex set); of each ring that is
-met the one goes that most others wait for.
+in when its turn comes. Finding the fewest such cables is hard (a minimum feedback vertex set), so
+of each ring the cable that most others wait for is unplugged.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from bomgen.cabling.types import Column
 
 
 class Ends(NamedTuple):
-    """Where moved cables are plugged in, a row an end of a link; -1 where the network has no such place."""
+    """Where moved cables are plugged in, with a row per end of a link; -1 if the network has no such place."""
 
     cable: Column
     port: Column
-    """Numbered through over all devices."""
+    """Numbered across all devices."""
     cage: Column
-    """Likewise."""
+    """Numbered across all devices."""
     plug: Column
-    """What is plugged in: a cage holds equal ones."""
+    """The kind of plug; all plugs in a cage are of one kind."""
 
 
 def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
-    """Yield the cables in the order of the work; one with True is only unplugged, and plugged in at its second turn."""
+    """Yield cables in the order of the work; with True a cable is only unplugged, and comes again to be plugged in."""
     waits = _find_waits(before, after)
     followers = defaultdict[int, list[int]](list)
     for cable, others in waits.items():

@@ -83,11 +83,11 @@ CHASSIS = "chassis"
 
 
 REPLACE = "replace"
-"""The key of a part file that changes nothing of the built-in part of its id, but takes its place."""
+"""The key of a part file that replaces the built-in part of the same id instead of changing its fields."""
 
 
 REQUIRED = "x-required"
-"""The keyword of a kind's schema: a schema of the fields that its file, or the built-in part it changes, must give."""
+"""The keyword of a kind's schema that requires fields of a file together with the built-in part it changes."""
 
 
 SAYS_NOTHING = (REPLACE, "sources", "notes")
@@ -121,7 +121,7 @@ class Record(NamedTuple):
     steps: Steps = ()
     built_in: bool = True
     changed: Record | None = None
-    """The record of the same id of which this one changes fields; `source` has the fields of both."""
+    """The record of the same id whose fields this one changes; `source` has the fields of both."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Record(NamedTuple):
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
-        """The fields of a built-in part that a file of the user's own changes, each with the value before and now."""
+        """The fields of a built-in part that a user's file changes, with their values before and now."""
         if self.changed is None:
             return {}
         given = [str(key) for key in self.data if (key,) in self.source.keys and key not in SAYS_NOTHING]
@@ -142,7 +142,7 @@ class Record(NamedTuple):
         return {key: (before, now) for key, (before, now) in values.items() if before != now}
 
     def giver(self, key: str) -> Record:
-        """The record that gives a field: this one, or the one that it leaves as it is there."""
+        """The record that gives a field: this one, or the one that it changes."""
         inherited = self.changed is not None and (key,) not in self.source.keys
         return self.changed.giver(key) if self.changed and inherited else self
 
@@ -506,7 +506,7 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
-    """The record of a part file of the user's own, with the fields of the record that it changes.
+    """Return the record of a user's part file, with the fields of the record that it changes.
 
     Raises PlanErrors for a file that does not keep to the schema of its kind, or has a figure that is not plausible.
     """
@@ -523,7 +523,7 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
 
 @cache
 def schema_of_file(name: str) -> dict[str, Any]:
-    """The schema of a part file: a mapping in a plan may leave out what it requires."""
+    """Return the schema of a part file, with its required fields; a mapping in a plan need not have these."""
     described = schema.document(name)
     required: dict[str, Any] = described.get(REQUIRED, {})
     return described | required

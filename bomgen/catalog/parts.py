@@ -244,7 +244,7 @@ class PortGroup(NamedTuple):
     cage_power_w: Figure | None = None
     """Power that a cage gives its module."""
     split_known: bool = True
-    """Whether anybody read `split`; a record that does not say it counts as one link a port."""
+    """Whether a source gives `split`; otherwise a port counts as one link."""
     optics: Module | None = None
     """Co-packaged optics of one connector, which takes a fibre and no module; None: a cage."""
 

@@ -1,4 +1,4 @@
-"""Plausible ranges of the figures of parts: a power of 2.2 W for a server is 2.2 kW with its unit forgotten.
+"""Plausible ranges of the figures of parts: a server of 2.2 W most likely has 2.2 kW.
 
 The ranges are data, `data/plausible-ranges.yaml`, by kind of part and field. They hold for part files of the user's own
 and for mappings in a plan; `{value: ..., confirmed: true}` keeps a figure that lies outside and is right.
@@ -16,25 +16,25 @@ from bomgen.core.units import Exact, parse, with_another_unit
 from bomgen.core.yaml_source import Path, Source, own
 
 SUGGESTED = ("W", "bytes", "bytes/s")
-"""Units of which another multiple is proposed; other figures are plain numbers in part files."""
+"""Units for which the message proposes another multiple; other figures are plain numbers."""
 COUNT = "count"
 NESTED = "port_groups"
 """The list of a switch whose entries have figures of their own."""
 
 
 class Range(NamedTuple):
-    """What a figure of a kind of part may be, ends included."""
+    """The plausible range of a figure, ends included."""
 
     unit: str
     least: Exact
     most: Exact
     written: str
-    """Both ends as a reader writes them."""
+    """The range as text: `200 W to 2 MW`."""
 
 
 @cache
 def plausible_ranges(kind: str) -> dict[str, Range]:
-    """The plausible ranges of a kind of part, by field; empty for kinds without figures."""
+    """Return the plausible ranges of a kind of part by field; empty for a kind without any."""
     path = folder("data") / "plausible-ranges.yaml"
     found = own(path, path.name).data.get(kind, {})
     return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
@@ -45,7 +45,7 @@ def _range(unit: str, least: Any, most: Any) -> Range:
 
 
 def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Problem]:
-    """The figures of a part outside their plausible range; the part is described at `steps` of a source."""
+    """Return a problem for each implausible figure of the part that is described at `steps` of a source."""
     data = source.data
     for step in steps:
         data = data[step]
@@ -79,11 +79,11 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
 
 
 def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
-    """That a figure is not plausible, with the range and with what was probably meant."""
+    """Return the message about an implausible figure, with its range and what was probably meant."""
     meant = None
     if plausible.unit in SUGGESTED:
         meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
-    asked = f"{meant}?" if meant else "check its unit."
+    asked = f"did you mean {meant}?" if meant else "check its unit."
     said = f"a `{field}` of {_written(value, plausible.unit)} is not plausible for a {kind} ({plausible.written})"
     return f"{said}; {asked} To keep it, write {{value: ..., confirmed: true}}"
 

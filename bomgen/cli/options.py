@@ -117,7 +117,7 @@ set_option = click.option(
 
 
 def output_option(command: Command) -> Command:
-    """Give a command -o, which does not write over what bomgen reads, and --force, with which it does."""
+    """Give a command -o, which refuses to overwrite files that bomgen reads, and --force, which allows it."""
     output = click.option(
         "-o",
         "--output",
@@ -132,7 +132,7 @@ def output_option(command: Command) -> Command:
         expose_value=False,
         is_eager=True,  # -o asks for it
         callback=_note,
-        help="Let -o write over a plan, a lock or a price list.",
+        help="Let -o overwrite a plan, a lock or a price list.",
     )
     return output(force(command))
 

@@ -56,7 +56,7 @@ STAGES = {
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786, which can run code here.",
+    help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786; it can run code on this machine.",
 )
 @click.option(
     "--confidence",

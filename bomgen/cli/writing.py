@@ -27,7 +27,7 @@ def refuse_known_file(output: str) -> None:
     from bomgen.workflow.inputs import known_as
 
     if what := known_as(Path(output)):
-        raise click.UsageError(f"{output} is {what}; name another file with -o, or write over it with --force")
+        raise click.UsageError(f"{output} is {what}; name another file with -o, or overwrite it with --force")
 
 
 def choose_form(form: str | None, output: str | None, suffixes: Mapping[str, str], binary: Sequence[str]) -> str:

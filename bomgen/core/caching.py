@@ -1,4 +1,4 @@
-"""A cache whose values are one object each, whichever thread asked first.
+"""A cache that returns the same object to every thread.
 
 `functools.cache` calls a function in every thread that asks before the first answer is there, and each thread goes on
 with its own. That is enough for values that compare equal. Figures are equal only when they are one object, and so are

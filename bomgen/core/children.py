@@ -1,4 +1,4 @@
-"""The processes that bomgen starts: its own Python, and programs of the machine. All of them start here.
+"""All processes that bomgen starts: its own Python, and programs of the machine.
 
 The current folder is often that of a plan, which a stranger may have sent with a `json.py`, a package `bomgen` or a
 program `git` beside it. `python -m` and `python -c` import from the current folder before anything else,
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
-"""No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
+"""No environment variables, user folder, start-up files or bytecode files; UTF-8 everywhere."""
 PROGRAM = "import sys; sys.path[:] = {path}; from {module} import {function}; {function}()"
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable by which Python, however it is started, leaves the current folder out of its path."""
+"""The environment variable that keeps the current folder out of the path of any Python."""
 SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
-"""What the name of a program may end with."""
+"""Suffixes of program names."""
 
 Child = subprocess.Popen[bytes]
 PIPE = subprocess.PIPE
@@ -74,7 +74,7 @@ def python_command(module: str, function: str, arguments: Sequence[str] = ()) ->
 def import_path() -> list[str]:
     """Return where this process imports from, without the current folder and the folder of its script.
 
-    Either stays where bomgen itself was imported from it: whoever can write there can change bomgen.
+    Either is kept if bomgen itself was imported from it: anyone who can write there can change bomgen.
     """
     script = getattr(sys.modules["__main__"], "__file__", None)
     unsafe = {os.path.realpath(folder) for folder in (os.curdir, *([os.path.dirname(script)] if script else []))}
@@ -83,10 +83,10 @@ def import_path() -> list[str]:
 
 
 class Lifeline:
-    """Ties processes of a pool to this one: they end when it is cut, or with this process, whatever they are at.
+    """Ties the processes of a pool to this one: they end when it is cut or this process ends.
 
-    They wait for the end of a pipe whose other end is held by this process alone, so that it closes also when this
-    process is killed.
+    They wait for the end of a pipe whose other end only this process holds, so that it also closes when this process
+    is killed.
     """
 
     def __init__(self) -> None:
@@ -97,10 +97,10 @@ class Lifeline:
     def hold(self) -> None:
         """Tie this process, which is one of the pool.
 
-        Ctrl-C reaches every process of a terminal; the one that started this one decides what becomes of it.
+        Ctrl-C reaches every process of a terminal; the parent process handles it.
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._held.close()  # a copy that it was born with
+        self._held.close()  # the copy that it inherited
         Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
@@ -115,7 +115,7 @@ class Lifeline:
 
 
 def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
-    """Return a pool of so many processes, tied to this one.
+    """Return a pool of `jobs` processes, tied to this one.
 
     They are started as needed, so the variable that keeps the current folder out of their path stays set.
     """

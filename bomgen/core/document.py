@@ -37,7 +37,7 @@ class Cell:
     share_of_hardware: Fraction | None = None
     """The share of what the hardware comes to that a unit price is."""
     estimate: tuple[Value, Value] | None = None
-    """The least and the most that an estimate may be; None: the value is no estimate."""
+    """The range of an estimate; None if the value is not an estimate."""
     best: bool = False
     """Whether it is the best of its row, where plans stand side by side."""
 
@@ -116,7 +116,7 @@ class Step:
     expression: str = ""
     """The code's own expression of a formula that `origin` describes."""
     estimate: tuple[Value, Value] | None = None
-    """The least and the most that an estimate may be."""
+    """The range of an estimate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ possible, so every number of a result can be explained down to the lines and doc
 Formulas are plain functions of plain numbers under `@formula`. Applied to figures they give a figure; the text shown
 for it is the function's own return expression, read from the source file the first time somebody asks.
 
-A figure that nobody publishes is an estimate, and knows the ends between which it may lie; so does everything that is
-worked out from it. A formula that `decides`, such as how many servers fill a rack, ends this: what is bought is bought.
+A figure without a published value is an estimate and has a range; so has every figure calculated from it. A formula
+that `decides`, such as how many servers fill a rack, ends this: a purchased quantity is not an estimate.
 
 Given and catalogue numbers are exact (integers or fractions), so that rounding up to whole GPUs or switches never
 depends on floating point. `Fraction(a)` around a dividend keeps a division exact and is left out of the text shown. A
@@ -46,7 +46,7 @@ UNIT_OF_SUFFIX = {
 
 
 class FileName(str):
-    """A file as messages call it, as the user named it, and as results do, by its path from the plan's root."""
+    """The name of a file in messages, as the user gave it, and in results, its path from the plan's root."""
 
     recorded: str
 
@@ -147,14 +147,14 @@ class Figure:
 
     @property
     def bounds(self) -> tuple[Any, Any] | None:
-        """The least and the most that it may be; None where it rests on no estimate."""
+        """The range of an estimate; None if the figure depends on no estimate."""
         if self.estimate is None or self.estimate[0] == self.estimate[1]:
             return None
         low, high = sorted(self.estimate)
         return low, high
 
     def between(self, low: Value, high: Value) -> Figure:
-        """The figure as an estimate between two ends."""
+        """Return the figure as an estimate with this range."""
         return Figure(self.value, self.unit, self.origin, (low, high))
 
     @property

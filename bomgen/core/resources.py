@@ -24,11 +24,11 @@ DIGEST = "sha256="
 _NO_MEMORY = re.compile(
     "cannot allocate memory|failed to map segment|cannot map zero-fill|out of memory", re.IGNORECASE
 )
-"""What dynamic linkers say of a library for which there is no room (glibc and musl, `dlopen`)."""
+"""Messages of dynamic linkers about a library that does not fit into memory (glibc and musl, `dlopen`)."""
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error is due to too little memory, also where it says that something could not be loaded."""
+    """Return whether an error is due to too little memory, including failures to load a library."""
     while error is not None:
         short = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         if short or (isinstance(error, ImportError | OSError) and _NO_MEMORY.search(str(error))):

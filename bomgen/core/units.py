@@ -140,9 +140,9 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
 
 
 def with_another_unit(value: int | Fraction | str, unit: str, least: Exact, most: Exact) -> str | None:
-    """The number of a quantity behind another unit of its kind, where that lies from `least` to `most` [`unit`].
+    """Return the number of a quantity with another unit that puts it between `least` and `most` [`unit`].
 
-    None where no unit gives such a quantity.
+    None if no unit does.
     """
     match = _QUANTITY.fullmatch(str(value).strip()) if isinstance(value, str) else None
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) if match else Fraction(value)

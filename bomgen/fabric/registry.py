@@ -1,6 +1,6 @@
 """The topologies that there are: the folder `topologies/` is the registry.
 
-Each module of that folder declares a `TOPOLOGY` that plans can name; nothing has to be registered.
+Each module of that folder declares a `TOPOLOGY` that plans can name, without registration.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def divided_servers() -> int:
 
 @formula("count")
 def pods_of_all_rails(pod_rails: str) -> int:
-    """A pod has leaves of every rail, so that rails meet below the core."""
+    """Whether a pod has leaves of every rail, so that rails are joined below the core."""
     return 1 if pod_rails == ALL_RAILS else 0
 
 

@@ -91,7 +91,7 @@ def _meant(error: OSError, folder: Path) -> str:
 
 
 def _check(folder: Path, names: Sequence[str]) -> None:
-    """Raise OSError where a name is that of something that a file must not take the place of; links are replaced."""
+    """Raise OSError for a name of something that a file must not replace; links are replaced."""
     for name in names:
         place = folder / name
         if place.is_dir():

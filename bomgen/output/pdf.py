@@ -76,10 +76,11 @@ def pdf(page: bytes) -> bytes:
 
 
 def _explain(missing: Sequence[str]) -> str:
-    """What is wrong where no font has some characters, and which packages have one."""
+    """Return a message that names characters without a font, and the packages that have one."""
     more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
     packages = dict.fromkeys(map(_package, missing))
-    return f"no font here has {' '.join(missing[:SHOWN])}{more}; install one, such as the package {', '.join(packages)}"
+    shown = " ".join(missing[:SHOWN]) + more
+    return f"no installed font has {shown}; install one, such as the package {', '.join(packages)}"
 
 
 def _package(character: str) -> str:

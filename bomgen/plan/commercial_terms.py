@@ -112,9 +112,9 @@ class QuotePlan(NamedTuple):
     old_after: Figure
     """Age from which a price counts as old [days]."""
     estimate_below: Figure
-    """How far below an estimated price without a range the real one may be, as a share of it."""
+    """Range below an estimated price without a range of its own, as a share of the price."""
     estimate_above: Figure
-    """How far above it."""
+    """Range above it."""
     discounts: Discounts
     charges: tuple[Charge, ...]
     tax: Figure | None

@@ -366,7 +366,7 @@ class FabricPlan(NamedTuple):
     host_cage: Figure
     """Word: the cage of machines beside the servers of which nobody says it."""
     otherwise: FabricPlan | None = None
-    """Another form of the same fabric: of the two the one with fewer switches is built."""
+    """Another form of the same fabric; the one with fewer switches is built."""
 
     @property
     def switchless(self) -> bool:
@@ -405,14 +405,14 @@ class Site(NamedTuple):
     rack_units: Figure
     rack_power_w: Figure
     allow_overload: bool
-    """Whether racks may hold more than they can house, bear, feed or cool: a warning then, else an error."""
+    """Whether racks may exceed their height, load, power or cooling limit, with a warning instead of an error."""
     pdus_per_rack: Figure
     """0 for a rack-scale system, which comes with its own power supply."""
     servers_per_rack: Figure | None
     management_racks: Figure | None
     management_pdus: Figure
     management_power_w: Figure
-    """Of a rack for everything but servers."""
+    """Of a management rack."""
     rack: parts.Rack | None
     """None: any rack of that height."""
     rack_cooling_w: Figure | None

@@ -161,7 +161,7 @@ def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> Qu
 
 
 def lines_to_price(lines: Sequence[QuoteLine]) -> list[QuoteLine]:
-    """Lines that are charged: what comes from stock costs nothing, whether or not anything has a price.
+    """Charged lines: stock costs nothing, whether or not anything has a price.
 
     Where all of it comes from stock, those lines: then nothing is what they cost.
     """

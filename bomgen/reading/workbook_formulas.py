@@ -1,4 +1,4 @@
-"""The formulas of an Excel workbook and the names that they know, by its XML: calamine tells neither.
+"""The formulas and defined names of an Excel workbook, read from its XML because calamine gives neither.
 
 The package was judged before: it has no document types, and unpacks to a bounded size.
 """
@@ -19,7 +19,7 @@ Place = tuple[int, int]
 """The line and the column of a cell, both from 1."""
 _CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
-"""What Excel writes before functions that are younger than the format."""
+"""The prefix that Excel writes before functions newer than the format."""
 _ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
 """What Google Sheets writes around a formula over a whole area."""
 _TOKEN = re.compile(
@@ -41,7 +41,7 @@ class NamedArea(NamedTuple):
 
 
 class Formulas(NamedTuple):
-    """What computes the cells of a workbook."""
+    """The formulas and defined names of a workbook."""
 
     cells: Mapping[str, Mapping[Place, str]]
     """By the titles of sheets and the places of cells, as `relative_formula` writes them."""

@@ -78,7 +78,7 @@ def _islands(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
-    """Pods of a fabric of rails whose size the plan gives without saying whether they hold one rail or all."""
+    """Pods of a rail-optimized fabric whose size is given without saying whether they hold one rail or all."""
     for built in designed.fabrics:
         plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
         given = built.plan.pod_leaves or (spine.per_pod if spine else None)
@@ -159,7 +159,7 @@ def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _unread_splits(designed: Design) -> Iterator[Problem]:
-    """Switches of which nobody read whether their ports can be split, where the number of switches rests on it."""
+    """Switches whose split is not in any source, if the number of switches depends on it."""
     servers = designed.sizing.servers
     for built in designed.fabrics:
         if built.attachment is None or servers is None:
@@ -491,7 +491,7 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
 
 
 def changed_parts(catalog: Catalog) -> Iterator[Problem]:
-    """Files of the user's own that change fields of built-in parts, of those that were looked up."""
+    """User files that change fields of built-in parts in use."""
     for record in catalog.read():
         if changes := record.changes:
             fields = [_changed_field(key, *values) for key, values in changes.items()]
@@ -500,7 +500,7 @@ def changed_parts(catalog: Catalog) -> Iterator[Problem]:
 
 
 def _changed_field(key: str, *values: Any) -> Message | str:
-    """A field that is changed, with its value before and now where these are short."""
+    """A changed field, with its values before and now if they are short."""
     if any(isinstance(value, dict | list) for value in values):
         return key
     before, now = (

@@ -57,7 +57,7 @@ __all__ = [
     "units_bought",
 ]
 LOW_END, HIGH_END = 0, 1
-"""Of an estimate."""
+"""The ends of an estimate."""
 ESTIMATED = "estimated-power"
 TOTAL_POWER_FIGURES = (
     *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
@@ -109,7 +109,7 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
 
 
 def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:
-    """That maximum power is an estimate, of which machines, and by how much it could be more or less."""
+    """Yield a warning that names the machines whose maximum power is an estimate, with the range of the sum."""
     estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
     if (power := known_power(estimated)) and power.bounds:
         names = dict.fromkeys(machine.name for machine in estimated)
@@ -131,9 +131,9 @@ def _racks_by_estimate(
     contents: SiteContents,
     warnings: list[tuple[str, str]],
 ) -> tuple[SiteContents, list[tuple[str, str]]]:
-    """The racks with the numbers of them at both ends of estimated powers, and what they hold too much at the high end.
+    """Return the racks with their range over estimated powers, and the overloads at the high end.
 
-    Adds to `warnings` that an estimate decides how many racks there are.
+    Adds a warning to `warnings` where the number of racks depends on an estimate.
     """
     everything = (*_servers_with_power(server, servers), *machines)
     names = dict.fromkeys(machine.name for machine in everything if machine.power_w and machine.power_w.bounds)
@@ -154,7 +154,7 @@ def _racks_by_estimate(
 
 
 def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | None:
-    """A number of racks as an estimate, where it differs at the ends of those that it rests on."""
+    """Return a number of racks with its range, where it differs between the ends of an estimate."""
     counts = [each.value for each in ends if each]
     return racks.between(counts[LOW_END], counts[HIGH_END]) if racks and len(counts) > HIGH_END else racks
 
@@ -205,10 +205,11 @@ def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
     for text, rule in warnings:
         if rule in OVERLOADS:
             key, limit = ".".join(("site", *OVERLOADS[rule])), limits[rule]
-            fewer = ", or `site.servers_per_rack` less" if site.servers_per_rack else ""
-            hint = f"give `{key}` more{fewer}, or allow it with `site.allow_overload: true`"
+            change = f"raise `{key}`" if limit else f"choose another `{key}`"
+            fewer = ", lower `site.servers_per_rack`" if site.servers_per_rack else ""
+            hint = f"{change}{fewer}, or set `site.allow_overload: true`"
             mark = (first_given(limit) if limit else None) or site.mark
-            problems.append(Problem(mark, "error", f"{text}: {hint}", rule, key))
+            problems.append(Problem(mark, "error", f"{text}; {hint}", rule, key))
     if problems and not site.allow_overload:
         raise PlanErrors(problems)
 

@@ -24,8 +24,7 @@ OVERLOADS = {
     MACHINE_POWER: ("management", "power"),
     RACK_LOAD: ("rack", "part"),
 }
-"""The rules of racks that hold too much, each with the key of `site` that sets the limit: errors, unless the plan
-allows overload."""
+"""The rules about overloaded racks, each with the key of `site` that sets the limit: errors unless allowed."""
 
 
 @formula("servers", decides=True)
@@ -42,7 +41,7 @@ def servers_that_fit_height(rack_units: int, server_units: int) -> int:
 
 @formula("servers")
 def lone_server() -> int:
-    """Servers of a rack that not even one fits in, where the plan allows it to be overloaded."""
+    """Servers per rack when not even one fits, and the plan allows overload."""
     return 1
 
 
@@ -106,12 +105,12 @@ def usable_units(rack_units: int, pdus: int, pdu_units: int) -> int:
 
 
 def compute_capacity(site: Site) -> rack_packing.RackCapacity:
-    """What a rack of servers offers to them."""
+    """Return the rack units and power that a rack offers to servers."""
     return _capacity(site, site.rack_power_w, site.pdu, site.pdus_per_rack)
 
 
 def management_capacity(site: Site) -> rack_packing.RackCapacity:
-    """What a rack for everything but servers offers to machines."""
+    """Return the rack units and power that a management rack offers."""
     return _capacity(site, site.management_power_w, site.management_pdu, site.management_pdus)
 
 

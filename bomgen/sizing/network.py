@@ -1,7 +1,6 @@
-"""The network of a server and of a GPU of the plan's cluster, at the rate of its ports as they are cabled.
+"""Network bandwidth of a server and of a GPU, at the rates of their ports as cabled.
 
-A port is as fast as the link that it is plugged into, which may be slower than itself. The ports of a card that is
-bought share the PCIe slot that it is put in.
+A port is as fast as its link, which may be slower than the port. The ports of a purchased NIC share its PCIe slot.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Fig
 
 
 def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
-    """What a server's port carries of its link [Gb/s]: all of it, or its part of the slot of a card that is bought."""
+    """The rate of a server's port [Gb/s]: that of its link, or its share of the PCIe slot of a purchased NIC."""
     slot = cluster.server.nic_slot_gbps if cluster.server else None
     if attached.bought is None or slot is None:
         return link_gbps
@@ -44,13 +43,13 @@ def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> F
 
 @formula("Gb/s")
 def rate_through_slot(link_gbps: int, slot_gbps: int, nics: int, ports: int) -> Fraction:
-    """What a port carries of its link when the ports of a card share its PCIe slot."""
+    """The rate of a port whose NIC shares a PCIe slot among its ports."""
     return min(Fraction(link_gbps), Fraction(slot_gbps * nics, ports))
 
 
 @formula("bytes/s")
 def bytes_of_ports(ports: int, port_gbps: Fraction) -> Fraction:
-    """What several ports carry, in bytes."""
+    """The bandwidth of several ports, in bytes per second."""
     return Fraction(ports * port_gbps * GIGA) / BITS_A_BYTE
 
 

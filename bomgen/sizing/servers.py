@@ -150,7 +150,7 @@ def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[st
 
 
 def gpus_of_unit(cluster: Cluster) -> int:
-    """GPUs that a number of GPUs, servers or racks in the plan is to be a multiple of."""
+    """The GPUs of which a given number of GPUs, servers or racks must be a multiple."""
     server = cluster.server
     if server is None:
         return 1

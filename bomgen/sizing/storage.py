@@ -103,13 +103,13 @@ def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_
 
 @formula("bytes/s")
 def carried_by_all_ports(carried: Fraction, more: Fraction) -> Fraction:
-    """What the ports of a machine on several fabrics carry."""
+    """The bandwidth of the ports of a machine on several fabrics."""
     return carried + more
 
 
 @formula("bytes/s")
 def rate_as_cabled(rated: Fraction, carried_by_ports: Fraction) -> Fraction:
-    """What a machine reads or writes: what it is rated for, and no more than its ports carry."""
+    """The bandwidth of a machine: its rated figure, limited by its ports."""
     return min(rated, carried_by_ports)
 
 

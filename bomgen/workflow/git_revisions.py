@@ -29,13 +29,13 @@ LINK = "120000"
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"[/\\]")
 _NO_NAMES = {".", "..", ".git"}
-"""What no file or folder of a revision is called."""
+"""Names that no file or folder of a revision may have."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
 _CONFIGURED = ("core.quotePath=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
 _OPTIONS = ("--no-pager", *(word for setting in _CONFIGURED for word in ("-c", setting)))
 _VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-"""A checkout may have come with its configuration: that names no program, and no place to fetch missing files from."""
+"""The configuration of a checkout may come from a stranger: it must not run a program or fetch missing files."""
 
 
 class NoRevision(Exception):
@@ -260,7 +260,7 @@ def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
 
 
 def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
-    """A path that leads out of the folder that a revision is laid into; git itself refuses to check such files out.
+    """A path that leads out of the folder of a revision; git itself refuses to check such files out.
 
     A tree that was made by hand may have names such as `..`, and a link with the name of a folder.
     """

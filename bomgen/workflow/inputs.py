@@ -56,7 +56,7 @@ OTHER_FILES = {
 """Other files of bomgen's by a key that no plan has, and what to do with one."""
 
 COMMON_KEYS = frozenset(("name", "title"))
-"""Keys of plans that files of other programs have, too."""
+"""Keys of plans that files of other programs also have."""
 _KEYS = re.compile(
     rb"^[\"']?(\w+)[\"']?\s*:(?=\s)|\A\s*\{\s*[\"']?(bomgen\w*)[\"']?\s*:\s*[0-9]+\s*,\s*[\"']?(?!version)\w",
     re.MULTILINE,
@@ -182,7 +182,7 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
 
 
 def known_as(place: FilePath) -> str:
-    """What bomgen reads the file at a place as: "a plan", "a lock" or "a price list"; empty for any other file."""
+    """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
 
     try:

@@ -143,7 +143,7 @@ def test_what_a_file_changes_is_said(tmp_path: Path) -> None:
     said = [str(problem) for problem in bomgen.check(plan) if problem.rule == "changed-part"]
     assert said == [
         "parts/gpu/h100-sxm.yaml:1:1: warning: this file changes the built-in gpu h100-sxm: power from 700 W to 650 W; "
-        "its other fields stay, and `replace: true` starts from nothing [changed-part]"
+        "its other fields are kept; set `replace: true` to replace the whole part [changed-part]"
     ]
 
 

@@ -317,13 +317,13 @@ SLOW_NIC = {"gpus": 8, "nics": 8, "nic": {"ports": 1, "port_gbps": 200}}
     [
         (
             "dell-z9664f",
-            "nobody has read whether a port of Z9664F-ON can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
-            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+            "no source says whether the ports of Z9664F-ON can be split: 8 + 2 switches are needed with 1 link of "
+            "200 Gb/s per port, 4 + 2 with 2 links; ask the vendor, or set `split` in a part file",
         ),
         (
             {"name": "Bare", "ports": 64, "port_gbps": 400},
-            "nobody has read whether a port of Bare can be split: with 1 link of 200 Gb/s a port it takes 8 + 2 "
-            "switches, with 2 links 4 + 2; ask the vendor, or give `split` in a part file",
+            "no source says whether the ports of Bare can be split: 8 + 2 switches are needed with 1 link of "
+            "200 Gb/s per port, 4 + 2 with 2 links; ask the vendor, or set `split` in a part file",
         ),
         ({"name": "Whole", "ports": 64, "port_gbps": 400, "split": 1}, None),
         ({"name": "Split", "ports": 64, "port_gbps": 400, "split": 2}, None),

@@ -73,12 +73,12 @@ except NotPrinted as error:
     ("text", "said"),
     [
         ("Quote – 4 µm, ½ Ω", "True"),
-        ("训练集群", "no font here has 训 练 集 群; install one, such as the package fonts-noto-cjk"),
+        ("训练集群", "no installed font has 训 练 集 群; install one, such as the package fonts-noto-cjk"),
         (
             "訓練クラスターの見積書 x",
-            "no font here has 訓 練 ク ラ ス and 6 more; install one, such as the package fonts-noto-cjk",
+            "no installed font has 訓 練 ク ラ ス and 6 more; install one, such as the package fonts-noto-cjk",
         ),
-        ("ꦗ", "no font here has ꦗ; install one, such as the package fonts-noto-core"),
+        ("ꦗ", "no installed font has ꦗ; install one, such as the package fonts-noto-core"),
     ],
 )
 def test_characters_without_a_font(text: str, said: str, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def check_note(before: Report, after: Report, line: Line, note: str) -> None:
     was, now = pieces(before), pieces(after)
     changed = {each for each in was.keys() | now.keys() if was.get(each) != now.get(each)} - own
     named = note.partition("also changes ")[2].partition("; total")[0]
-    more = re.search(r" and (\d+) more lines", named)
+    more = re.search(r" and (\d+) more", named)
     shown = [each.split(" ")[0] for each in named.partition(" and ")[0].split(", ") if each]
     assert changed <= set(shown) or more
     assert len(changed) <= len(shown) + int(more[1] if more else 0)

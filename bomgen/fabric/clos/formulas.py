@@ -185,7 +185,7 @@ def leaves_of_largest_pod(leaves: int, pods: int) -> int:
 
 @formula("switches")
 def leaves_of_units_in_pod(units: int, pods: int, leaves_per_unit: int) -> int:
-    """Leaves of a pod that holds whole units, when all pods are as equal as can be."""
+    """Leaves of a pod that holds whole units, with pods as equal as possible."""
     return ceil(units / pods) * leaves_per_unit
 
 

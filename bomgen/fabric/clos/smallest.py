@@ -70,8 +70,8 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
         return
     most, rows = most_down_of_spine(numbers), numbers.rows_of_pod(max(numbers.rails_per_leaf, 1))
     if numbers.pod_leaves < rows:
-        message = f"a pod of all rails has a leaf of each, {rows} at least; {numbers.pod_leaves} are too few"
-        raise Infeasible(f"{message}: write `pod: {{leaves: {rows}}}`", because=demand.pod_leaves, rule="ports")
+        message = f"a pod of all rails needs a leaf for each, {rows} at least, and `pod.leaves` is {numbers.pod_leaves}"
+        raise Infeasible(f"{message}; write `pod: {{leaves: {rows}}}`", because=demand.pod_leaves, rule="ports")
     if numbers.pod_leaves <= most:
         return
     name = demand.spine.switch.identity.name

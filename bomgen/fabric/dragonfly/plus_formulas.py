@@ -67,25 +67,25 @@ def switches_of_tier(per_group: int, g: int) -> int:
 
 @formula("links")
 def links_to_group(spines: int, other_s: int, h: int, g: int) -> int:
-    """Global links between two groups of which one has another number of spines: as many as the smaller one has."""
+    """Global links between two groups with different numbers of spines: those of the smaller one."""
     return min(spines, other_s) * h // (g - 1)
 
 
 @formula("links")
 def one_link() -> int:
-    """Links between a leaf and a spine, where nothing says more."""
+    """Links between a leaf and a spine: one by default."""
     return 1
 
 
 @formula("links")
 def links_in_common(parallel: int, other_parallel: int) -> int:
-    """The number of links that those of either kind of group are a multiple of."""
+    """The largest common divisor of the links of both kinds of groups."""
     return gcd(parallel, other_parallel)
 
 
 @formula("ports")
 def ports_of_parallel(switches: int, parallel: int) -> int:
-    """Ports of a switch that has as many links to each of several others."""
+    """Ports of a switch with equal links to each of several others."""
     return switches * parallel
 
 

@@ -101,11 +101,13 @@ OPTIONS: dict[str, Any] = {
         "h": _option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
         "g": _option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
         PARALLEL: _option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
-        "other_groups": _option("Other groups", "The last groups, of other sizes; beside p, a, s, h and g.", 2),
-        "other_a": _option("Leaves of another group", "Leaves of each of the last groups.", 14),
-        "other_s": _option("Spines of another group", "Spines of each of the last groups.", 32),
+        "other_groups": _option(
+            "Other groups", "Number of groups, the last of g, with other sizes. Requires p, a, s, h and g.", 2
+        ),
+        "other_a": _option("Leaves per other group", "Leaves of each other group.", 14),
+        "other_s": _option("Spines per other group", "Spines of each other group.", 32),
         "other_parallel": _option(
-            "Parallel links of another group", "Links between a leaf and a spine of the last groups. Default: 1.", 1
+            "Parallel links in other groups", "Links between a leaf and a spine in the other groups. Default: 1.", 1
         ),
     },
     "minProperties": 1,
@@ -250,12 +252,16 @@ def _kinds(
         between = formulas.links_between(s, h, g)
         return between, between, (GroupKind(g, a, s, parallel, formulas.global_ports_of_group(between, g)),)
     if None in others or not set(LETTERS) <= set(given):
-        message = "other groups are the last of g; give p, a, s, h and g, and `other_groups`, `other_a` and `other_s`"
+        message = (
+            "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
+        )
         raise Infeasible(message, because=named, rule="groups")
     groups, other_a, other_s = (require(figure, "checked before") for figure in others)
     if groups.value >= g.value:
-        message = f"{groups.value} other groups among {g.value}; write `other_groups: {max(g.value - 1, 1)}` or fewer"
-        raise Infeasible(message, because=groups, rule="groups")
+        message = f"{groups.value} other groups are too many for {g.value} groups"
+        raise Infeasible(
+            f"{message}; write `other_groups: {max(g.value - 1, 1)}` or fewer", because=groups, rule="groups"
+        )
     large = formulas.large_groups(g, groups)
     to_others = plus_formulas.links_to_group(s, other_s, h, g)
     between = formulas.links_between_large(s, h, large, groups, to_others)
@@ -280,15 +286,15 @@ def _check_others(
     each = ports._replace(parallel=last.parallel.value if last.parallel else 1)
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
     if p.value > each.left_on_leaf(last.s.value):
-        message = f"a leaf of the last groups has {last.up.value} links to spines, and p is {p.value}"
-        raise Infeasible(f"{message}: more than the ports of a {leaf}; give a smaller `other_s`", last.s, "ports")
+        message = f"a leaf of the other groups has {last.up.value} links to spines, and p is {p.value}"
+        raise Infeasible(f"{message}, which exceeds the ports of a {leaf}; give a smaller `other_s`", last.s, "ports")
     most = each.left_on_spine(h.value)
     if last.a.value > most:
-        message = f"a spine of the last groups has ports of a {spine} for {most} leaves; write `other_a: {most}`"
+        message = f"a spine of the other groups, a {spine}, has ports for {most} leaves; write `other_a: {most}`"
         raise Infeasible(message, because=last.a, rule="ports")
     if last.s.value * h.value < g.value - 1:
         least = -(-(g.value - 1) // h.value)
-        message = f"{last.s.value} spines of {h.value} global links reach {last.s.value * h.value} of the other groups"
+        message = f"{last.s.value} spines with {h.value} global links each reach {last.s.value * h.value} groups"
         raise Infeasible(f"{message}; write `other_s: {least}`", because=last.s, rule="groups")
     held = p.value * (first.leaves.value + last.leaves.value)
     if held < endpoints.value:
@@ -384,7 +390,7 @@ def _check(
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
     if not set(fixed) - {"g"}:
         if parallel:
-            message = "parallel links are those of a shape that is given; add `s:`, the spines of a group"
+            message = "`parallel` needs a given shape; add `s:`, the spines per group"
             raise Infeasible(message, because=parallel, rule="groups")
         groups = fixed["g"].value if fixed else 0
         if best_balanced(endpoints.value, groups, ports):

@@ -44,7 +44,7 @@ AT_MOST = "at_most"
 MOST_SWITCHES = 64
 OPTIONS = {
     "title": "Mesh",
-    "description": "Topology mesh: how many switches it has, or at most. Default: 2.",
+    "description": "Topology mesh: the number of switches, or its maximum. Default: 2.",
     "type": "object",
     "properties": {
         SWITCHES: {
@@ -57,8 +57,8 @@ OPTIONS = {
             "examples": [2, 4],
         },
         AT_MOST: {
-            "title": "Most switches",
-            "description": "As few switches, two or more, as hold the endpoints, and at most this number.",
+            "title": "Maximum switches",
+            "description": "The fewest switches that hold the endpoints, at least two and at most this number.",
             "type": "integer",
             "minimum": 2,
             "maximum": MOST_SWITCHES,
@@ -85,7 +85,7 @@ def switches_of_machine(switches: int, homing: str) -> int:
     return {"single": 1, "dual": 2, "rails": switches}[homing]
 
 
-@formula("switches", source="the fewest with a port for every endpoint beside their peer links")
+@formula("switches", source="the fewest with a port for every endpoint in addition to the peer links")
 def fewest_switches(
     at_most: int,
     servers: int,
@@ -99,7 +99,7 @@ def fewest_switches(
     peer_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """The fewest switches that hold the endpoints, two at least; so many where even they do not."""
+    """The fewest switches that hold the endpoints, at least two; the maximum if none do."""
     return find_fewest(
         at_most,
         (servers, ports_per_server, endpoints, homing),
@@ -108,7 +108,7 @@ def fewest_switches(
 
 
 def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
-    """The fewest switches on which machines find ports beside the peer links, at most so many."""
+    """The fewest switches with enough ports for machines in addition to the peer links, up to a maximum."""
     servers, ports_per_server, endpoints, homing = machines
     for switches in range(2, at_most):
         homes = int(switches_of_machine.plain(switches, homing))
@@ -194,7 +194,7 @@ def most_ports_down(
 
 @formula("ports")
 def ports_carried(left: int, peers: int, peer_gbps: int, down_gbps: int, oversubscription: Fraction) -> int:
-    """Ports down of a switch that its peer links carry at the ratio asked."""
+    """Downlinks of a switch that its peer links carry at the requested ratio."""
     return min(left, int(oversubscription * peers * peer_gbps / down_gbps))
 
 

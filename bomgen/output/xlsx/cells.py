@@ -104,11 +104,11 @@ LEAST = r"\≥\ "
 
 
 ABOUT = r"\≈\ "
-"""What the format of an estimate begins with; the least and the most that it may be stand behind the number."""
+"""The beginning of the number format of an estimate; its range follows the number."""
 
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
-    """The format of a number that is an estimate: its cell keeps the number, as formulas want it."""
+    """Return the number format of an estimate; the cell keeps the plain number for formulas."""
     if cell.estimate is None or form == GENERAL:
         return form
     low, high = (language.bare(end, cell.unit) for end in cell.estimate)

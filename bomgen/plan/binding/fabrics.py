@@ -17,7 +17,7 @@ from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
 OTHERWISE = "otherwise"
-"""Another form of a default fabric, which is built where it takes fewer switches."""
+"""Another form of a default fabric, built if it needs fewer switches."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"

@@ -42,7 +42,7 @@ class Price(NamedTuple):
     """From order to delivery."""
     mark: Mark
     ranged: bool = True
-    """Whether the book gives a range, if only one without width; False: an estimate may have one by rule."""
+    """Whether the book gives a range; if not, an estimate has the default range."""
 
     @property
     def fields(self) -> tuple[object, ...]:

@@ -74,7 +74,7 @@ def _value(figure: Figure | None) -> Any:
 
 
 def _range(key: str, figure: Figure | None) -> dict[str, Any]:
-    """The least and the most that an estimate may be, below a key of its own."""
+    """The range of an estimate, under its own key."""
     if figure is None or figure.bounds is None:
         return {}
     low, high = map(_plain, figure.bounds)

@@ -1,7 +1,7 @@
-"""The fewest GPUs on which a run is predicted to meet a time of its step.
+"""The fewest GPUs with which a run is predicted to meet a step time.
 
-The time of a step does not fall evenly with the GPUs: a number of them with few divisors leaves only awkward splits. So
-ranges of numbers are halved, from the smallest on, and a range is pruned where a lower bound of all its steps is too
+The step time does not fall steadily with the GPUs: a number with few divisors has only inefficient splits. So
+ranges of numbers are halved, from the smallest on, and a range is pruned if a lower bound on its step times is too
 long. What is left of a short range is predicted as arrays.
 """
 
@@ -23,7 +23,7 @@ from bomgen.sizing.training.fitting_counts import fitting
 Numbers = npt.NDArray[np.int64]
 
 SHORT = 64
-"""Numbers of GPUs of a range that is not halved any more."""
+"""The size of a range that is not halved further."""
 ROUNDING = 1e-9
 """A step may be longer than asked for by this share: the caller compares the days of a run, which are exact."""
 RISING = ("data", "data_overlapped", "constant_network")
@@ -40,14 +40,14 @@ class _Splits(NamedTuple):
 
 
 class GpusOfRun(NamedTuple):
-    """The accelerators of a run whose number is looked for."""
+    """The accelerators whose number is searched."""
 
     gpu: Gpu
     per_server: Figure | None
     unit: int
     """What their number is a multiple of."""
     first: Figure
-    """The number to look up to first."""
+    """The first upper limit of the search."""
     most: int
 
 

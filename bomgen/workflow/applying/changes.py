@@ -224,15 +224,15 @@ def is_rewritten(before: Cell, after: Cell) -> bool:
 
 
 def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
-    """Defined names of columns and totals that are gone or name other cells: formulas then come to something else.
+    """Yield conflicts for defined names of columns and totals that are missing or refer to other cells.
 
-    A program that keeps no names at all has computed what it saved, or the formulas that it saved come to nothing.
+    A program that keeps no names at all has saved computed values, or its formulas have no result.
     """
     own = {name: area for name, area in base.names.items() if area and name.startswith(NAMES)}
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
         if bare and own:
-            message = "the defined names of the workbook are gone, so that its formulas come to nothing; put them back"
+            message = "the defined names of the workbook are missing, so its formulas have no result; put them back"
             yield conflict(bare[-1], returned.bill, message)
         return
     pairs, _ = _pair_totals(base, returned)
@@ -240,12 +240,12 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     for name, area in own.items():
         after = returned.names.get(name)
         if after is None:
-            what = "names nothing that a formula can use" if name in returned.names else "was deleted"
+            what = "does not name one range of cells" if name in returned.names else "was deleted"
         elif not _is_renamed_area(area, after, totals, base, returned):
-            what = "names other cells than those that bomgen gave it"
+            what = "refers to other cells than bomgen wrote"
         else:
             continue
-        message = f"the defined name '{name}' {what}, which changes what the formulas come to; put it back"
+        message = f"the defined name '{name}' {what}, which changes the results of formulas; put it back"
         yield Problem(returned.mark, "error", message, RULE)
 
 

@@ -65,10 +65,10 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -
 
 
 def _check_shown(proposal: Proposal, before: Cell, after: Cell) -> None:
-    """Refuse the sum of the lines in sight where it was typed: it is whatever a filter or hidden rows leave."""
+    """Refuse an edited sum of the visible lines: it depends on filters and hidden rows."""
     kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
     if isinstance(after.value, Broken) or not kept:
-        proposal.refuse(after, f"{show(after.value)}: the sum of the lines in sight was changed; put its formula back")
+        proposal.refuse(after, f"{show(after.value)}: the sum of the visible lines was changed; put its formula back")
 
 
 def _rate_path(base: Base, label: str) -> Path | None:

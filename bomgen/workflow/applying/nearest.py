@@ -1,6 +1,6 @@
-"""The nearest plans that give pieces which a plan works out: each is tried before it is named.
+"""The nearest plans that give an edited quantity which bomgen calculates; each is tried before it is offered.
 
-What else a plan changes is named with it. At most `MOST_TRIALS` designs are worked out for a cell.
+An offer also names what else it changes. At most `MOST_TRIALS` designs are calculated per cell.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TRIALS = 6
 RATIOS = ("1", "1.5", "2", "3", "4", "7")
 """Oversubscription ratios that published designs have."""
 MOST_TRIALS = 1 + TRIALS + len(RATIOS)
-"""One is that of spares."""
+"""One of them tries spares."""
 SHOWN = 3
-"""Lines that an offer names beside the one that was typed."""
+"""Other changed lines that an offer names."""
 SPARED = ("transceiver", "cable", "switch", "nic", "gpu", "server", "storage", "management")
 
 
 class Wanted(NamedTuple):
-    """Pieces of a line that somebody typed."""
+    """A quantity that was typed into a line."""
 
     line: Line
     key: str
@@ -49,37 +49,37 @@ class Wanted(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A setting of the plan that was tried and gives the pieces wanted."""
+    """A setting of the plan that was tried and gives the quantity."""
 
     setting: str
     report: Report
-    """What the plan comes to with it."""
+    """The result of the plan with the setting."""
     how: str = ""
 
 
 def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
-    """Return what gives the pieces wanted, as options of `bomgen build` for the plan as it is: `report` is its result.
+    """Return the settings that give the quantity, as options of `bomgen build`; `report` is the result of the plan.
 
     Spares, other numbers of servers and other oversubscription are tried.
     """
     plan = shlex.quote(file.name)
-    worked_out = f"it is worked out, `bomgen explain {plan} {wanted.line.path or wanted.line.id}` says how"
+    reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
     if wanted.key == QUANTITY:
         found = [*_spares_instead(report, file, wanted), *_with_servers(report, file, wanted)]
         found += _with_ratio(report, file, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
     else:
         found = [*_with_spares(report, file, wanted)]
-        worked_out, tried = "`spares` counts them for each part of a category", "no number gives it"
+        reason, tried = "`spares` applies to every part of a category", "no value gives it"
         if not has_spares(wanted.line):
-            worked_out, tried = "the line follows others, which have no spares here", "no key gives it"
+            reason, tried = "the line depends on others, which have no spares here", "no key sets it"
     if not found:
-        return f"{worked_out}; {tried}"
+        return f"{reason}; {tried}"
     options = (
         f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{offer.how} ({_name_changes(report, offer, wanted)})"
         for offer in found
     )
-    return f"{worked_out}; what gives it: {', or '.join(options)}"
+    return f"{reason}; to get it, use {', or '.join(options)}"
 
 
 def _try(file: PlanFile, setting: str) -> Report | None:
@@ -91,7 +91,7 @@ def _try(file: PlanFile, setting: str) -> Report | None:
 
 
 def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
-    """Return what an offer changes beside the cell that was typed, and what the quote then comes to."""
+    """Return what else an offer changes, and the total of the quote before and after."""
     pieces, now = _pieces(before), _pieces(offer.report)
     own = {wanted.line.id}
     if wanted.key != QUANTITY or offer.how:
@@ -102,7 +102,7 @@ def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
     if changed:
         shown = (f"{line} {pieces.get(line, 'none')} -> {now.get(line, 'none')}" for line in changed[:SHOWN])
         more = len(changed) - SHOWN
-        said.append(f"also changes {', '.join(shown)}" + (f" and {more} more lines" if more > 0 else ""))
+        said.append(f"also changes {', '.join(shown)}" + (f" and {more} more" if more > 0 else ""))
     if totals.priced_lines or old.priced_lines:
         least = "" if totals.complete and old.complete else ", at least"
         said.append(f"total{least} {old.amount:,} -> {totals.amount:,} {totals.currency}")
@@ -110,7 +110,7 @@ def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
 
 
 def _pieces(report: Report) -> dict[str, str]:
-    """Return the pieces of each line of a bill, installed and spare, in words."""
+    """Return the quantity of each line of a bill as text: `16 + 2` with spares."""
     return {
         line.id: f"{line.quantity.value}" + (f" + {line.spare.value}" if line.spare and line.spare.value else "")
         for line in report.bill.lines
@@ -118,14 +118,14 @@ def _pieces(report: Report) -> dict[str, str]:
 
 
 def _quantity(report: Report | None, line_id: str) -> int | None:
-    """Return the installed pieces of a line; None where there is no result."""
+    """Return the installed quantity of a line; None without a result."""
     if report is None:
         return None
     return sum(int(line.quantity.value) for line in report.bill.lines if line.id == line_id)
 
 
 def _bought(report: Report) -> dict[tuple[str, str], int]:
-    """Return the pieces of each part that are charged, on all lines."""
+    """Return the charged quantity of each part, over all lines."""
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         if not line.in_stock:
@@ -134,7 +134,7 @@ def _bought(report: Report) -> dict[tuple[str, str], int]:
 
 
 def _with_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
-    """Try the number of spares of the category that gives the part those that were typed."""
+    """Try the spares of the category that give the part its typed spares."""
     if not has_spares(wanted.line):
         return
     spares = count_spares(report, wanted.line, wanted.spare)
@@ -145,7 +145,7 @@ def _with_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Off
 
 
 def _spares_instead(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
-    """Try spare pieces of the part in place of installed ones; all other parts stay as they are."""
+    """Try spares of the part in place of installed pieces, with all other parts unchanged."""
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
     if line is None or line.category not in SPARED or line.part is None:
         return
@@ -161,7 +161,7 @@ def _spares_instead(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[
 
 
 def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None:
-    """Return the number of servers nearest to that of the plan that gives a line its pieces; None: none was found."""
+    """Return the number of servers nearest to the plan that gives a line its quantity; None if none was found."""
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
