@@ -31,7 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
-from bomgen.core.children import PIPE, start_python
+from bomgen.core.children import PIPE, bare_environment, start_python
 from bomgen.report.diff.threshold import Limit, exceeds, limit
 from bomgen.workflow.git_revisions import (
     LINK,
@@ -53,8 +53,8 @@ COMMENT, QUOTES = "comment.json", "quotes"
 """What is written into the folder of the results."""
 TOKEN = "BOMGEN_TOKEN"  # noqa: S105 - the name of a variable
 KEPT = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "XDG_CACHE_HOME"),
-    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"),
+    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"),
+    *("XDG_CACHE_HOME", "FONTCONFIG_FILE", "FONTCONFIG_PATH"),
 )
 """Variables that bomgen is given; among the others there may be secrets."""
 TOGETHER = 1 << 25
@@ -211,8 +211,7 @@ class Ended(NamedTuple):
 
 def bomgen(*arguments: str, folder: Path) -> Ended:
     """Run a command of bomgen in a folder, without colours and without what else is in the environment."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment = {**kept, "NO_COLOR": "1"}
+    environment = bare_environment(*KEPT) | {"NO_COLOR": "1"}
     child = start_python(
         "bomgen.cli.command", "run", arguments, stderr=PIPE, folder=str(folder), environment=environment
     )
