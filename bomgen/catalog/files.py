@@ -134,7 +134,7 @@ class Record(NamedTuple):
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
-        """The fields of a built-in part that a file of the user's own changes, each with the value before and now."""
+        """Return the fields of a built-in part that a file of the user's own changes, each with both values."""
         if self.changed is None:
             return {}
         given = [str(key) for key in self.data if (key,) in self.source.keys and key not in SAYS_NOTHING]
@@ -142,7 +142,7 @@ class Record(NamedTuple):
         return {key: (before, now) for key, (before, now) in values.items() if before != now}
 
     def giver(self, key: str) -> Record:
-        """The record that gives a field: this one, or the one that it leaves as it is there."""
+        """Return the record that gives a field: this one, or the one that it changes."""
         inherited = self.changed is not None and (key,) not in self.source.keys
         return self.changed.giver(key) if self.changed and inherited else self
 
@@ -403,7 +403,7 @@ class Catalog:
         return self._find_in(self._places(kind), kind, (id, family))
 
     def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
-        """The record of the first of some file names in the first of some folders that has one."""
+        """Return the record of the first of some file names in the first of some folders that has one."""
         for number, place in enumerate(places):
             own_folder = place.parent in self.folders
             for stem in stems:
@@ -506,7 +506,7 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
-    """The record of a part file of the user's own, with the fields of the record that it changes.
+    """Return the record of a part file of the user's own, with the fields of the record that it changes.
 
     Raises PlanErrors for a file that does not keep to the schema of its kind, or has a figure that is not plausible.
     """
@@ -523,7 +523,7 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
 
 @cache
 def schema_of_file(name: str) -> dict[str, Any]:
-    """The schema of a part file: a mapping in a plan may leave out what it requires."""
+    """Return the schema of a part file: a mapping in a plan may leave out what it requires."""
     described = schema.document(name)
     required: dict[str, Any] = described.get(REQUIRED, {})
     return described | required

@@ -34,7 +34,7 @@ class Range(NamedTuple):
 
 @cache
 def plausible_ranges(kind: str) -> dict[str, Range]:
-    """The plausible ranges of a kind of part, by field; empty for kinds without figures."""
+    """Return the plausible ranges of a kind of part, by field; empty for kinds without figures."""
     path = folder("data") / "plausible-ranges.yaml"
     found = own(path, path.name).data.get(kind, {})
     return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
@@ -45,7 +45,7 @@ def _range(unit: str, least: Any, most: Any) -> Range:
 
 
 def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Problem]:
-    """The figures of a part outside their plausible range; the part is described at `steps` of a source."""
+    """Return a problem for each figure of a part outside its plausible range; the part is at `steps` of a source."""
     data = source.data
     for step in steps:
         data = data[step]
@@ -61,7 +61,7 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
 
 
 def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
-    """The figures of one mapping outside their plausible range."""
+    """Yield a problem for each figure of one mapping outside its plausible range."""
     for field, plausible in plausible_ranges(kind).items():
         value = data.get(field)
         path: Path = (*steps, field)
@@ -79,7 +79,7 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
 
 
 def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
-    """That a figure is not plausible, with the range and with what was probably meant."""
+    """Return the message: the figure, its plausible range, and what was probably meant."""
     meant = None
     if plausible.unit in SUGGESTED:
         meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
@@ -89,7 +89,7 @@ def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
 
 
 def _written(value: Any, unit: str) -> str:
-    """A quantity as its author wrote it, with its unit; counts have none."""
+    """Return a quantity as its author wrote it, with its unit; counts have none."""
     if isinstance(value, str):
         return value
     return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"

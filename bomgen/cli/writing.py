@@ -20,7 +20,7 @@ def refuse_overwriting(output: str | None, given: str, what: str = "what is read
 
 
 def refuse_known_file(output: str) -> None:
-    """What bomgen reads is not written over unless that is asked for. Raises UsageError for such a file."""
+    """Raise UsageError for a plan, a lock or a price list, which is not written over without --force."""
     from bomgen.workflow.inputs import known_as
 
     if what := known_as(Path(output)):

@@ -151,17 +151,17 @@ class Language(NamedTuple):
         return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
 
     def value(self, value: Value, unit: str = "", estimate: tuple[Value, Value] | None = None) -> str:
-        """Any value with its unit, an estimate with the least and the most that it may be; nothing known is a dash."""
+        """Return a value with its unit, an estimate with its least and most; None is a dash."""
         return self.about(self._plain(value, unit), estimate, lambda end: self.bare(end, unit))
 
     def bare(self, value: Value, unit: str) -> str:
-        """A value beside another one that has the unit: without it, where the number does not need it."""
+        """Return a value beside another one that has the unit: without it, where the number does not need it."""
         if isinstance(value, Decimal):
             return self.amount(value, unit)
         return self._plain(value, unit if unit in PREFIXED else "")
 
     def about(self, text: str, estimate: tuple[Value, Value] | None, write: Callable[[Any], str]) -> str:
-        """The text of a value; of an estimate with the least and the most that it may be, as `write` has them."""
+        """Return the text of a value; of an estimate with its least and most, as `write` has them."""
         if estimate is None:
             return text
         low, high = map(write, estimate)

@@ -18,7 +18,7 @@ class Listener(Protocol):
         """A file of the user's was read; its size in bytes."""
 
     def count(self, what: str, done: int, size: int) -> None:
-        """So many of many equal pieces of work are done; `what` names them."""
+        """Hear how many of many equal pieces of work are done; `what` names them."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -41,7 +41,7 @@ def stage(name: str) -> None:
 
 
 def count(what: str, done: int, size: int) -> None:
-    """So many pieces of work are done."""
+    """Tell the listener how many of many equal pieces of work are done."""
     if listener := _listener.get():
         listener.count(what, done, size)
 

@@ -147,14 +147,14 @@ class Figure:
 
     @property
     def bounds(self) -> tuple[Any, Any] | None:
-        """The least and the most that it may be; None where it rests on no estimate."""
+        """Return the least and the most that it may be; None where it rests on no estimate."""
         if self.estimate is None or self.estimate[0] == self.estimate[1]:
             return None
         low, high = sorted(self.estimate)
         return low, high
 
     def between(self, low: Value, high: Value) -> Figure:
-        """The figure as an estimate between two ends."""
+        """Return the figure as an estimate between two ends."""
         return Figure(self.value, self.unit, self.origin, (low, high))
 
     @property

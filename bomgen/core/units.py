@@ -140,7 +140,7 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
 
 
 def with_another_unit(value: int | Fraction | str, unit: str, least: Exact, most: Exact) -> str | None:
-    """The number of a quantity behind another unit of its kind, where that lies from `least` to `most` [`unit`].
+    """Return a quantity with another unit of its kind, with which it lies from `least` to `most` [`unit`].
 
     None where no unit gives such a quantity.
     """

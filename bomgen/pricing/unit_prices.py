@@ -79,7 +79,7 @@ def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence
 
 
 def with_estimated_range(price: Price, plan: QuotePlan) -> Price:
-    """A price with its range; an estimate that the book gives none for has that of estimates in general."""
+    """Return a price with its range; an estimate without one has that of estimates in general."""
     if not price.estimate or price.ranged or price.amount is None:
         return price
     ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))

@@ -143,7 +143,7 @@ def plain(value: Any) -> Any:
 
 
 def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
-    """The least and the most that an estimate may be, as bom.json holds them."""
+    """Return the least and the most that an estimate may be, as bom.json holds them."""
     low, high = bounds
     return {"low": plain(low), "high": plain(high)}
 

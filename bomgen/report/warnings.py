@@ -491,7 +491,7 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
 
 
 def changed_parts(catalog: Catalog) -> Iterator[Problem]:
-    """Files of the user's own that change fields of built-in parts, of those that were looked up."""
+    """Yield a warning for each file of the user's own that changes fields of a built-in part, if it was read."""
     for record in catalog.read():
         if changes := record.changes:
             fields = [_changed_field(key, *values) for key, values in changes.items()]

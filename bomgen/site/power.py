@@ -80,7 +80,7 @@ def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
 
 
 def in_words(power_w: Figure, shared_by: int = 1) -> Message:
-    """A power for a message, or an equal share of it, rounded up; an estimate with its least and its most."""
+    """Return a power for a message, or an equal share of it, rounded up; an estimate with its range."""
     watts, *ends = (ceil(Fraction(each) / shared_by) for each in (power_w.value, *(power_w.bounds or ())))
     if not ends:
         return message("watts", watts=watts)
@@ -89,7 +89,7 @@ def in_words(power_w: Figure, shared_by: int = 1) -> Message:
 
 
 def at_end(power_w: Figure, end: int) -> Figure:
-    """A power as it is at the low end of its estimate (0) or at the high one (1); an exact one as it is."""
+    """Return a power at the low end of its estimate (0) or at the high one (1); an exact one as it is."""
     return replace(power_w, value=power_w.estimate[end], estimate=None) if power_w.estimate else power_w
 
 

@@ -106,12 +106,12 @@ def usable_units(rack_units: int, pdus: int, pdu_units: int) -> int:
 
 
 def compute_capacity(site: Site) -> rack_packing.RackCapacity:
-    """What a rack of servers offers to them."""
+    """Return what a rack of servers offers to them."""
     return _capacity(site, site.rack_power_w, site.pdu, site.pdus_per_rack)
 
 
 def management_capacity(site: Site) -> rack_packing.RackCapacity:
-    """What a rack for everything but servers offers to machines."""
+    """Return what a rack for everything but servers offers to machines."""
     return _capacity(site, site.management_power_w, site.management_pdu, site.management_pdus)
 
 

@@ -29,12 +29,12 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
 
 
 def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
-    """The rate of a server's port on a fabric as it is cabled [Gb/s]."""
+    """Return the rate of a server's port on a fabric as it is cabled [Gb/s]."""
     return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
 
 
 def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
-    """What a server's port carries of its link [Gb/s]: all of it, or its part of the slot of a card that is bought."""
+    """Return what a server's port carries of its link [Gb/s]: all, or its part of the slot of a card that is bought."""
     slot = cluster.server.nic_slot_gbps if cluster.server else None
     if attached.bought is None or slot is None:
         return link_gbps

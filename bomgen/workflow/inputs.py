@@ -182,7 +182,7 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
 
 
 def known_as(place: FilePath) -> str:
-    """What bomgen reads the file at a place as: "a plan", "a lock" or "a price list"; empty for any other file."""
+    """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
 
     try:

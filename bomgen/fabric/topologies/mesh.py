@@ -108,7 +108,7 @@ def fewest_switches(
 
 
 def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
-    """The fewest switches on which machines find ports beside the peer links, at most so many."""
+    """Return the fewest switches on which machines find ports beside the peer links, at most so many."""
     servers, ports_per_server, endpoints, homing = machines
     for switches in range(2, at_most):
         homes = int(switches_of_machine.plain(switches, homing))

@@ -108,7 +108,7 @@ ABOUT = r"\≈\ "
 
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
-    """The format of a number that is an estimate: its cell keeps the number, as formulas want it."""
+    """Return the format of a number that may be an estimate; its cell holds the number alone, for formulas."""
     if cell.estimate is None or form == GENERAL:
         return form
     low, high = (language.bare(end, cell.unit) for end in cell.estimate)
