@@ -96,7 +96,7 @@ def named_path(_ctx: click.Context, _: click.Parameter, value: str | None) -> st
 
 
 def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the file to write, None for standard output. Raises UsageError for a plan without --force."""
+    """Return the file to write; None for standard output. Raises UsageError as `refuse_known_file` does."""
     if named_path(ctx, parameter, value) in (None, STANDARD_OUTPUT):
         return None
     if value and not is_set(FORCE):
