@@ -23,7 +23,7 @@ _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
 _ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
 """What Google Sheets writes around a formula over a whole area."""
 _TOKEN = re.compile(
-    r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!|\s+'
+    r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!?|\s+'
     r"|(?<![A-Za-z0-9_.$!])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![A-Za-z0-9_.(])"
 )
 """Texts, titles of sheets and blanks of a formula, and the cells of its own sheet."""
@@ -86,7 +86,7 @@ def relative_formula(formula: str, place: Place) -> str:
     def write(token: re.Match[str]) -> str:
         if token[4] is None:
             text = token[0]
-            if text.startswith("'"):
+            if text.startswith("'") and text.endswith("!"):
                 # Programs differ in which titles of sheets they put into quotes.
                 return text.strip("'!").replace("''", "'") + "!"
             return "" if text.isspace() else text
