@@ -108,7 +108,7 @@ def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
     assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
     by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4, allow_overload=True)))
     assert rules(by_hand, "rack-cooling") == [
-        "a rack with 4 x DGX H100 gives off 40,800 W at most; 30,000 W are cooled"
+        "a rack with 4 x DGX H100 gives off at most 40,800 W; 30,000 W are cooled"
     ]
     assert result(by_hand)["site"]["servers_per_rack"] == 4
 
@@ -188,10 +188,10 @@ def refused(bom: dict[str, Any], worked: Worked) -> list[str]:
         (
             {"rack": {"power": "10 kW"}},
             "rack-power",
-            "1 x DGX H100 draws 10,200 W at most; `site.rack` gives it 10,000 W",
+            "1 x DGX H100 draws at most 10,200 W; `site.rack` gives it 10,000 W",
         ),
         ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U; it has 6 U"),
-        ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws 51,000 W at most; `site.rack` gives it 40,000 W"),
+        ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws at most 51,000 W; `site.rack` gives it 40,000 W"),
         ({"servers_per_rack": 7, "rack": {"power": "90 kW"}}, "rack-units", "7 x DGX H100 needs 56 U; it has 48 U"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_switch_that_no_rack_feeds_is_an_error(worked: Worked) -> None:
     weak = plan({"management": {"power": "1.5 kW"}}, servers=4) | fabrics
     assert refused(weak, worked) == ["machine-power"]
     allowed = plan({"management": {"power": "1.5 kW"}, "allow_overload": True}, servers=4) | fabrics
-    assert rules(worked(allowed), "machine-power") == ["QM9700 draws 1720 W at most; a management rack has 1500 W"]
+    assert rules(worked(allowed), "machine-power") == ["QM9700 draws at most 1720 W; a management rack has 1500 W"]
     assert rules(worked(plan({"management": {"power": "2 kW"}}, servers=4) | fabrics), "machine-power") == []
 
 
@@ -262,7 +262,7 @@ def test_an_estimate_that_may_overload_a_rack_is_said(worked: Worked) -> None:
     """Four XE9680 by hand draw 40 096 W by the estimate, and 45 472 W at its high end: 42 kW may be too little."""
     report = worked(plan({"rack": {"power": "42 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED))
     assert [text for text in rules(report, "estimated-power") if "high end" in text] == [
-        "at the high end of the estimate a rack with 4 x PowerEdge XE9680, 8 x H200 SXM draws 45,472 W at most; "
+        "at the high end of the estimate a rack with 4 x PowerEdge XE9680, 8 x H200 SXM draws at most 45,472 W; "
         "`site.rack` gives it 42,000 W; ask the vendor for the maximum power"
     ]
     assert refused(plan({"rack": {"power": "40 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED), worked) == [
