@@ -105,7 +105,7 @@ class Host:
 
 
 def asked(method: str, address: str, headers: dict[str, str], data: dict[str, str] | None = None) -> Any:
-    """What a host answers. Raises OSError, as which urllib has its own, HTTPException, and ValueError without JSON."""
+    """Return what a host answers. Raises OSError (urllib's among them), HTTPException, and ValueError without JSON."""
     content = None if data is None else json.dumps(data).encode()
     sent = {"Content-Type": "application/json", "User-Agent": "bomgen", **headers}
     with urlopen(Request(address, content, sent, method=method), timeout=PATIENCE) as answer:

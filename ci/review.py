@@ -31,7 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
-from bomgen.core.children import PIPE, start_python
+from bomgen.core.children import PIPE, bare_environment, start_python
 from bomgen.report.diff.threshold import Limit, exceeds, limit
 from bomgen.workflow.git_revisions import (
     LINK,
@@ -53,8 +53,8 @@ COMMENT, QUOTES = "comment.json", "quotes"
 """What is written into the folder of the results."""
 TOKEN = "BOMGEN_TOKEN"  # noqa: S105 - the name of a variable
 KEPT = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "XDG_CACHE_HOME"),
-    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"),
+    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"),
+    *("XDG_CACHE_HOME", "FONTCONFIG_FILE", "FONTCONFIG_PATH"),
 )
 """Variables that bomgen is given; among the others there may be secrets."""
 TOGETHER = 1 << 25
@@ -131,7 +131,7 @@ def base_revision() -> str:
 
 
 def changes(base: str, wanted: list[str]) -> tuple[list[Changed], list[str]]:
-    """The plans that were changed since a revision or read a file that was, and those that are gone."""
+    """Return the plans that were changed since a revision or read a file that was, and those that are gone."""
     words = iter(git("diff", "--name-status", "-z", "--find-renames", base, "HEAD", "--", *wanted).split("\0"))
     found, gone = [], []
     for status in words:
@@ -211,8 +211,7 @@ class Ended(NamedTuple):
 
 def bomgen(*arguments: str, folder: Path) -> Ended:
     """Run a command of bomgen in a folder, without colours and without what else is in the environment."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment = {**kept, "NO_COLOR": "1"}
+    environment = bare_environment(*KEPT) | {"NO_COLOR": "1"}
     child = start_python(
         "bomgen.cli.command", "run", arguments, stderr=PIPE, folder=str(folder), environment=environment
     )
@@ -295,7 +294,7 @@ def judge_sums(findings: list[Finding], most: Limit | None, others: set[str], bo
 def check(found: list[Changed], annotated: bool, head: Path) -> int:
     """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely.
 
-    What is no problem of a plan is said as well; a check that a signal ended, whose code is below nought, has failed.
+    What is no problem of a plan is said as well; a check that a signal ended, whose code is below 0, has failed.
     """
     form = ("--format", "github") if annotated else ()
     outcome = bomgen("check", *form, *(named(changed.path) for changed in found), folder=head)
@@ -368,7 +367,7 @@ def cut(text: str, most: int) -> str:
 
 
 def comment(findings: list[Finding], passed: list[str], both: Snapshots) -> str:
-    """The comment: a table of the plans, what the sums pass, and what is said of each plan, folded."""
+    """Return the comment: a table of the plans, what the sums pass, and what is said of each plan, folded."""
     if not findings:
         return f"{MARKER}\n\nNo plan is changed, and no file that one reads.\n"
     rows = [row(cell(each.path), each.words, *amounts(each.before, each.after)) for each in findings]
@@ -396,7 +395,7 @@ def sums(findings: list[Finding]) -> Iterator[tuple[str, Decimal, Decimal]]:
 
 
 def amounts(before: Total | None, after: Total | None) -> tuple[str, str, str]:
-    """What a plan came to, comes to, and the difference."""
+    """Return what a plan came to, comes to, and the difference."""
     was, becomes = (
         "" if total is None else f"{total.amount:,} {total.currency}" if total.amount else "no price"
         for total in (before, after)

@@ -403,7 +403,7 @@ class Catalog:
         return self._find_in(self._places(kind), kind, (id, family))
 
     def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
-        """The record of the first of some file names in the first of some folders that has one."""
+        """Return the record of the first of some file names in the first of some folders that has one."""
         for number, place in enumerate(places):
             own_folder = place.parent in self.folders
             for stem in stems:

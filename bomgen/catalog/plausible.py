@@ -61,7 +61,7 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
 
 
 def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
-    """The figures of one mapping outside their plausible range."""
+    """Yield a problem for each figure of one mapping outside its plausible range."""
     for field, plausible in plausible_ranges(kind).items():
         value = data.get(field)
         path: Path = (*steps, field)
@@ -89,7 +89,7 @@ def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
 
 
 def _written(value: Any, unit: str) -> str:
-    """A quantity as its author wrote it, with its unit; counts have none."""
+    """Return a quantity as its author wrote it, with its unit; counts have none."""
     if isinstance(value, str):
         return value
     return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"

@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import QUIET, is_set, say, show
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_plans
-from bomgen.cli.writing import to_standard_output
+from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -69,9 +69,9 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
         import json
 
         data = [_problem_data(problem) for problem in found]
-        to_standard_output(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace"))
+        print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
-        to_standard_output("".join(f"{_annotation(problem)}\n" for problem in found).encode("utf-8", "replace"))
+        print_text("".join(f"{_annotation(problem)}\n" for problem in found))
     sys.exit(code)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
-from bomgen.cli.writing import to_standard_output
+from bomgen.cli.writing import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 LINE, BREAKS = "BOMGEN_LINE", "BOMGEN_BREAKS"
@@ -30,7 +30,7 @@ def completion(shell: str) -> None:
       zsh:  bomgen completion zsh > a folder of $fpath, as _bomgen
       fish: bomgen completion fish > ~/.config/fish/completions/bomgen.fish
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    to_standard_output(script(shell).encode())
+    print_text(script(shell))
 
 
 def script(shell: str) -> str:

@@ -11,7 +11,7 @@ from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import plain
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.cli.writing import to_standard_output
+from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
     from bomgen.report.explain.forms import Line
@@ -74,7 +74,7 @@ def explain(
     except NotKnown as error:
         raise click.UsageError(str(error)) from None
     if form != "text":
-        to_standard_output((data if form == "json" else markdown)(found).encode("utf-8", "replace"))
+        print_text((data if form == "json" else markdown)(found))
         return
     for line in lines(found, DRAWN if _can_draw() else INDENTED):
         click.echo(_styled(line))

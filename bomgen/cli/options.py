@@ -89,14 +89,14 @@ def talk_options(command: Command) -> Command:
 
 
 def named_path(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """The path that an option names. Raises BadParameter for an empty one, which would be the current folder."""
+    """Return the path that an option names. Raises BadParameter for an empty one, which would be the current folder."""
     if value == "":
         raise click.BadParameter("the name is empty; name a file or folder")
     return value
 
 
 def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The file to write; None for standard output. Raises UsageError for a plan or price list, without --force."""
+    """Return the file to write; None for standard output. Raises UsageError as `refuse_known_file` does."""
     if named_path(ctx, parameter, value) in (None, STANDARD_OUTPUT):
         return None
     if value and not is_set(FORCE):

@@ -10,7 +10,7 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import print_problems
 from bomgen.cli.options import proposed
-from bomgen.cli.writing import to_standard_output
+from bomgen.cli.writing import print_text
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
 
@@ -80,7 +80,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
 def _print(text: str) -> None:
     """Print a schema, which ends with a line end: a program reads it."""
-    to_standard_output(f"{text.rstrip()}\n".encode())
+    print_text(f"{text.rstrip()}\n")
 
 
 def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:

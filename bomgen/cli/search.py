@@ -137,10 +137,10 @@ class _Line:
         self._drawn, self._last = drawn, 0.0
 
     def stage(self, name: str) -> None:
-        """A stage of a single design, which takes no time worth telling."""
+        """Ignore a stage of a single design: it takes too little time to be shown."""
 
     def read(self, name: str, size: int) -> None:
-        """A file, which every design reads again."""
+        """Ignore a file: every design reads it again."""
 
     def count(self, what: str, done: int, size: int) -> None:
         """Change the line, where it has not just been changed."""

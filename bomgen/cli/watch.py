@@ -42,7 +42,7 @@ class _Watch:
             complain(f"bomgen: read {name}, {size} bytes")
 
     def count(self, what: str, done: int, size: int) -> None:
-        """Nothing that a plan by itself has is counted."""
+        """Ignore counts: a single plan has none."""
 
     def over(self) -> None:
         """Say how long all took, or take the line away."""

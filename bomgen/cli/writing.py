@@ -12,9 +12,6 @@ import click
 from bomgen.cli.exit_codes import NOT_WRITTEN
 from bomgen.cli.messages import UNSHOWN, complain, plain, say
 
-CRLF = "\r\n"
-"""The end of a line of CSV."""
-
 
 def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
     """What is read is not written over: wrong usage."""
@@ -23,7 +20,7 @@ def refuse_overwriting(output: str | None, given: str, what: str = "what is read
 
 
 def refuse_known_file(output: str) -> None:
-    """What bomgen reads is not written over unless that is asked for. Raises UsageError for such a file."""
+    """Raise UsageError for a plan, a lock or a price list, which is not written over without --force."""
     from bomgen.workflow.inputs import known_as
 
     if what := known_as(Path(output)):
@@ -61,13 +58,23 @@ def write_out(content: bytes, output: str | None) -> None:
 
 
 def to_standard_output(content: bytes, binary: bool = False) -> None:
-    """Write a result: to a program in UTF-8, to a terminal in its encoding.
-
-    What would control a terminal is replaced in text, also on the way to a program, which may show it on one.
-    """
+    """Write a result as it is where it is `binary`, else as `print_text` does."""
     if binary:
         click.echo(content, nl=False)
-        return
-    lines = content.decode("utf-8", "replace").split(CRLF)
-    text = CRLF.join(plain(line, UNSHOWN, "\n\t") for line in lines)
-    click.echo(text if sys.stdout.isatty() else text.encode("utf-8", "replace"), nl=False)
+    else:
+        print_text(content.decode("utf-8", "replace"))
+
+
+def print_text(text: str) -> None:
+    """Write a text: to a program in UTF-8, to a terminal in its encoding.
+
+    What would control a terminal is replaced, also on the way to a program, which may show it on one.
+    """
+    safe = "\n".join(map(_plain_line, text.split("\n")))
+    click.echo(safe if sys.stdout.isatty() else safe.encode("utf-8", "replace"), nl=False)
+
+
+def _plain_line(line: str) -> str:
+    """Return a line without what would control a terminal; one of CSV ends with CR and LF."""
+    text = line.removesuffix("\r")
+    return plain(text, UNSHOWN, "\t") + line[len(text) :]

@@ -11,7 +11,7 @@ import click
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
-from bomgen.cli.writing import refuse_overwriting, to_standard_output
+from bomgen.cli.writing import print_text, refuse_overwriting, to_standard_output
 from bomgen.core.readable_files import refuse_git_files
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _show(found: Xray, form: str, every: bool, code: str) -> None:
 
         from bomgen.report.xray.data import to_data
 
-        to_standard_output((json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n").encode())
+        print_text(json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n")
         return
     from bomgen.report.xray.contents import xray_document
 

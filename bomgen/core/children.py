@@ -31,6 +31,9 @@ SAFE_PATH = "PYTHONSAFEPATH"
 SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
 """Suffixes of program names."""
 
+NEEDED_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What some Pythons cannot start without; everything else in the environment is the user's."""
+
 Child = subprocess.Popen[bytes]
 PIPE = subprocess.PIPE
 
@@ -80,6 +83,11 @@ def import_path() -> list[str]:
     unsafe = {os.path.realpath(folder) for folder in (os.curdir, *([os.path.dirname(script)] if script else []))}
     unsafe.discard(os.path.realpath(Path(bomgen.__file__).parents[1]))
     return [os.path.abspath(entry) for entry in sys.path if os.path.realpath(entry) not in unsafe]
+
+
+def bare_environment(*more: str) -> dict[str, str]:
+    """Return the environment of a process that reads files of strangers: what Python needs, and `more` variables."""
+    return {name: os.environ[name] for name in (*NEEDED_VARIABLES, *more) if name in os.environ}
 
 
 class Lifeline:

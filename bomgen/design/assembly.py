@@ -322,7 +322,10 @@ def _build_fabric(
     attached: Mapping[str, Attachment],
     hosts: tuple[Hosts, ...],
 ) -> BuiltFabric:
-    """Build a fabric over the servers; one without switches over the servers or over the chips of pods."""
+    """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
+
+    Where it has another form, the one with fewer switches is taken.
+    """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
     if nodes is None:
@@ -333,30 +336,18 @@ def _build_fabric(
         return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
-    return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
-
-
-def _build(
-    fabric: FabricPlan,
-    plan: Plan,
-    servers: Figure,
-    parts: PartsLookup,
-    attached: Attachment,
-    hosts: tuple[Hosts, ...],
-    uplink_gbps: Figure | None,
-) -> BuiltFabric:
-    """A fabric at its best rates, in the form with fewer switches where it has another."""
-    found = _build_form(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    place = plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps
+    found = _build_at_best_rates(fabric, *place)
     if fabric.otherwise:
         with suppress(Infeasible, PlanErrors):
-            other = _build_form(fabric.otherwise, plan, servers, parts, attached, hosts, uplink_gbps)
+            other = _build_at_best_rates(fabric.otherwise, *place)
             raise_errors(other.interconnect)
             if other.fabric.switches.value < found.fabric.switches.value:
                 return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
 
 
-def _build_form(
+def _build_at_best_rates(
     fabric: FabricPlan,
     plan: Plan,
     servers: Figure,

@@ -69,13 +69,13 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
 
 
 def links_of_port(switch: Switch, rate: Figure) -> int:
-    """The links of a rate into which a port of the switch's largest group is split."""
+    """Return the links of a rate into which a port of the switch's largest group is split."""
     group = largest_group(switch, rate)
     return int(group_radix(group, rate).value // group.ports.value) or 1
 
 
 def split_otherwise(switch: Switch, rate: Figure) -> Switch | None:
-    """The switch with its ports split as far as the rate allows, where they count as whole, or else whole.
+    """Return the switch with its ports split as far as the rate allows where they count as whole, else whole.
 
     None where it is known whether they can be split, or where they carry nothing but whole links of the rate.
     """

@@ -24,6 +24,7 @@ from bomgen.core.language import Language
 from bomgen.core.picture import Logo
 from bomgen.core.resources import folder, text
 from bomgen.output.registry import QUOTE, REPORT
+from bomgen.pricing.quote import lines_to_price
 
 BILL = "bill"
 """The section that the totals stand in."""
@@ -276,7 +277,7 @@ class _View:
 
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
         """What the rows of a group of the bill come to; empty where none that is charged has a price."""
-        rows = [row for row in rows if not row.in_stock] or rows
+        rows = lines_to_price(rows)
         index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
         cells = [row.cells[index] for row in rows]
         amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import Totals, minor_unit, rounded
@@ -24,6 +24,17 @@ from bomgen.pricing.price_warnings import warnings_of_prices
 from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, missing_rates, net_price, part_price, units
 
 __all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
+
+
+class InStock(Protocol):
+    """A line that may be of parts that the customer has already."""
+
+    @property
+    def in_stock(self) -> bool:
+        """Whether they are."""
+
+
+Stocked = TypeVar("Stocked", bound=InStock)
 
 
 class QuoteLine(NamedTuple):
@@ -51,6 +62,11 @@ class QuoteLine(NamedTuple):
     def book(self) -> PriceBook | None:
         """The book that has it."""
         return self.unit.book
+
+    @property
+    def in_stock(self) -> bool:
+        """Whether the customer has it already."""
+        return self.line.in_stock
 
     @property
     def hardware(self) -> bool:
@@ -160,12 +176,12 @@ def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> Qu
     return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
 
 
-def lines_to_price(lines: Sequence[QuoteLine]) -> list[QuoteLine]:
-    """Charged lines: stock costs nothing, whether or not anything has a price.
+def lines_to_price(lines: Sequence[Stocked]) -> list[Stocked]:
+    """Return the lines that are charged: stock costs nothing, whether or not anything has a price.
 
-    Where all of it comes from stock, those lines: then nothing is what they cost.
+    Where everything comes from stock, return all of it: then 0 is what it costs.
     """
-    return [line for line in lines if not line.line.in_stock] or list(lines)
+    return [line for line in lines if not line.in_stock] or list(lines)
 
 
 def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import cache, lru_cache
 
@@ -73,15 +73,6 @@ def _day(year: str, month: str | int, day: str) -> date | None:
         return date(int(year) + (CENTURY if len(year) == SHORT_YEAR else 0), int(month), int(day))
     except ValueError:
         return None
-
-
-def common_orders(texts: Iterable[str]) -> set[str]:
-    """The orders in which each of some texts is a date; texts that are none in any order are passed over."""
-    orders = set(ORDERS)
-    for text in texts:
-        if days := read_dates(text):
-            orders &= days.keys()
-    return orders
 
 
 def written_date(value: Value) -> str | None:

@@ -27,7 +27,7 @@ from bomgen.reading.list_words import (
     read_heading,
 )
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
+from bomgen.reading.sheet_scan import MAX_COLUMNS, column_letters, column_number
 
 PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
@@ -180,7 +180,7 @@ def layouts(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIn
 
 def _hide_columns(table: RawTable, asked: Asked) -> RawTable:
     """The table without the cells of hidden columns that were not asked for."""
-    wanted = {_number(name) + 1 for name in asked.columns.values() if _LETTER.fullmatch(name)}
+    wanted = {column_number(name) for name in asked.columns.values() if _LETTER.fullmatch(name)}
     hidden = table.hidden_columns - wanted
     if not hidden:
         return table
@@ -451,7 +451,7 @@ _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
 def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
     """The place, from 0, of the column that a letter or a heading names in a table so wide; None where none is."""
     if _LETTER.fullmatch(name):
-        return at if (at := _number(name)) < width else None
+        return at if (at := column_number(name) - 1) < width else None
     wanted = normalize(name)
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
 
@@ -469,13 +469,4 @@ def list_headings(headings: Sequence[str], places: Iterable[int]) -> str:
 
 def letter_of(at: int) -> str:
     """What spreadsheets call a column, counted from 0."""
-    first, last = divmod(at, LETTERS)
-    return (chr(ord("A") + first - 1) if first else "") + chr(ord("A") + last)
-
-
-def _number(letters: str) -> int:
-    """The place of a column, from 0, by its letters."""
-    number = 0
-    for letter in letters:
-        number = number * LETTERS + ord(letter) - ord("A") + 1
-    return number - 1
+    return column_letters(at + 1)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, RawTable
-from bomgen.reading.sheet_scan import NO_VALUE
+from bomgen.reading.sheet_scan import NO_VALUE, column_letters
 from bomgen.reading.tables import read_tables
 from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
 from bomgen.reading.workbooks import UNREADABLE
@@ -24,7 +24,6 @@ ID = "id"
 """The key of the column of ids, and its title."""
 RULE = "apply-workbook"
 _QUOTE_ID = re.compile(r"([a-z0-9][a-z0-9-]*) ([0-9a-f]{64})")
-_LETTERS = 26
 
 
 class ReturnedLine(NamedTuple):
@@ -165,11 +164,7 @@ def _is_below(cells: Mapping[str, Cell]) -> bool:
 
 def name_cell(sheet: str, mark: Mark) -> str:
     """What spreadsheet programs call a cell, behind the title of its sheet."""
-    letters, number = "", mark.column
-    while number:
-        number, letter = divmod(number - 1, _LETTERS)
-        letters = chr(ord("A") + letter) + letters
-    return f"{sheet}!{letters}{mark.line}"
+    return f"{sheet}!{column_letters(mark.column)}{mark.line}"
 
 
 def _marked(table: RawTable) -> Iterator[Cell]:

@@ -6,6 +6,7 @@ The package was judged before: it has no document types, and unpacks to a bounde
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -62,3 +63,17 @@ def feed(parser: expat.XMLParserType, content: bytes) -> None:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise ValueError(str(error)) from None
+
+
+def column_number(letters: str) -> int:
+    """Return the number of a column, from 1, by its letters."""
+    return reduce(lambda number, letter: number * LETTERS + ord(letter) - ord("A") + 1, letters.upper(), 0)
+
+
+def column_letters(number: int) -> str:
+    """Return what spreadsheet programs call a column, by its number from 1."""
+    letters = ""
+    while number:
+        number, letter = divmod(number - 1, LETTERS)
+        letters = chr(ord("A") + letter) + letters
+    return letters

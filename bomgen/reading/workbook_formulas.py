@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZipFile
 
-from bomgen.reading.sheet_scan import LETTERS, feed, parser_of
+from bomgen.reading.sheet_scan import column_number, feed, parser_of
 from bomgen.reading.tables import PACKAGE
 
 WORKBOOK, RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
@@ -23,7 +23,7 @@ _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
 _ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
 """What Google Sheets writes around a formula over a whole area."""
 _TOKEN = re.compile(
-    r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!|\s+'
+    r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!?|\s+'
     r"|(?<![A-Za-z0-9_.$!])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![A-Za-z0-9_.(])"
 )
 """Texts, titles of sheets and blanks of a formula, and the cells of its own sheet."""
@@ -86,11 +86,11 @@ def relative_formula(formula: str, place: Place) -> str:
     def write(token: re.Match[str]) -> str:
         if token[4] is None:
             text = token[0]
-            if text.startswith("'"):
+            if text.startswith("'") and text.endswith("!"):
                 # Programs differ in which titles of sheets they put into quotes.
                 return text.strip("'!").replace("''", "'") + "!"
             return "" if text.isspace() else text
-        column, row = _column(token[2]), int(token[4])
+        column, row = column_number(token[2]), int(token[4])
         named_column = f"C{column}" if token[1] else f"C[{column - place[1]}]"
         return f"R{row}{named_column}" if token[3] else f"R[{row - place[0]}]{named_column}"
 
@@ -131,8 +131,8 @@ def _read_area(text: str) -> NamedArea | None:
         return None
     quoted, plain, left, top, right, bottom = found.groups()
     sheet = plain if quoted is None else quoted.replace("''", "'")
-    first = int(top), _column(left)
-    return NamedArea(sheet, first, (int(bottom), _column(right)) if bottom else first)
+    first = int(top), column_number(left)
+    return NamedArea(sheet, first, (int(bottom), column_number(right)) if bottom else first)
 
 
 def _read_sheet(content: bytes) -> dict[Place, str]:
@@ -158,7 +158,7 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
             place = int(attributes.get("r", place[0] + 1)), 0
         elif tag == "c":
             reference = _CELL.fullmatch(attributes.get("r", ""))
-            place = (int(reference[2]), _column(reference[1])) if reference else (place[0], place[1] + 1)
+            place = (int(reference[2]), column_number(reference[1])) if reference else (place[0], place[1] + 1)
         elif tag == "f":
             inside, text = True, []
             sharing = attributes.get("si", "") if attributes.get("t") == "shared" else ""
@@ -177,11 +177,3 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
 def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
     """Call a function with the local name and the attributes of each element."""
     feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)
-
-
-def _column(letters: str) -> int:
-    """Return the number of a column, from 1, by its letters."""
-    number = 0
-    for letter in letters.upper():
-        number = number * LETTERS + ord(letter) - ord("A") + 1
-    return number

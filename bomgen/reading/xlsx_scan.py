@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import reduce
 from zipfile import ZipFile
 
 from bomgen.reading.cells import Value
-from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS, NO_VALUE, Found, feed, parser_of, shown_error
+from bomgen.reading.sheet_scan import MAX_COLUMNS, NO_VALUE, Found, column_number, feed, parser_of, shown_error
 
 TRUE = ("1", "true")
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
@@ -62,7 +61,7 @@ def _measure(content: bytes, lengths: list[int]) -> Found | None:
     cells = _CELL.findall(content)
     if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
         return None
-    columns = max((_column(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
+    columns = max((column_number(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
     rows = max((int(row) for row in {row for _, row in cells}), default=0)
     text = content.count(b't="s"') * max(lengths, default=0)
     return None if columns > MAX_COLUMNS or text > len(content) else Found(rows, columns, text)
@@ -97,7 +96,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
             kind = attributes.get("t")
             reference = _REFERENCE.fullmatch(attributes.get("r", ""))
             if reference:
-                column, row = _column(reference[1]), int(reference[2])
+                column, row = column_number(reference[1]), int(reference[2])
             else:
                 column += 1
         elif name in ("v", "f", "is"):
@@ -151,11 +150,6 @@ def _shown(content: bytes, lengths: list[int]) -> int:
     parser = parser_of(start)
     feed(parser, content)
     return total
-
-
-def _column(letters: str) -> int:
-    """The number of a column, from 1, by its letters."""
-    return reduce(lambda number, letter: number * LETTERS + ord(letter) - ord("A") + 1, letters.upper(), 0)
 
 
 def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:

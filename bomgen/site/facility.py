@@ -205,9 +205,9 @@ def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
     for text, rule in warnings:
         if rule in OVERLOADS:
             key, limit = ".".join(("site", *OVERLOADS[rule])), limits[rule]
-            change = f"raise `{key}`" if limit else f"choose another `{key}`"
-            fewer = ", lower `site.servers_per_rack`" if site.servers_per_rack else ""
-            hint = f"{change}{fewer}, or set `site.allow_overload: true`"
+            more = f"name a rack that bears more with `{key}`" if rule == RACK_LOAD else f"raise `{key}`"
+            fewer = ", lower `site.servers_per_rack`" if site.servers_per_rack and rule != MACHINE_POWER else ""
+            hint = f"{more}{fewer}, or set `site.allow_overload: true`"
             mark = (first_given(limit) if limit else None) or site.mark
             problems.append(Problem(mark, "error", f"{text}; {hint}", rule, key))
     if problems and not site.allow_overload:

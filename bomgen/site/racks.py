@@ -125,9 +125,10 @@ def _capacity(site: Site, power: Figure, pdu: Pdu | None, pdus: Figure) -> rack_
 
 
 def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings: Warnings) -> Figure | None:
-    """Servers per rack: as given, else as many as fit. Adds to `warnings`; those of OVERLOADS are errors.
+    """Return the servers per rack: as given, else as many as fit, or one that does not.
 
-    None for rack-scale systems, when no server fits, and when the height of a server is not known.
+    None for rack-scale systems, and when the height of a server is not known. Adds to `warnings`; those of OVERLOADS
+    are errors.
     """
     if server.trays:
         warnings.extend(_overloaded_system_warnings(site, server))

@@ -37,7 +37,6 @@ from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.candidates import FastestSplits, TimedSplit
-from bomgen.sizing.training.fitting_counts import first_fitting
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
@@ -303,6 +302,8 @@ def _first_fitting(
     plan: Plan, choice: Training, attached: Mapping[str, Attachment], least: Figure, best: int | None = None
 ) -> int | None:
     """The smallest number of GPUs from `least` on that a run fits, of those below `best` where that is known."""
+    from bomgen.sizing.training.fitting_counts import first_fitting
+
     server = plan.cluster.server
     replica = parallelism.whole_gpus(choice.parallelism) if choice.parallelism else 1
     counts = allowed_counts(plan, least, replica, attached)

@@ -28,7 +28,7 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
 
 
 def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
-    """The rate of a server's port on a fabric as it is cabled [Gb/s]."""
+    """Return the rate of a server's port on a fabric as it is cabled [Gb/s]."""
     return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
 
 

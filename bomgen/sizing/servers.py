@@ -128,7 +128,7 @@ def count_servers(
 
 
 def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[str, Attachment]) -> Iterator[int]:
-    """Numbers of GPUs from `least` on that a cluster may have, ascending, in whole replicas of so many GPUs.
+    """Yield the numbers of GPUs from `least` on that a cluster may have, in whole replicas of so many GPUs.
 
     Where the plan gives a number they are whole servers or racks; where it gives none they are rounded up as it asks.
     """

@@ -174,7 +174,7 @@ def contents(training: Training) -> Contents:
 
 
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
-    """The storage of a plan at the rates that the ports of its machines carry on the fabrics of role storage."""
+    """Return the storage of a plan at the rates that the ports of its machines carry on the storage fabrics."""
     storage, named = plan.storage, plan.storage.servers
     of_server = _carried(plan, attached, partial(_server_ports, plan))
     of_named = _carried(plan, attached, partial(_storage_ports, named)) if named else None

@@ -45,7 +45,7 @@ class PlanFile(NamedTuple):
         return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else place.name
 
     def shown(self, path: str) -> FileName:
-        """What messages and results call a file, by its path from the plan's folder."""
+        """Return what messages and results call a file, by its path from the plan's folder."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
         recorded = os.path.normpath(os.path.join(os.path.dirname(self.recorded), path)).replace(os.sep, "/")
         return FileName(self.revision + os.path.normpath(os.path.join(folder, path)), recorded)

@@ -358,7 +358,7 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
         "said = str((sorted(set(os.environ) - set(['LC_CTYPE'])), os.listdir('.'), sys.flags.isolated)); "
         "sys.stdout.buffer.write(pack('>?Q', False, len(said)) + said.encode())",
     )
-    kept = sorted(name for name in process.KEPT if name in os.environ)
+    kept = sorted(name for name in children.NEEDED_VARIABLES if name in os.environ)
     assert [(f"({kept}, [], 1)".encode(), [])] == process.run([("", "")], {}, LIMITS)
 
 

@@ -37,6 +37,7 @@ from click.testing import CliRunner
 from planted import plant
 
 from bomgen.cli.command import main
+from bomgen.core.children import NEEDED_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
@@ -759,7 +760,7 @@ def test_bomgen_has_no_secrets(repository: Repository, monkeypatch: pytest.Monke
     monkeypatch.setenv("GITHUB_OUTPUT", "there")
     monkeypatch.setitem(REVIEW["bomgen"].__globals__, "start_python", start)
     REVIEW["bomgen"]("check", folder=repository.folder)
-    assert {"PATH", "NO_COLOR"} <= seen[0].keys() <= {*REVIEW["KEPT"], "NO_COLOR"}
+    assert {"PATH", "NO_COLOR"} <= seen[0].keys() <= {*REVIEW["KEPT"], *NEEDED_VARIABLES, "NO_COLOR"}
     assert not [name for name in REVIEW["KEPT"] if "TOKEN" in name or name.startswith(("CI", "GITHUB"))]
 
 

@@ -199,7 +199,7 @@ def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list
 
 
 def group_by_pod(rails: Sequence[Sequence[Leaves]], pods: int, rows_of_pod: int) -> Iterator[list[Leaves]]:
-    """The leaves of each pod, whose parts of several rails stand one after the other; of a single layer, all."""
+    """Yield the leaves of each pod, whose parts of several rails stand one after the other; of a single layer, all."""
     if pods == 1:
         yield [leaf for rail in rails for leaf in rail]
         return

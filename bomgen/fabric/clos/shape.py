@@ -63,7 +63,7 @@ class Numbers(NamedTuple):
         return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
 
     def rows_of_pod(self, rails_per_leaf: int) -> int:
-        """Rows of leaves that stand in a pod together, where each serves so many rails."""
+        """Return the rows of leaves that are in a pod together, where each serves so many rails."""
         return self.rails // rails_per_leaf if self.pods_hold_all_rails else 1
 
 

@@ -96,7 +96,7 @@ def seats_of_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -
 
 
 def link_up_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
-    """The seats of leaves of which the first have other links up than those behind them."""
+    """Return the seats of leaves of which the first have other links up than the rest."""
     [row] = occupancy.rails
     first, last = split_into_pods(row, [leaves, sum(group.leaves for group in row) - leaves])
     first, last = ([group._replace(up=links) for group in part] for part, links in ((first, up), (last, other_up)))

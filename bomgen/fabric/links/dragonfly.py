@@ -56,7 +56,7 @@ def connect_switches_of_groups(sizes: GroupSizes) -> Ends:
 
 
 def connect_spines_of_groups(seats: Seats | None, leaves: GroupSizes, spines: GroupSizes) -> Ends:
-    """Links of every leaf to the spines of its group, where the last groups may have other numbers of both."""
+    """Return the links of every leaf to the spines of its group; the last groups may have other numbers of both."""
     if seats is None:
         raise ValueError("a fabric without leaves")
     groups = np.arange(leaves.groups, dtype=np.int64)

@@ -32,7 +32,7 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
 
 
 def spread_links(leaf: Column, up: Column, pod: Column, first_spine: Column, spines: Column) -> Ends:
-    """Links up of leaves, in the order of their pods, to the spines of these, which are numbered from a first one.
+    """Return the links of leaves, in the order of their pods, to the spines of these, numbered from a first one.
 
     Links to one spine are neighbours on both switches, so that two of them may share a cage at either end. Raises
     ValueError when they do not spread evenly.

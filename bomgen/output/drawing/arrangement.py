@@ -46,14 +46,14 @@ def members_of_parts(count: int, parts: int, first: int, last: int) -> range:
 
 
 def count_last_pods(fabric: Fabric) -> int:
-    """The last pods that have another size; none where all are as equal as can be."""
+    """Return how many last pods have another size; 0 where all are as equal as can be."""
     arrangement = find_arrangement(fabric)
     found = fabric.dimensions.get(arrangement.last_pods) if isinstance(arrangement, TierRows) else None
     return int(found.value) if found else 0
 
 
 def links_of_pods(fabric: Fabric, links: Links) -> tuple[int, int]:
-    """The links that join every two pods, and those that join one of the last to any other."""
+    """Return the links that join every two pods, and those that join one of the last to any other."""
     pods, others, arrangement = count_pods(fabric), count_last_pods(fabric), find_arrangement(fabric)
     if not others or not isinstance(arrangement, TierRows):
         each = int(links.count.value) // (pods * (pods - 1) // 2)
@@ -66,7 +66,7 @@ def links_of_pods(fabric: Fabric, links: Links) -> tuple[int, int]:
 
 
 def members_of_pods(fabric: Fabric, tier: Tier, first: int, last: int) -> range:
-    """The switches of a tier that stand in the pods from `first` to `last`."""
+    """Return the switches of a tier in the pods from `first` to `last`."""
     arrangement, pods, others = find_arrangement(fabric), count_pods(fabric), count_last_pods(fabric)
     if not others or not isinstance(arrangement, TierRows):
         return members_of_parts(int(tier.count.value), pods, first, last)

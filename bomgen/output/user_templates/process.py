@@ -24,7 +24,6 @@ objects, whose text is their address, are not printed.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event, Timer
 from typing import IO, Any, NamedTuple
 
-from bomgen.core.children import Child, start_python
+from bomgen.core.children import Child, bare_environment, start_python
 from bomgen.core.signals import held_back
 
 LIMIT = "template-limit"
@@ -48,8 +47,6 @@ OUTPUT_BYTES = 16 << 20
 """The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
 HEAD = struct.Struct(">?Q")
 """What stands before each answer: whether it is faults in place of a text, and its bytes."""
-KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What some Pythons cannot start without; everything else in the environment is the user's."""
 
 
 class Limits(NamedTuple):
@@ -144,9 +141,8 @@ def _answer(stream: IO[bytes], limits: Limits) -> Answer | None:
 
 def _started(folder: str, asked: IO[bytes]) -> Child:
     """The process, in a folder where nothing is. It finds the libraries where this process found them."""
-    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
     module = "bomgen.output.user_templates.child"
-    return start_python(module, "main", stdin=asked, folder=folder, environment=environment)
+    return start_python(module, "main", stdin=asked, folder=folder, environment=bare_environment())
 
 
 def _stop(process: Child, late: Event) -> None:

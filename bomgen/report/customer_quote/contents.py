@@ -12,6 +12,7 @@ from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.quote import lines_to_price
 from bomgen.report.customer_quote.record import (
     CustomerQuote,
     LeftOver,
@@ -265,7 +266,7 @@ def _part_number(line: QuotedLine, language: Language) -> str:
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
     """What lines come to: nothing where none that is charged has a price, a lower bound where one has none."""
-    lines = [line for line in lines if not line.in_stock] or lines
+    lines = lines_to_price(lines)
     amounts = [line.amount for line in lines if line.amount is not None]
     if not amounts:
         return Cell(None, currency)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.money import ANY_AMOUNT, Totals, rounded
+from bomgen.pricing.quote import lines_to_price
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.customer_quote.record import (
     CustomerQuote,
@@ -99,7 +100,7 @@ def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) ->
     counted = [line for line in lines if line.counted]
     listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
     net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
-    charged = [line for line in counted if not line.in_stock] or counted
+    charged = lines_to_price(counted)
     priced = sum(line.amount is not None for line in charged)
     return Totals(
         currency=whole.currency,

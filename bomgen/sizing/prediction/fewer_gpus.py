@@ -101,14 +101,14 @@ def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) 
 
 
 def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
-    """What the replicas of splits are a multiple of: they fill whole servers, and hold whole sets of experts."""
+    """Return what the replicas of splits are a multiple of: they fill whole servers, and hold whole sets of experts."""
     tensor, pipeline, context, expert = degrees
     inner = tensor * pipeline * context
     return np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
 
 
 def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
-    """Tensor, pipeline, context and expert degrees of all replicas of at most so many GPUs."""
+    """Return tensor, pipeline, context and expert degrees of all replicas of at most so many GPUs."""
     if (given := predict.training.parallelism) is not None:
         return np.array([[given.tensor.value], [given.pipeline.value], [given.context.value], [given.expert.value]])
     experts = int(predict.work.experts)

@@ -52,7 +52,7 @@ class GpusOfRun(NamedTuple):
 
 
 def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[tuple[int, float]]:
-    """Ascending numbers of GPUs over which a split that fits is predicted to step in `seconds`, each with that step.
+    """Yield ascending numbers of GPUs over which a split that fits is predicted to step in `seconds`, with the step.
 
     `predictors` has one for each recomputation that the run may take, the least first: a run takes the least that fits.
     """
@@ -65,7 +65,7 @@ def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: fl
 
 
 class _Fits:
-    """Whether splits fit. One that does not fit on the most GPUs of a range fits on none of it."""
+    """Tells whether splits fit. One that does not fit on the most GPUs of a range fits on none of it."""
 
     def __init__(self, gpus: GpusOfRun, upto: int) -> None:
         self.gpus, self.upto, self.at_most = gpus, upto, dict[tuple[str, Candidate], bool]()

@@ -86,7 +86,7 @@ def fitting(
 def first_fitting(
     training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Iterable[int]
 ) -> int | None:
-    """The first of ascending numbers of GPUs that a run can be split over so that it fits; None: none of them.
+    """Return the first of ascending numbers of GPUs that a run can be split over so that it fits; None: none.
 
     Degrees that the plan gives only have to divide it. `gpus` is the figure that has the numbers as its value. Where
     only a search for each number tells, no more than `FIRST_TRIED` are tried.
