@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
 from bomgen.cli.options import files, plan_argument, root_option, talk_options
 from bomgen.cli.plans import open_one_plan
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent
 
 if TYPE_CHECKING:
     from bomgen.workflow.applying.application import Application
@@ -41,8 +41,7 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     if plan == STANDARD_INPUT:
         raise click.UsageError("a plan from standard input has no place for edits; name its file")
     try:
-        refuse_git_files(Path(quote))
-        content = Path(quote).read_bytes()
+        content = read_sent(Path(quote))
     except OSError as error:
         raise click.UsageError(f"cannot read the workbook '{quote}': {error.strerror}") from None
     file = open_one_plan(plan, root)

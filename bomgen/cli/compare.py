@@ -14,7 +14,7 @@ from bomgen.cli.messages import complain, print_problems
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
@@ -107,8 +107,7 @@ def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
             files, worst = [*files, *opened], max(worst, code)
             continue
         try:
-            refuse_git_files(Path(plan))
-            files.append(rebuild_plan(Path(plan).read_bytes(), plan))
+            files.append(rebuild_plan(read_sent(Path(plan)), plan))
         except OSError as error:
             complain(f"Error: cannot read the bill '{plan}': {error.strerror}")
             worst = max(worst, WRONG_USAGE)

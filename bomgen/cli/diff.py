@@ -169,10 +169,11 @@ def _found(
 def _read_sent(given: GivenPlan) -> Side:
     """The side of somebody's bill. Raises PlanErrors where it cannot be read."""
     from bomgen.catalog.files import Catalog
+    from bomgen.reading.bills import require_whole
     from bomgen.report.diff.sent_bill import side_of_bill
     from bomgen.workflow.xray.bill_files import open_bill
 
-    return side_of_bill(open_bill(given.content, given.name, Catalog()))
+    return side_of_bill(require_whole(open_bill(given.content, given.name, Catalog())))
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:

@@ -13,7 +13,7 @@ from bomgen.cli.messages import QUIET, complain, is_set, print_problems, say
 from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import refuse_overwriting, write_out
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent
 from bomgen.output.registry import PRICE_LISTS
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
     from bomgen.reading.price_lists import own_book, read_list, text_of
 
     try:
-        refuse_git_files(Path(name))
-        content = Path(name).read_bytes()
+        content = read_sent(Path(name))
     except OSError as error:
         raise click.UsageError(f"cannot read the price list '{name}': {error.strerror}") from None
     try:

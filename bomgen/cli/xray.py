@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
 from bomgen.cli.writing import print_text, refuse_overwriting, to_standard_output
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent
 
 if TYPE_CHECKING:
     from bomgen.report.xray.types import Xray
@@ -79,8 +79,7 @@ def xray(
         raise click.UsageError(f"{output} exists; name a new file with -o")
     asked, catalog = asked_columns(columns, ROLES), Catalog()
     try:
-        refuse_git_files(Path(bill))
-        inspection = inspect(open_bill(Path(bill).read_bytes(), bill, catalog, asked), catalog)
+        inspection = inspect(open_bill(read_sent(Path(bill)), bill, catalog, asked), catalog)
     except OSError as error:
         raise click.UsageError(f"cannot read '{bill}': {error.strerror}") from None
     except PlanErrors as errors:

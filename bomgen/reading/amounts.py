@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.reading.cells import Value
-from bomgen.reading.list_words import SIGNS, find_currency, normalize, words
+from bomgen.reading.list_words import MAX_HEADING, SIGNS, find_currency, normalize, words
 
 POINT, COMMA = ".", ","
 GROUP = 3
@@ -58,6 +58,8 @@ class Written(NamedTuple):
 @lru_cache(maxsize=KEPT)
 def read_amount(text: str) -> Written | None:
     """An amount with a currency, a unit and separators; None for what is none, such as "on request"."""
+    if len(text) > MAX_HEADING:
+        return None
     if most := _PLAIN.fullmatch(text):
         sign = most[1] or most[3]
         return _separated(most[2], SIGNS[sign] if sign else None)
@@ -132,7 +134,7 @@ def read_share(value: Value) -> Share | None:
 
 @lru_cache(maxsize=KEPT)
 def _read_written_share(text: str) -> Share | None:
-    text = unicodedata.normalize("NFKC", text).strip()
+    text = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip()
     if found := _PAID.fullmatch(text):
         tenths = Decimal(found[1])
         return Share(tenths if tenths <= TENTHS else tenths / TENTHS, False, True, 1)
@@ -151,7 +153,7 @@ def read_pieces(value: Value) -> Decimal | None:
 
 @lru_cache(maxsize=KEPT)
 def _read_written_pieces(text: str) -> Decimal | None:
-    found = _PIECES.fullmatch(unicodedata.normalize("NFKC", text).strip().lower())
+    found = _PIECES.fullmatch(unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower())
     if found is None or not (found[2].strip() == "" or normalize(found[2]) in words("pieces")):
         return None
     return Decimal(re.sub("[^0-9]", "", found[1]) or 1) or None
@@ -163,7 +165,7 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
 
     Five working days are a week, and a month has 30 days.
     """
-    plain = unicodedata.normalize("NFKC", text).strip().lower()
+    plain = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower()
     if normalize(plain) in words("in_stock"):
         return 0
     found = _TIME.fullmatch(plain)

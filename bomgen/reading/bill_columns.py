@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import KEPT, read_amount
-from bomgen.reading.cells import Cell, RawTable
+from bomgen.reading.cells import MAX_COLUMNS, Cell, RawTable
 from bomgen.reading.list_columns import (
     LIST,
     MAYBE_PART,
@@ -33,7 +33,6 @@ from bomgen.reading.list_columns import (
 from bomgen.reading.list_columns import NET as NET_PRICE
 from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
-from bomgen.reading.sheet_scan import MAX_COLUMNS
 
 MAX_HEADER = 40
 """Rows from the top in which the first header is looked for."""

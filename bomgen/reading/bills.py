@@ -29,12 +29,13 @@ from bomgen.reading.bill_columns import (
     ask,
     find_blocks,
 )
-from bomgen.reading.cells import Broken, Cell, RawTable, Value
+from bomgen.reading.cells import Broken, Cell, RawTable, Value, shorten_texts
 from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, Asked
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
-from bomgen.reading.part_numbers import PartIndex, Recognition, kinds, recognize, words_of
+from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kinds, words_of
 
-MAX_LINES = 20_000
+MAX_LINES = 5000
+"""Lines of a bill that are read; those of a cluster have a hundred."""
 MAX_PIECES = 10**7
 """More pieces on a line are taken for something else, such as a part number."""
 _PERCENT = 100
@@ -173,6 +174,8 @@ class SentBill(NamedTuple):
     """Those of them that nobody sees who opens the workbook."""
     repeating: tuple[str, ...] = ()
     """Sheets that list the parts of the others once more, and are not counted."""
+    unread: int = 0
+    """Lines beyond `MAX_LINES`."""
 
     @property
     def has_spares(self) -> bool:
@@ -192,21 +195,19 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: As
     Raises PlanErrors when no table has a column of quantities and one of parts or descriptions, and with a question
     where several columns may be the quantities or the prices.
     """
-    tables = _asked_tables(tables, file, asked)
+    tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
-    read = [*_read_blocks(blocks, index, point)]
+    recognizer = Recognizer(index)
+    read = [*_read_blocks(blocks, recognizer, point)]
     repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[Sum]()
     for each in read:
         sums += [total._replace(lines=total.lines + len(lines)) for total in each.sums]
         lines += each.lines
-    if len(lines) > MAX_LINES:
-        message = f"more than {MAX_LINES} lines; give the bill alone"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table-limit")])
     best = max(read, key=lambda each: len(each.lines)).block
     used = {*repeating, *(each.block.table.name for each in read if each.lines or each.sums)}
     left = [table for table in tables if table.name and table.name not in used]
@@ -219,7 +220,16 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: As
         left_out=tuple(table.name for table in left),
         hidden=tuple(table.name for table in left if table.hidden),
         repeating=tuple(repeating),
+        unread=sum(each.unread for each in read),
     )
+
+
+def require_whole(bill: SentBill) -> SentBill:
+    """Return a bill that is to be compared. Raises PlanErrors for one that was not read to its end."""
+    if bill.unread:
+        message = f"more than {MAX_LINES} lines; give the bill alone"
+        raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "table-limit")])
+    return bill
 
 
 def _asked_tables(tables: Sequence[RawTable], file: str, asked: Asked) -> Sequence[RawTable]:
@@ -255,15 +265,18 @@ class _Read(NamedTuple):
     block: Block
     lines: list[SentLine]
     sums: list[Sum]
+    unread: int = 0
+    """Rows that were not read, since the bill has too many."""
 
 
-def _read_blocks(blocks: Sequence[Block], index: PartIndex, point: str | None) -> Iterator[_Read]:
+def _read_blocks(blocks: Sequence[Block], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
     """Read the rows of blocks."""
-    section = ""
+    section, left = "", MAX_LINES
     for block in blocks:
-        reader = _BlockReader(block, index, point, section if block.continues else "")
-        yield reader.read()
-        section = reader.section
+        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
+        found = reader.read(left)
+        yield found
+        section, left = reader.section, left - len(found.lines)
 
 
 def _drop_repeated(read: list[_Read]) -> list[str]:
@@ -324,18 +337,22 @@ def _name(line: SentLine) -> str:
 class _BlockReader:
     """Reads the rows of a block."""
 
-    def __init__(self, block: Block, index: PartIndex, point: str | None, section: str) -> None:
-        self.block, self.columns, self.index, self.point, self.section = block, block.columns, index, point, section
+    def __init__(self, block: Block, recognizer: Recognizer, point: str | None, section: str) -> None:
+        self.block, self.columns, self.point, self.section = block, block.columns, point, section
+        self.recognizer = recognizer
         self.of_lines = {place for places in block.columns.values() for place in places}
         self.fabric = _fabric_in(block.table.name)
         header = block.table.rows[block.start - 1] if block.start else ()
         self.headings = [str(cell.value or "") for cell in header]
         self.yen = _yen_of(self.headings)
 
-    def read(self) -> _Read:
-        """Its lines and sums."""
+    def read(self, most: int) -> _Read:
+        """Its lines and sums, of the rows up to so many lines."""
         found = _Read(self.block, [], [])
-        for row in self.block.table.rows[self.block.start : self.block.end]:
+        rows = self.block.table.rows[self.block.start : self.block.end]
+        for at, row in enumerate(rows):
+            if len(found.lines) == most:
+                return found._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
             filled = [cell for cell in row if cell.filled]
             if not filled or str(filled[0].value).startswith("#"):
                 continue
@@ -351,7 +368,7 @@ class _BlockReader:
 
     def _is_title(self, cell: Cell) -> bool:
         """Whether a cell that stands alone is the title of a section, not the number of a part."""
-        return isinstance(cell.value, str) and not self.index.ids(cell.value)
+        return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[Cell]) -> Mark:
         """The place of a row, on its sheet."""
@@ -377,7 +394,9 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=recognize(part, f"{description} ; {numbers}" if numbers != part else description, self.index),
+            recognition=self.recognizer.recognize(
+                part, f"{description} ; {numbers}" if numbers != part else description
+            ),
             place=place._replace(fabric=place.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if SPARE in self.columns else None,

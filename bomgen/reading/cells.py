@@ -8,6 +8,15 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Mark
 
+MAX_COLUMNS = 50
+"""What a price list or a bill needs at most; more is another table, or an attack."""
+MAX_CELLS = 10**6
+"""Cells of a table, up to the last of each row, and of all sheets together: 20 000 rows of 50 columns."""
+MAX_ACROSS = 1000
+"""Cells merged across columns that are looked at: headers and titles of sections."""
+LONGEST = 1000
+"""Characters of a cell that are searched for parts, dates and currencies: longer ones are terms and conditions."""
+
 
 class Broken(NamedTuple):
     """What stands in a cell and is no value: a formula without one, an error."""
@@ -61,22 +70,38 @@ class RawTable(NamedTuple):
 def fill_merged(table: RawTable) -> RawTable:
     """The table with the value of cells that were merged down a column in every row of them.
 
-    Cells that were merged across columns are titles, whose value stays where it is.
+    Cells that were merged across columns are titles, whose value stays where it is; the first of these are kept.
     """
     tall = [area for area in table.merged if area.bottom > area.top and area.left == area.right]
-    if not tall:
-        return table
-    rows = [list(row) for row in table.rows]
-    for area in tall:
+    across = [area for area in table.merged if area.bottom == area.top and area.left < area.right]
+    rows = [list(row) for row in table.rows] if tall else []
+    below: dict[int, int] = {}
+    """The row below the last area of each column: areas do not overlap, unless somebody wants them to."""
+    for area in sorted(tall):
         first = cell_at(table, area.top, area.left)
         if first is None or not first.filled:
             continue
-        for line in range(area.top + 1, min(area.bottom, len(rows)) + 1):
+        start, below[area.left] = max(area.top + 1, below.get(area.left, 0)), area.bottom + 1
+        for line in range(start, min(area.bottom, len(rows)) + 1):
             row = rows[line - 1]
             row += [Cell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
             if not row[area.left - 1].filled:
                 row[area.left - 1] = Cell(first.value, row[area.left - 1].mark)
-    return table._replace(rows=tuple(map(tuple, rows)))
+    return table._replace(
+        rows=tuple(map(tuple, rows)) if tall else table.rows, merged=tuple(sorted(across)[:MAX_ACROSS])
+    )
+
+
+def shorten_texts(table: RawTable) -> RawTable:
+    """The table with its longest texts cut, which shows as `…`: more is searched for nothing that a table has."""
+    if not any(isinstance(cell.value, str) and len(cell.value) > LONGEST for row in table.rows for cell in row):
+        return table
+    return table._replace(rows=tuple(tuple(map(_shorten, row)) for row in table.rows))
+
+
+def _shorten(cell: Cell) -> Cell:
+    is_long = isinstance(cell.value, str) and len(cell.value) > LONGEST
+    return Cell(f"{str(cell.value)[:LONGEST]}…", cell.mark) if is_long else cell
 
 
 def cell_at(table: RawTable, line: int, column: int) -> Cell | None:

@@ -9,7 +9,7 @@ from datetime import date
 from functools import cache, lru_cache
 
 from bomgen.reading.cells import Value
-from bomgen.reading.list_words import languages
+from bomgen.reading.list_words import MAX_HEADING, languages
 
 ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
 """The orders in which dates are written, and what `--columns dates=` calls them."""
@@ -45,6 +45,8 @@ def read_dates(text: str) -> Mapping[str, date]:
 
     Dates that begin with a year of four digits, and those with the name of a month, are the same day in every order.
     """
+    if len(text) > MAX_HEADING:
+        return {}
     plain = _TIME.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
     if named := _DAY_AND_NAME.fullmatch(plain) or _NAME_AND_DAY.fullmatch(plain):
         day = _day(named["year"], _months().get(named["month"].lower(), 0), named["day"])

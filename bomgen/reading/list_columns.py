@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import COMMA, POINT, read_amount
-from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
+from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.dates import ORDERS
 from bomgen.reading.list_words import (
     TAXED,
@@ -27,7 +27,7 @@ from bomgen.reading.list_words import (
     read_heading,
 )
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.sheet_scan import MAX_COLUMNS, column_letters, column_number
+from bomgen.reading.sheet_scan import column_letters, column_number
 
 PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"

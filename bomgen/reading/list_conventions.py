@@ -6,7 +6,7 @@ That is decided before a row is read, from all of them, the headings, and what s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
@@ -61,6 +61,10 @@ MAX_DATE = 24
 """Characters of a date with the name of its month, and time."""
 GAP = r"[\s.,:;'’-]+"
 """What stands between the words of a phrase."""
+MAX_NOTES = 400_000
+"""Characters in which what holds for all prices is looked for, above the header and below it: 40 pages."""
+MAX_UNREAD = 10
+"""Texts without a day that are listed."""
 Amount = tuple[Decimal, str | None, Mark]
 """An amount, the currency that its cell names, and its place."""
 
@@ -106,8 +110,11 @@ class Conventions:
         self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
         """The column of prices before discount."""
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
-        self.around = [*layout.titles, *(row.filled for row in rows if PART not in row.cells or len(row.filled) == 1)]
-        """What stands above the header, and in notes."""
+        self.notes_below = [*_first_texts(row.filled for row in rows if len(row.filled) == 1)]
+        """The notes."""
+        others = (row.filled for row in rows if PART not in row.cells and len(row.filled) > 1)
+        self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(others)]
+        """What stands above the header, in notes, and in rows without a part."""
         self._refuse_tax()
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
@@ -195,8 +202,12 @@ class Conventions:
         role = self.net or self.base
         if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
             return
-        notes = (row.filled for row in self.rows if len(row.filled) == 1)
-        for cell in (cell for row in (*self.layout.titles, *notes) for cell in row if isinstance(cell.value, str)):
+        for cell in (
+            cell
+            for row in (*_first_texts(self.layout.titles), *self.notes_below)
+            for cell in row
+            if isinstance(cell.value, str)
+        ):
             text = str(cell.value)
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
                 message = f"'{text}' says that prices have tax in them, and quotes add the tax of the plan"
@@ -233,6 +244,7 @@ class Conventions:
         if role in self.columns or self.asked.columns.get(role) == NO_COLUMN:
             return None
         found: list[Cell] = []
+        unread = dict[str, None]()
         for row in self.around:
             cells = [cell for cell in row if cell.value is not None]
             for cell, behind in zip(cells, [*cells[1:], None], strict=False):
@@ -241,9 +253,10 @@ class Conventions:
                     if named is not None:
                         found.append(named)
                     elif role == VALID_UNTIL:
-                        self.notes.append(f"not read, as it names no day: '{cell.value}'")
+                        unread[str(cell.value)] = None
+        self.notes += [f"not read, as it names no day: '{text}'" for text in [*unread][:MAX_UNREAD]]
         if len({str(cell.value) for cell in found}) > 1:
-            shown = " or ".join(f"'{cell.value}'" for cell in found)
+            shown = " or ".join(dict.fromkeys(f"'{cell.value}'" for cell in found[:MAX_UNREAD]))
             raise self._question(found[-1].mark, f"the date of all prices may be {shown}", [f"{role}={NO_COLUMN}"])
         return found[0] if found else None
 
@@ -329,10 +342,10 @@ class Conventions:
                 return None
             named, where = (codes, "by some of the prices") if codes else (named, where)
         if not named:
-            named = {code for text in _texts_of(self.layout.titles) for code in find_currencies(text)}
+            named = {code for text in _texts_of([*_first_texts(self.layout.titles)]) for code in find_currencies(text)}
             where = "by the text above the header"
         if not named:
-            texts = _texts_of([row.filled for row in self.rows])
+            texts = _texts_of([*_first_texts(row.filled for row in self.rows)])
             named = {code for text in texts for code in self._named_in_note(text)}
             where = "by a note"
         if YEN in named:
@@ -449,7 +462,7 @@ class Conventions:
 
 def _date_behind(cell: Cell, at: int, behind: Cell | None) -> Cell | None:
     """The date that follows in a text, or stands in the cell behind one that ends there; None where none does."""
-    rest = str(cell.value)[at:].lstrip(" \t\n:：至到")
+    rest = str(cell.value)[at : at + 2 * MAX_DATE].lstrip(" \t\n:：至到")
     if not rest:
         return (
             behind
@@ -477,6 +490,16 @@ def _phrases(role: str) -> re.Pattern[str]:
             form = rf"(?:^|(?<=[,;|(（，；–—-])) *{form}"
         forms.append(rf"(?<![^\W\d_]){form}(?![^\W\d_])" if phrase.isascii() else form)
     return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def _first_texts(rows: Iterable[Sequence[Cell]]) -> Iterator[Sequence[Cell]]:
+    """The first rows, as far as their texts have `MAX_NOTES` characters together."""
+    left = MAX_NOTES
+    for row in rows:
+        left -= sum(len(cell.value) for cell in row if isinstance(cell.value, str))
+        if left < 0:
+            return
+        yield row
 
 
 def _texts_of(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

@@ -55,6 +55,8 @@ _FOR_SEVERAL = re.compile(
 )
 """What prices are for where it is not one piece: `per 100`, `/1000 Stk`."""
 ONE = Decimal(1)
+MAX_HEADING = 200
+"""Characters of a heading, and of a cell that is a value; longer ones are notes."""
 
 
 class Heading(NamedTuple):
@@ -122,6 +124,8 @@ def read_heading(text: str) -> Heading:
 
     `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone; `Price per 100` is one of 100 pieces.
     """
+    if len(text) > MAX_HEADING:
+        return Heading((), None, (), text)
     scale, bare = find_scale(text), text
     if scale != ONE:
         bare = _FOR_SEVERAL.sub(" ", unicodedata.normalize("NFKC", text))
@@ -159,7 +163,7 @@ def _read_heading(text: str) -> Heading:
 
 def find_break(text: str) -> tuple[int, str] | None:
     """The pieces from which a price holds, in a heading or a cell, and what stands around them; None where none is."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).split())
+    plain = " ".join(unicodedata.normalize("NFKC", text[:MAX_HEADING]).split())
     for form in _BREAKS:
         if found := form.search(plain):
             quantity = max(int(re.sub("[^0-9]", "", found[1])), 1)

@@ -6,18 +6,21 @@ Elements and attributes are those with the prefixes that programs write, which c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from zipfile import ZipFile
 
-from bomgen.reading.cells import Area, Value
-from bomgen.reading.sheet_scan import LAST_COLUMN, MAX_COLUMNS, NO_VALUE, Found, feed, parser_of, shown_error
+from bomgen.reading.cells import MAX_COLUMNS, Area, Value
+from bomgen.reading.sheet_scan import LAST_COLUMN, NO_VALUE, Found, feed, parser_of, shown_error
 
 CELLS = ("table:table-cell", "table:covered-table-cell")
 ROWS, COLUMNS = "table:number-rows-repeated", "table:number-columns-repeated"
+VALUES, FORMULA = "office:", "table:formula"
+"""What the names of attributes with values begin with, and that of a formula."""
+TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "time")))
+"""The attributes whose text the library keeps in every cell."""
 HIDDEN = ("collapse", "filter")
 """The visibility of rows and columns that nobody sees."""
 
 
-def scan_ods(package: ZipFile) -> dict[str, Found]:
+def scan_ods(content: bytes) -> dict[str, Found]:
     """What is in each sheet of an OpenDocument package, by its title. Raises ValueError for what is no XML."""
     sheets = {"": _Sheet()}
     sheet = sheets[""]
@@ -28,18 +31,28 @@ def scan_ods(package: ZipFile) -> dict[str, Found]:
             sheet.start_cell(attributes)
         elif name == "text:p":
             parser.CharacterDataHandler = sheet.start_text()
+        elif name == "text:s":
+            sheet.size += _times(attributes, "text:c")
         elif name == "table:table-row":
             sheet.start_row(attributes)
         elif name == "table:table-column":
             sheet.add_columns(attributes)
         elif name == "table:table":
             sheet.end_cell()
-            sheet = sheets[attributes.get("table:name", "")] = _Sheet()
+            title = attributes.get("table:name", "")
+            if title and title in sheets:
+                raise ValueError("two sheets of one title")
+            sheet = sheets[title] = _Sheet()
 
     parser = parser_of(start)
-    feed(parser, package.read("content.xml"))
+    feed(parser, content)
     sheet.end_cell()
     return {name: each.found() for name, each in sheets.items()}
+
+
+def _times(given: Mapping[str, str], name: str) -> int:
+    """How often something is repeated, which the library takes for 0 where it is negative."""
+    return max(int(given.get(name, 1)), 0)
 
 
 class _Sheet:
@@ -53,6 +66,8 @@ class _Sheet:
         self.value: Value = None
         self.is_error = self.is_counted = False
         self.texts: list[str] = []
+        self.size = 0
+        """Bytes of what a cell shows and its text does not hold: of blanks that are counted, and of attributes."""
         self.last_row = self.last_column = self.text = 0
         self.beyond: tuple[int, int] | None = None
         self.cells: dict[int, dict[int, Value]] = {}
@@ -68,14 +83,14 @@ class _Sheet:
 
     def add_columns(self, given: Mapping[str, str]) -> None:
         """Note whether the next columns are hidden."""
-        first, self.defined = self.defined, self.defined + int(given.get(COLUMNS, 1))
+        first, self.defined = self.defined, self.defined + _times(given, COLUMNS)
         if given.get("table:visibility") in HIDDEN:
             self.hidden_columns.append(range(first, self.defined))
 
     def start_row(self, given: Mapping[str, str]) -> None:
         """Go on to the next row, which stands so many times."""
         self.end_cell()
-        self.row, self.times_down = self.row + self.times_down, int(given.get(ROWS, 1))
+        self.row, self.times_down = self.row + self.times_down, _times(given, ROWS)
         self.column = 1
         if given.get("table:visibility") in HIDDEN:
             self.hidden_rows.append(range(self.row, self.row + self.times_down))
@@ -83,15 +98,17 @@ class _Sheet:
     def start_cell(self, given: Mapping[str, str]) -> None:
         """Go on to the next cell, with its attributes."""
         self.end_cell()
-        self.times_right = int(given.get(COLUMNS, 1))
+        self.times_right = _times(given, COLUMNS)
         self.is_error = given.get("calcext:value-type") == "error"
         kind = given.get("office:value-type")
         if kind == "boolean":
             self.value = given.get("office:boolean-value") == "true"
-        elif kind is None and "table:formula" in given:
+        elif kind is None and FORMULA in given:
             self.value = NO_VALUE
-        if kind or self.value is not None:
+        if FORMULA in given or any(key.startswith(VALUES) for key in given):
             self.count()
+        if self.times_right * self.times_down > 1:
+            self.size = sum(len(given.get(key, "")) for key in TEXTS)
         if "table:number-rows-spanned" in given or "table:number-columns-spanned" in given:
             down = int(given.get("table:number-rows-spanned", 1))
             right = int(given.get("table:number-columns-spanned", 1))
@@ -119,16 +136,16 @@ class _Sheet:
 
     def end_cell(self) -> None:
         """Go on behind the cell that ended."""
-        if self.texts or self.is_error or self.value is not None:
+        if self.is_counted or self.size:
             self.keep_cell()
         self.column += self.times_right
-        self.times_right, self.is_counted = 0, False
+        self.times_right, self.is_counted, self.size = 0, False, 0
 
     def keep_cell(self) -> None:
         """Count the text of a cell, and keep what calamine does not tell of it."""
         times = self.times_down * self.times_right
         text = "".join(self.texts).strip()
-        self.text += len(text) * times
+        self.text += (len(text) + self.size) * times
         value = shown_error(text) if self.is_error else self.value
         if value is not None:
             if times > LAST_COLUMN:

@@ -27,6 +27,8 @@ SHOWN_NEAREST = 3
 SHOWN_WORDS = 80
 """Characters of a line that a reason repeats."""
 PART_NUMBER = "part_number"
+MAX_CLOSE = 300
+"""Different lines of a bill for which numbers are looked up that come close to theirs, some milliseconds each."""
 CODE = 3
 """Characters of a length in the number of a cable."""
 _HALF = "a"
@@ -91,6 +93,8 @@ class PartIndex:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
+        self.spent = False
+        """Whether no more numbers are looked for that come close to others."""
         self.families: list[Record] = []
         """Cables whose numbers have their length in them."""
         patterns: list[str] = []
@@ -212,13 +216,28 @@ class PartIndex:
 
     def nearest(self, text: str) -> tuple[str, ...]:
         """The known numbers that come closest to one."""
-        return tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
+        return () if self.spent else tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
 
 
 @cache
 def built_in_parts() -> PartIndex:
     """The parts of the catalogue that comes with bomgen, which does not change while it runs."""
     return PartIndex(Catalog())
+
+
+class Recognizer:
+    """Recognizes the lines of a bill, each text once."""
+
+    def __init__(self, index: PartIndex) -> None:
+        self.index = index
+        self.known: dict[tuple[str, str], Recognition] = {}
+
+    def recognize(self, part: str, text: str) -> Recognition:
+        """What a line names; numbers that come close to its own only for the first `MAX_CLOSE` different lines."""
+        if (part, text) not in self.known:
+            self.index.spent = len(self.known) >= MAX_CLOSE
+            self.known[part, text] = recognize(part, text, self.index)
+        return self.known[part, text]
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.reading.apart import PDF, read_apart
 from bomgen.reading.cells import Cell, RawTable
-from bomgen.reading.tables import PDF
 
-MAX_PAGES = 200
+SIGNATURE = b"%PDF-"
+"""What a PDF begins with."""
+MAX_PAGES = 100
 """Pages of a bill at most."""
+MAX_EDGES = 20_000
+"""Lines and edges of rectangles on a page: 50 columns and 100 rows have as many where each cell has its own."""
 
 
 def is_pdf(content: bytes) -> bool:
     """Whether the bytes of a file are a PDF."""
-    return content.startswith(PDF)
+    return content.startswith(SIGNATURE)
 
 
 def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
@@ -25,22 +30,35 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     Only tables with ruled lines are read: without them a text that wraps in its cell looks like several rows.
     Raises PlanErrors where pdfplumber is not installed, for a PDF that is broken, too long, or without such a table.
     """
-    try:
-        import pdfplumber
-    except ImportError:
+    if find_spec("pdfplumber") is None:
         message = (
             "to read a PDF install the extra: pip install 'bomgen[pdf-reading]'; or save the bill as .xlsx or .csv"
         )
-        raise _problem(file, message) from None
+        raise _problem(file, message)
+    return read_apart(PDF, content, file)
+
+
+def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
+    """The tables of a PDF as `read_pdf` gives them, read in this process."""
+    import pdfplumber
+
     try:
         with pdfplumber.open(io.BytesIO(content)) as document:
             if len(document.pages) > MAX_PAGES:
                 raise _problem(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone")
-            rows = [row for page in document.pages for table in page.extract_tables() for row in table]
-            is_scan = not any(cell for row in rows for cell in row) and not any(page.chars for page in document.pages)
-    except PlanErrors:
+            rows, is_scan = list[Sequence[str | None]](), True
+            for page in document.pages:
+                if len(page.edges) > MAX_EDGES:
+                    message = f"a page with more than {MAX_EDGES} lines; save the bill as .xlsx or .csv"
+                    raise _problem(file, message)
+                is_scan = is_scan and not page.chars
+                rows += [row for table in page.extract_tables() for row in table]
+                page.close()  # what it drew takes memory until then
+    except (PlanErrors, MemoryError):
         raise
     except Exception as error:
+        if any(isinstance(each, MemoryError) for each in error.args):
+            raise MemoryError from None
         # What is wrong with a PDF comes as errors of many kinds, from three libraries.
         raise _problem(
             file, f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"

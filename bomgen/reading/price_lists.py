@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
-from bomgen.reading.cells import RawTable
+from bomgen.reading.cells import RawTable, shorten_texts
 from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layouts, letter_of
 from bomgen.reading.list_rows import LeftOut, Seen, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
@@ -83,7 +83,7 @@ def own_book(content: bytes, file: str) -> Source | None:
     else:
         seen = _visible(content, file)
         table = next((table for table in seen if table.name.strip().lower() == SHEET), seen[0])
-        if not has_own_columns(table.rows):
+        if not has_own_columns(shorten_texts(table).rows):
             return None
         source = source_of(table.rows, file)
     check(source)
@@ -97,7 +97,7 @@ def read_list(
 
     Raises PlanErrors with the question where a list can be read in two ways, and for cells that nobody can read.
     """
-    seen = _visible(content, file)
+    seen = [shorten_texts(table) for table in _visible(content, file)]
     if asked.sheet is not None:
         chosen = [table for table in seen if table.name == asked.sheet]
         if not chosen:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bomgen.core.csv_fields import FORMULA_STARTS
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import Cell
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Cell
 
 SEPARATORS = (",", ";", "\t", "|")
 MAX_BYTES = 5 * 10**6
@@ -85,7 +85,7 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
     """The rows of CSV (RFC 4180), separated by a comma, a semicolon, a tab or a bar: what divides most rows alike.
 
     Blanks around a field are left out, and the apostrophe that keeps a text from being run as a formula. Raises
-    PlanErrors for quotes that do not match.
+    PlanErrors for quotes that do not match, and for too many cells.
     """
     named = _NAMED.match(text)
     at, line, start = (named.end(), 2, named.end()) if named else (0, 1, 0)
@@ -95,6 +95,7 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
         rf' *(?:"([^"]*(?:""[^"]*)*)" *)?([^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r\n|\r|\n|\Z)'
     )
     row: list[Cell] = []
+    left = MAX_CELLS
     while at < len(text) or row:
         found = field.match(text, at)
         assert found is not None  # noqa: S101 - any text is a field
@@ -109,9 +110,20 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
             value = quoted.replace('""', '"').replace("\r\n", "\n")
         elif value.startswith('"'):
             raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
-        row.append(Cell(_unescape_formula(value.strip()) or None, mark))
+        text_of_cell = _unescape_formula(value.strip()) or None
+        if len(row) < MAX_COLUMNS:
+            row.append(Cell(text_of_cell, mark))
+        elif text_of_cell:
+            message = f"a cell beyond column {MAX_COLUMNS}; tables have at most {MAX_COLUMNS}, remove the rest"
+            raise _wrong(mark, message, "table-limit")
         at = found.end()
         if end != separator:
+            if not any(cell.filled for cell in row):
+                row = []
+            left -= max(len(row), 1)
+            if left < 0:
+                message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
+                raise _wrong(mark, message, "table-limit")
             yield tuple(row)
             row = []
             line, start = line + 1, at

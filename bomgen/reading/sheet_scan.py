@@ -12,8 +12,6 @@ from xml.parsers import expat
 
 from bomgen.reading.cells import Area, Broken, Value
 
-MAX_COLUMNS = 50
-"""What a price list or a bill needs at most; more is another table, or an attack."""
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 """Of a sheet (Excel's specifications and limits)."""
 LETTERS = 26

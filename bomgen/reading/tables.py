@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.reading.apart import XLS, read_apart
 from bomgen.reading.cells import RawTable
 from bomgen.reading.separated import decode_text, rows
 
@@ -14,7 +15,7 @@ WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 TEXTS = (".csv", ".tsv", ".txt")
 OTHERS = (".xlsb", ".numbers", ".et", ".pdf", ".docx", ".doc")
 """Lists come as these, too, and none is read."""
-PACKAGE, COMPOUND, PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF-"
+PACKAGE, COMPOUND, PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"%PDF-"
 """What a zip archive, a file of Excel 97 and a PDF begin with."""
 HTML = ("<!doctype html", "<html", "<table")
 """Some programs call a web page `.xls`."""
@@ -32,7 +33,9 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     if suffix in OTHERS or content.startswith(PDF):
         message = f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table")])
-    if content.startswith((PACKAGE, COMPOUND)) or suffix in WORKBOOKS[:2] or suffix == WORKBOOKS[-1]:
+    if content.startswith(COMPOUND):
+        return read_apart(XLS, content, file)
+    if content.startswith(PACKAGE) or suffix in WORKBOOKS[:2] or suffix == WORKBOOKS[-1]:
         from bomgen.reading import workbooks
 
         return tuple(workbooks.tables(content, file))

@@ -1,29 +1,31 @@
 """The sheets of a workbook as tables: what a spreadsheet program computed and shows, never what it would run.
 
-calamine reads xlsx, xls and ods. It takes the space of the whole rectangle that cells span, and shows errors and
-formulas without a value as empty: `xlsx_scan`, `ods_scan` and `xls_scan` look at what is in the file first.
+calamine reads xlsx and ods here, and xls in a process of its own. It takes the space of the whole rectangle that cells
+span, and shows errors and formulas without a value as empty: `xlsx_scan` and `ods_scan` look at what is in the file
+first. A number that a file states is never trusted: what comes out of the package is counted, and packed anew.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Context, Decimal
 from functools import lru_cache
 from io import BytesIO
 from itertools import repeat
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.books.book import KEPT
-from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value
 from bomgen.reading.ods_scan import scan_ods
-from bomgen.reading.sheet_scan import MAX_COLUMNS, Found
-from bomgen.reading.xls_scan import scan_xls
+from bomgen.reading.sheet_scan import Found
 from bomgen.reading.xlsx_scan import scan_xlsx
 
 MAX_BYTES = 5 * 10**6
@@ -38,17 +40,22 @@ MAX_RATIO = 200
 """Repeated rows are packed to a fiftieth; a bomb, to a thousandth."""
 SMALL = 10**6
 """Bytes of an entry that may be packed however well."""
-MAX_CELLS = 4 * 10**6
-"""Cells of the rectangle that the cells of a sheet span: three columns down to the last row are fewer."""
+MAX_SPAN = 4 * 10**6
+"""Cells of the rectangles that the cells of all sheets span: three columns down to the last row are fewer."""
+MAX_SHEETS = 200
+METHODS = (ZIP_STORED, ZIP_DEFLATED)
+"""How parts of a package may be packed; Python unpacks other methods without a limit."""
+READ = (".xml", ".rels", "mimetype")
+"""What the names of the parts that are read end with, in lower case; pictures and macros stay packed."""
+LEAST_TEXT = len("<si/>")
+"""Bytes of a shared text at least."""
 SHOWN_DIGITS = Context(prec=15)
 """Excel keeps and shows 15 digits (Excel's specifications and limits); more are noise of binary numbers."""
 EXACT = 10**15
 """Whole numbers below it have no digit that is noise."""
-COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""What files of Excel 97 begin with."""
+_STATED = re.compile(rb"uniqueCount\s*=\s*[\"'][\s+]*([0-9]+)")
+"""The number of texts that a part says it has, for which the library reserves memory."""
 UNREADABLE = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
-ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-"""The stream of a workbook that a password protects."""
 
 
 class Unpacked(NamedTuple):
@@ -60,66 +67,79 @@ class Unpacked(NamedTuple):
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
-    """Every sheet of a workbook, in its order; marks count rows and columns.
+    """Every sheet of an xlsx or ods workbook, in its order; marks count rows and columns.
+
+    The library gets a package that is packed anew out of what was unpacked and counted: it sees nothing else. Raises
+    PlanErrors for what is no workbook, or too large.
+    """
+    parts = _unpack(content, file)
+    scanned = _scan(parts, file)
+    return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Found()))
+
+
+def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]) -> Iterator[RawTable]:
+    """Every sheet of a workbook that was scanned; `found_in` is what is in the one of a place and title.
 
     Raises PlanErrors for what is no workbook, or too large.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-    if content.startswith(COMPOUND):
-        if ENCRYPTED in content:
-            raise _wrong(file, "a password protects the workbook; save it without one", "workbook")
-        if len(content) > MAX_BYTES:
-            raise _wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
-    else:
-        unpacked(content, file)
-    scanned = _scan(content, file)
+    left = MAX_CELLS
     try:
         with CalamineWorkbook.from_filelike(BytesIO(content)) as book:
             for at, about in enumerate(book.sheets_metadata):
                 if about.typ == SheetTypeEnum.WorkSheet:
                     hidden = about.visible != SheetVisibleEnum.Visible
-                    sheet = book.get_sheet_by_name(about.name)
-                    found = scanned.get(about.name, Found()) if isinstance(scanned, Mapping) else scanned[at]
-                    yield _table(sheet, file, found, hidden)
+                    table = _table(book.get_sheet_by_name(about.name), file, found_in(at, about.name), hidden, left)
+                    left -= sum(map(len, table.rows))
+                    yield table
     except (CalamineError, ValueError, OSError, IndexError) as error:
-        raise _wrong(file, UNREADABLE, "workbook") from error
+        raise wrong(file, UNREADABLE, "workbook") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # a slip in the library, which ends nothing but the reading
             raise
-        raise _wrong(file, UNREADABLE, "workbook") from error
+        raise wrong(file, UNREADABLE, "workbook") from error
 
 
-def _scan(content: bytes, file: str) -> Mapping[str, Found] | list[Found]:
-    """What is in each sheet, by its title, or in the order of sheets.
+def _packed(parts: Mapping[str, bytes]) -> bytes:
+    """A package of the parts, as they are."""
+    stream = BytesIO()
+    with ZipFile(stream, "w", ZIP_STORED) as package:
+        for name, part in parts.items():
+            package.writestr(name, part)
+    return stream.getvalue()
 
-    Raises PlanErrors for cells that take more room than is read.
-    """
-    found: Mapping[str, Found] | list[Found]
+
+def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
+    """What is in each sheet of a package, by its title. Raises PlanErrors for one that takes more room than is read."""
     try:
-        if content.startswith(COMPOUND):
-            found = scan_xls(content)
-        else:
-            with ZipFile(BytesIO(content)) as package:
-                names = package.namelist()
-                if "xl/workbook.xml" not in names and "content.xml" not in names:
-                    raise ValueError("neither xlsx nor ods")
-                found = scan_xlsx(package) if "xl/workbook.xml" in names else scan_ods(package)
+        if "xl/workbook.xml" not in parts and "content.xml" not in parts:
+            raise ValueError("neither xlsx nor ods")
+        found = scan_xlsx(parts) if "xl/workbook.xml" in parts else scan_ods(parts["content.xml"])
     except (ValueError, KeyError) as error:
-        raise _wrong(file, UNREADABLE, "workbook") from error
-    for sheet in found.values() if isinstance(found, Mapping) else found:
-        if sheet.beyond:
-            raise _beyond(Mark(file, *sheet.beyond))
-        if sheet.rows * sheet.columns > MAX_CELLS or sheet.text > MAX_TEXT:
-            message = f"a sheet that spans {sheet.rows} rows and {sheet.columns} columns; remove what is far from it"
-            if sheet.text > MAX_TEXT:
-                message = f"{sheet.text} bytes of text in a sheet; at most {MAX_TEXT} are read"
-            raise _wrong(file, message, "workbook-limit")
+        raise wrong(file, UNREADABLE, "workbook") from error
+    check_sheets(file, found.values())
     return found
 
 
-def _table(sheet: Any, file: str, found: Found, hidden: bool) -> RawTable:
-    """A sheet as calamine read it, with what the scan found in its cells."""
+def check_sheets(file: str, found: Collection[Found]) -> None:
+    """Raise PlanErrors for sheets that take more room than is read."""
+    if len(found) > MAX_SHEETS + MAX_ENTRIES:
+        raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
+    cells = text = 0
+    for sheet in found:
+        if sheet.beyond:
+            raise _beyond(Mark(file, *sheet.beyond))
+        cells, text = cells + sheet.rows * sheet.columns, text + sheet.text
+        if cells > MAX_SPAN or text > MAX_TEXT:
+            message = f"a sheet that spans {sheet.rows} rows and {sheet.columns} columns; remove what is far from it"
+            if text > MAX_TEXT:
+                message = f"{text} bytes of text in a sheet; at most {MAX_TEXT} are read"
+            raise wrong(file, message, "workbook-limit")
+
+
+def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
+    """A sheet as calamine read it, with what the scan found in its cells. Raises PlanErrors for too many cells."""
     rows: list[tuple[Cell, ...]] = []
     read = [*sheet.iter_rows()]
     read += [()] * (max(found.cells, default=0) - len(read))
@@ -133,6 +153,10 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool) -> RawTable:
             values.pop()
         if len(values) > MAX_COLUMNS:
             raise _beyond(Mark(file, number, len(values)))
+        most -= len(values)
+        if most < 0:
+            message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
+            raise PlanErrors([Problem(Mark(file, number, 1), "error", message, "table-limit")])
         marks = map(Mark, repeat(file), repeat(number), range(1, len(values) + 1))
         rows.append(tuple(map(Cell, values, marks)))
     while rows and not rows[-1]:
@@ -175,41 +199,75 @@ def unpacked(content: bytes, file: str) -> Unpacked:
 
     Raises PlanErrors for one that is none, or that would take too much room.
     """
+    parts = _unpack(content, file)
+    return Unpacked(sum(map(len, parts.values())), sum(part.count(b"<") for part in parts.values()))
+
+
+def _unpack(content: bytes, file: str) -> dict[str, bytes]:
+    """The parts of a package that are read, by their names.
+
+    What the package says of their sizes is checked first, and what comes out is counted: not a byte more is unpacked.
+    Raises PlanErrors for what is no package, or takes too much room.
+    """
     if len(content) > MAX_BYTES:
-        raise _wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
+        raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:
         with ZipFile(BytesIO(content)) as package:
             entries = package.infolist()
-            if len(entries) > MAX_ENTRIES:
-                message = f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read"
-                raise _wrong(file, message, "workbook-limit")
-            names = Counter(entry.filename.lower() for entry in entries)
-            twice = next((entry.filename for entry in entries if names[entry.filename.lower()] > 1), None)
-            if twice:
-                message = f"'{twice}' is twice in the workbook; save it as .xlsx in a spreadsheet program"
-                raise _wrong(file, message, "workbook")
-            expanded = sum(entry.file_size for entry in entries)
-            if expanded > MAX_EXPANDED:
-                message = f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read"
-                raise _wrong(file, message, "workbook-limit")
+            _check_entries(entries, file)
+            parts = dict[str, bytes]()
+            left, tags = MAX_EXPANDED, 0
             for entry in entries:
-                if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
-                    message = f"'{entry.filename}' is packed to less than 1/{MAX_RATIO}; at most that is unpacked"
-                    raise _wrong(file, message, "workbook-limit")
-            tags = 0
-            for entry in entries:
-                part = package.read(entry) if entry.filename.lower().endswith((".xml", ".rels")) else b""
+                if not entry.filename.lower().endswith(READ):
+                    continue
+                if entry.compress_type not in METHODS:
+                    raise NotImplementedError
+                with package.open(entry) as stream:
+                    part = stream.read(left + 1)
+                left -= len(part)
                 tags += part.count(b"<")
+                if left < 0:
+                    message = f"more than {MAX_EXPANDED} bytes once it is unpacked; at most so many are read"
+                    raise wrong(file, message, "workbook-limit")
                 if tags > MAX_TAGS:
                     message = f"more than {MAX_TAGS} tags in the workbook; at most so many are read"
-                    raise _wrong(file, message, "workbook-limit")
-                if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\0" in part:
-                    message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
-                    raise _wrong(file, message, "workbook")
-            return Unpacked(expanded, tags)
-    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+                    raise wrong(file, message, "workbook-limit")
+                _check_part(entry.filename, part, file)
+                parts[entry.filename] = part
+            return parts
+    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         message = "not a workbook: no .xlsx package, or protected by a password; save it as .xlsx"
-        raise _wrong(file, message, "workbook") from error
+        raise wrong(file, message, "workbook") from error
+
+
+def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
+    """Raise PlanErrors for a package that says that it has too many parts, one twice, or too large ones."""
+    if len(entries) > MAX_ENTRIES:
+        raise wrong(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
+    names = Counter(entry.filename.lower() for entry in entries)
+    twice = next((entry.filename for entry in entries if names[entry.filename.lower()] > 1), None)
+    if twice:
+        message = f"'{twice}' is twice in the workbook; save it as .xlsx in a spreadsheet program"
+        raise wrong(file, message, "workbook")
+    expanded = sum(entry.file_size for entry in entries)
+    if expanded > MAX_EXPANDED:
+        message = f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read"
+        raise wrong(file, message, "workbook-limit")
+    for entry in entries:
+        if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
+            message = f"'{entry.filename}' is packed to less than 1/{MAX_RATIO}; at most that is unpacked"
+            raise wrong(file, message, "workbook-limit")
+
+
+def _check_part(name: str, part: bytes, file: str) -> None:
+    """Raise PlanErrors for a part with a document type, or one that says to have more texts than it has room for."""
+    if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\0" in part:
+        message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
+        raise wrong(file, message, "workbook")
+    for stated in map(int, _STATED.findall(part)):
+        if stated > max(SMALL, len(part) // LEAST_TEXT):
+            message = f"'{name}' says that it has {stated} texts and is too short for them; save the workbook again"
+            raise wrong(file, f"{message} in a spreadsheet program", "workbook")
 
 
 def _beyond(mark: Mark) -> PlanErrors:
@@ -217,5 +275,6 @@ def _beyond(mark: Mark) -> PlanErrors:
     return PlanErrors([Problem(mark, "error", message, "table-limit")])
 
 
-def _wrong(file: str, message: str, rule: str) -> PlanErrors:
+def wrong(file: str, message: str, rule: str) -> PlanErrors:
+    """That a workbook cannot be read."""
     return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])

@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from bomgen.reading.cells import Value
-from bomgen.reading.sheet_scan import MAX_COLUMNS, Found, shown_error
+from bomgen.reading.cells import MAX_COLUMNS, Value
+from bomgen.reading.sheet_scan import Found, shown_error
 
 STREAMS = ("Workbook", "Book")
 ENTRY, INT, SHORT, KIND = 128, 4, 2, 4

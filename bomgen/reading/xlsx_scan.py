@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from zipfile import ZipFile
+from collections.abc import Callable, Mapping
 
-from bomgen.reading.cells import Value
-from bomgen.reading.sheet_scan import MAX_COLUMNS, NO_VALUE, Found, column_number, feed, parser_of, shown_error
+from bomgen.reading.cells import MAX_COLUMNS, Value
+from bomgen.reading.sheet_scan import NO_VALUE, Found, column_number, feed, parser_of, shown_error
 
 TRUE = ("1", "true")
+TEXTS = "sharedstrings.xml"
+"""What the name of the part with the texts ends with, in lower case: the library finds it in any case."""
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
@@ -21,18 +22,20 @@ _OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"
 """What only a parser of XML reads rightly, formulas, errors, and what is hidden."""
 
 
-def scan_xlsx(package: ZipFile) -> dict[str, Found]:
+def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
     """What is in each sheet of an Excel package, by its title.
 
-    Every part with cells is looked at, whether a sheet names it or not. Raises ValueError for what is no XML, KeyError
-    for a sheet without its part.
+    Every part with cells is looked at, whether a sheet names it or not. Raises ValueError for what is no XML, and for
+    what no program writes: two parts with texts, sheets of one title, sheets of one part. KeyError for a sheet without
+    its part.
     """
-    texts = package.read("xl/sharedStrings.xml") if "xl/sharedStrings.xml" in package.namelist() else b""
+    texts, *more = [part for name, part in package.items() if name.lower().endswith(TEXTS)] or [b""]
+    if more:
+        raise ValueError("two parts with texts")
     starts = [found.start() for found in _STRING.finditer(texts)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], len(texts)], strict=False)]
     parts: dict[str, Found] = {}
-    for name in package.namelist():
-        content = package.read(name)
+    for name, content in package.items():
         if b"sheetData" in content:
             parts[name] = _measure(content, lengths) or _scan_sheet(content, lengths)
     sheets, targets = dict[str, str](), dict[str, str]()
@@ -40,16 +43,21 @@ def scan_xlsx(package: ZipFile) -> dict[str, Found]:
     def sheet(name: str, attributes: dict[str, str]) -> None:
         if name == "sheet":
             [key] = [value for key, value in attributes.items() if key.rpartition(":")[2] == "id"]
+            if attributes["name"] in sheets:
+                raise ValueError("two sheets of one title")
             sheets[attributes["name"]] = key
 
     def relation(name: str, attributes: dict[str, str]) -> None:
         if name == "Relationship":
             targets[attributes["Id"]] = attributes["Target"]
 
-    _parse(package.read("xl/workbook.xml"), sheet)
-    _parse(package.read("xl/_rels/workbook.xml.rels"), relation)
-    places = {title: targets[key].removeprefix("/") for title, key in sheets.items()}
-    found = {title: parts.pop(place if place in parts else f"xl/{place}", Found()) for title, place in places.items()}
+    _parse(package["xl/workbook.xml"], sheet)
+    _parse(package["xl/_rels/workbook.xml.rels"], relation)
+    named = {title: targets[key].removeprefix("/") for title, key in sheets.items()}
+    places = {title: place if place in parts else f"xl/{place}" for title, place in named.items()}
+    if len({place.lower() for place in places.values()}) < len(places):
+        raise ValueError("two sheets of one part")
+    found = {title: parts.pop(place, Found()) for title, place in places.items()}
     return found | {f"/{name}": each for name, each in parts.items()}
 
 

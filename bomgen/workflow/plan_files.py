@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import FileName, Mark
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent, refuse_git_files
 from bomgen.core.yaml_source import SUFFIXES
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"
@@ -18,8 +18,6 @@ NO_FILE = "<"
 """The beginning of names of plans that are no files, such as <stdin>."""
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
-MAX_FILE = 5 * 10**6
-"""Bytes of a file that a plan names, a workbook at most; of a larger one nothing is read."""
 
 
 class PlanFile(NamedTuple):
@@ -75,9 +73,7 @@ def content_of(place: FilePath) -> bytes:
     refuse_git_files(place)
     if place.exists() and not place.is_file() and not place.is_dir():
         raise OSError(errno.EINVAL, "No regular file", str(place))
-    if place.is_file() and place.stat().st_size > MAX_FILE:
-        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(place))
-    return place.read_bytes()
+    return read_sent(place)
 
 
 def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:

@@ -20,7 +20,7 @@ def test_a_folder_of_plans_is_not_imported_from(entry: str, tmp_path: Path, monk
     here.mkdir()
     (tmp_path / "link").symlink_to(here)
     monkeypatch.chdir(here)
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(scripts / "run.py"))
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(scripts / "run.py"), raising=False)
     named = {"HERE": str(here), "LINK": str(tmp_path / "link"), "SCRIPT": str(scripts)}.get(entry, entry)
     monkeypatch.setattr(sys, "path", ["/first", named, "/last"])
     assert children.import_path() == ["/first", "/last"]

@@ -47,9 +47,15 @@ NOT_PROVOKED = {
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
     "the {} is {}; the lines give {}": "a finding of an x-ray; tests/cli/test_xray_command.py",
     "no bill is found in it; a row must name its columns": "a bill that was sent; tests/cli/test_xray_command.py",
-    "more than {} lines; give the bill alone": "a bill of 20 000 lines",
+    "more than {} lines; give the bill alone": "a bill of 5000 lines; tests/reading/test_bills.py",
+    "reading the file takes more than {}; save its tables": "files made for it; tests/hostile/test_sent.py",
+    "a page with more than {} lines": "a PDF made for it",
+    "says that it has {} texts and is too short": "files made for it; tests/hostile/test_sent.py",
+    "more than {} bytes once it is unpacked": "a package that lies, and whose checksum is right",
+    "more than {} sheets; save those with prices": "files made for it; tests/hostile/test_sent.py",
+    "more than {} cells; at most so many are read": "files made for it; tests/hostile/test_sent.py",
     "to read a PDF install the extra": "a bill that was sent; tests/cli/test_xray_command.py",
-    "more than {} pages; give the pages of the bill alone": "a PDF of 200 pages",
+    "more than {} pages; give the pages of the bill alone": "a PDF of 100 pages",
     "not a PDF that can be read ({}); save the bill": "a bill that was sent; tests/cli/test_xray_command.py",
     "the PDF has no text, as a scan has none": "a scan",
     "a character that YAML does not allow; remove it": "signs are judged before the parser sees them",
@@ -127,6 +133,7 @@ RULES_NOT_PROVOKED = {
     "no-bill": "a bill that was sent; tests/cli/test_xray_command.py",
     "not-explained": "a bill that was sent; tests/cli/test_xray_command.py",
     "pdf": "a bill that was sent; tests/cli/test_xray_command.py",
+    "read-limit": "files made for it; tests/hostile/test_sent.py",
 }
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from bomgen.catalog import switch_records
 from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
-from bomgen.core import diagnostics, picture, work_budget, yaml_source
+from bomgen.core import diagnostics, picture, readable_files, work_budget, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
-from bomgen.reading import price_table, separated, sheet_scan, workbooks
+from bomgen.reading import apart, bills, cells, pdf_tables, price_table, separated, workbooks
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import base_plans, plan_files
 
@@ -40,7 +40,7 @@ QUOTE = "quote"
 WANTED = {
     "characters of a file": [yaml_source.MAX_CHARACTERS],
     "bytes of a plan or lock that are read": [yaml_source.MAX_BYTES],
-    "bytes of another file that a plan names": [plan_files.MAX_FILE],
+    "bytes of another file that a plan or a command names": [readable_files.MAX_FILE],
     "levels of nesting": [yaml_source.MAX_DEPTH],
     "values, aliases written out": [yaml_source.MAX_NODES],
     "characters of a key": [yaml_source.MAX_KEY],
@@ -73,9 +73,15 @@ WANTED = {
     "steps of one search for a fabric": [search.MAX_STEPS],
     "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [price_table.MAX_ROWS],
-    "columns": [sheet_scan.MAX_COLUMNS],
+    "columns": [cells.MAX_COLUMNS],
     "bytes of a table that is text": [separated.MAX_BYTES],
-    "cells that a sheet spans": [workbooks.MAX_CELLS],
+    "sheets": [workbooks.MAX_SHEETS],
+    "cells that the sheets span": [workbooks.MAX_SPAN],
+    "cells of a table": [cells.MAX_CELLS],
+    "characters of a cell that are read": [cells.LONGEST],
+    "lines of a bill": [bills.MAX_LINES],
+    "pages of a PDF": [pdf_tables.MAX_PAGES],
+    "lines on a page of a PDF": [pdf_tables.MAX_EDGES],
     "bytes of a workbook": [workbooks.MAX_BYTES],
     "bytes once it is unpacked": [workbooks.MAX_EXPANDED],
     "tags of its XML": [workbooks.MAX_TAGS],
@@ -95,6 +101,13 @@ def test_no_limit_is_left_out() -> None:
 def test_the_page_has_the_number(limit: str) -> None:
     """What the page says is what holds."""
     assert {int(ROWS[limit])} == set(WANTED[limit])
+
+
+def test_the_process_that_the_page_tells() -> None:
+    """What a file that is read apart may take."""
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"may take {apart.LIMITS.cpu_seconds} s of one processor and {apart.LIMITS.memory_bytes >> 20} MiB" in text
+    assert apart.LIMITS.wall_seconds == 60
 
 
 def test_the_steps_that_the_page_tells() -> None:

@@ -16,10 +16,11 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.bill_prices import check_prices
-from bomgen.reading.bills import SentBill
+from bomgen.reading.bills import SentBill, require_whole
 from bomgen.reading.findings import name_place
 from bomgen.reading.list_columns import read_asked
 from bomgen.workflow.xray.bill_files import open_bill
+from bomgen.workflow.xray.inspection import inspect
 
 CATALOG = Catalog()
 Sheets = Mapping[str, Sequence[Sequence[object]]]
@@ -187,6 +188,19 @@ def test_headings(header: str) -> None:
     """Columns as sellers call them."""
     bill = read(f"{header}\nMQM9700-NS2F,switch,6\n")
     assert [(line.part, line.description, line.quantity) for line in bill.lines] == [("MQM9700-NS2F", "switch", 6)]
+
+
+def test_a_bill_is_read_up_to_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows beyond the most are counted, and a bill that is compared must be whole."""
+    rows = "Part number,Qty\n" + "".join(f"MQM9700-NS2F,{number}\n" for number in range(1, 5))
+    whole = open_bill(rows.encode(), "bill.csv", Catalog())
+    assert require_whole(whole) is whole
+    monkeypatch.setattr("bomgen.reading.bills.MAX_LINES", 2)
+    bill = open_bill(rows.encode(), "bill.csv", Catalog())
+    assert ([line.quantity for line in bill.lines], bill.unread) == ([1, 2], 2)
+    assert any(each.message.code == "xray-not-read" for each in inspect(bill, Catalog()).found.findings)
+    with pytest.raises(PlanErrors, match="more than 2 lines; give the bill alone"):
+        require_whole(bill)
 
 
 def test_line_numbers_are_no_descriptions() -> None:

@@ -13,6 +13,7 @@ from math import ceil
 from types import FrameType
 from typing import Any, NoReturn
 
+from bomgen.core.process_limits import lower_limit
 from bomgen.output.user_templates.process import HEAD, LIMIT, Answer, Fault, Limits, too_slow
 from bomgen.output.user_templates.sandbox import Slow, render, writer
 
@@ -72,27 +73,13 @@ def _give_up(limits: Limits) -> None:
         ("RLIMIT_NPROC", 0, 0),
         ("RLIMIT_CORE", 0, 0),
     ):
-        _limit(kind, soft, hard)
+        lower_limit(kind, soft, hard)
     sys.addaudithook(_refuse)
-
-
-def _limit(kind: str, soft: int, hard: int) -> None:
-    """Lower a limit of the process; a platform without it leaves it to the others."""
-    try:
-        import resource
-
-        number = getattr(resource, kind)
-        most = resource.getrlimit(number)[1]
-        if most != resource.RLIM_INFINITY:
-            soft, hard = min(soft, most), min(hard, most)
-        resource.setrlimit(number, (soft, hard))
-    except (ImportError, AttributeError, ValueError, OSError):  # Windows, a kind unknown there, macOS and address space
-        return
 
 
 def _use_spare(limits: Limits) -> None:
     """Let the process have the memory that is kept for its last words."""
-    _limit("RLIMIT_AS", limits.memory_bytes + SPARE_BYTES, limits.memory_bytes + SPARE_BYTES)
+    lower_limit("RLIMIT_AS", limits.memory_bytes + SPARE_BYTES, limits.memory_bytes + SPARE_BYTES)
 
 
 def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:

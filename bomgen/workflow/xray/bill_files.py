@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.yaml_source import encoded
-from bomgen.reading.bills import SentBill, read_bill
+from bomgen.reading.bills import SentBill, read_bill, require_whole
 from bomgen.reading.list_columns import NOTHING, Asked
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.pdf_tables import is_pdf, read_pdf
@@ -36,7 +36,7 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
     Raises PlanErrors as `open_bill` and `plan_text`.
     """
     catalog = Catalog()
-    text = plan_text(inspect(open_bill(content, file, catalog), catalog), plan_name(file), catalog)
+    text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
     folder = Path().resolve()
     return PlanFile(file, encoded(text, file), folder, folder)
 

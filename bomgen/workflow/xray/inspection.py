@@ -13,7 +13,7 @@ from bomgen.reading.bill_laws import Laws
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bill_requirements import Requirements
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, ordered
 from bomgen.reading.part_numbers import Recognition
 from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
@@ -120,6 +120,9 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
     findings += [*laws, *required.findings()]
     findings += find_lacking(bill, catalog)
+    if bill.unread:
+        said = message("xray-not-read", lines=bill.unread, most=MAX_LINES)
+        findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
     for fabric in fabrics:
         if fabric.explains == NOTHING:
             said = message("xray-not-explained", fabric=fabric.name)
