@@ -165,6 +165,8 @@ class Language(NamedTuple):
         if estimate is None:
             return text
         low, high = map(write, estimate)
+        if low == high:  # as far as digits are shown
+            return text
         return self.word("ui-estimate", amount=text, low=low, high=high)
 
     def _plain(self, value: Value, unit: str) -> str:

@@ -145,3 +145,10 @@ def test_whole_numbers_in_messages_have_separators() -> None:
     assert str(text) == "rack, 48 U, 28,600 W"
     assert "28,600 W" in CHINESE.message(text)
     assert str(message("rack-sized", units=48, watts=9600)) == "rack, 48 U, 9600 W"
+
+
+def test_an_estimate_is_shown_with_ends_that_differ_in_print() -> None:
+    """A range that rounding hides says nothing: 1.25 (1.25 to 1.25)."""
+    english = language("en")
+    assert english.value(1.25, "USD", (1.2499, 1.2502)) == english.value(1.25, "USD")
+    assert "1.1" in english.value(1.25, "USD", (1.1, 1.4))

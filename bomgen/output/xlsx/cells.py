@@ -112,6 +112,8 @@ def estimate_format(form: str, cell: Cell, language: Language) -> str:
     if cell.estimate is None or form == GENERAL:
         return form
     low, high = (language.bare(end, cell.unit) for end in cell.estimate)
+    if low == high:  # as far as digits are shown
+        return form
     ends = clean(language.word("ui-estimate-ends", low=low, high=high)).replace('"', "")
     return ABOUT + (f'{form[:-1]} {ends}"' if form.endswith('"') else f'{form}" {ends}"')
 
