@@ -152,7 +152,10 @@ def test_what_a_file_changes_is_said(tmp_path: Path) -> None:
     [
         ("power: 2.2", "a `power` of 2.2 W is not plausible for a server (200 W to 2 MW); did you mean 2.2 kW?"),
         ("power: 10.2 MW", "a `power` of 10.2 MW is not plausible for a server (200 W to 2 MW); did you mean 10.2 kW?"),
-        ("host_memory: 2000", "a `host_memory` of 2000 bytes is not plausible for a server (4 GB to 100 TB); did you mean 2000 GB?"),
+        (
+            "host_memory: 2000",
+            "a `host_memory` of 2000 bytes is not plausible for a server (4 GB to 100 TB); did you mean 2000 GB?",
+        ),
         ("weight: 130000", "a `weight` of 130000 kg is not plausible for a server (5 kg to 30000 kg); check its unit."),
         ("nics: 800", "a `nics` of 800 is not plausible for a server (1 to 240); check its unit."),
     ],

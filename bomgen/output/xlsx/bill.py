@@ -264,7 +264,7 @@ def _live_lines(
 
 
 def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str, Subtotal]:
-    """Write what the lines in sight and those of each category come to, and return the latter.
+    """Write the sums of the visible lines and of each category, and return the latter.
 
     They stand below the lines, not between them, so that the lines can be sorted and filtered.
     """
