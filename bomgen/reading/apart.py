@@ -9,14 +9,13 @@ much processor time and memory as `LIMITS` say: the system ends it, or the clock
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
 
-from bomgen.core.children import read_answer, start_python
+from bomgen.core.children import bare_environment, read_answer, start_python
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.signals import held_back
@@ -37,8 +36,6 @@ PDF, XLS = "pdf", "xls"
 """The kinds of files that are read so."""
 OUT_OF_MEMORY = 10
 """The exit code of a process that had no more memory."""
-KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What some Pythons cannot start without; everything else in the environment is the user's."""
 _MEBI = 20
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     "broken": Broken,
@@ -51,17 +48,15 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
 
 
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
-    """The tables of a file of one of the kinds.
+    """Return the tables of a file of one of the kinds.
 
     Raises PlanErrors for a file that is wrong, and for one that takes more time or memory than it may.
     """
     with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
         given.seek(0)
-        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        process = start_python(
-            "bomgen.reading.apart_child", "main", (kind,), stdin=given, folder=empty, environment=environment
-        )
+        module, environment = "bomgen.reading.apart_child", bare_environment()
+        process = start_python(module, "main", (kind,), stdin=given, folder=empty, environment=environment)
         try:
             with let_through():
                 answer = read_answer(process, LIMITS.wall_seconds)
@@ -80,7 +75,7 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
 
 
 def written(tables: tuple[RawTable, ...], problems: Sequence[Problem]) -> bytes:
-    """The answer of the process: tables, or what is wrong with the file."""
+    """Return the answer of the process: tables, or what is wrong with the file."""
     shown = [(problem.mark.line, problem.mark.column, problem.message, problem.rule) for problem in problems]
     return json.dumps({"tables": [_plain(table) for table in tables], "problems": shown}).encode()
 
