@@ -84,11 +84,17 @@ def _fitted(table: TextTable, width: int) -> Iterator[str]:
         natural.append(max(map(cell_len, column)))
         word = max((cell_len(word) for cell in column for word in cell.split()), default=0)
         narrow = max(LEAST_WIDTH, min(word, room // 2))
-        least.append(natural[at] if at in table.right else min(natural[at], narrow))
+        number = max(cell_len(line) for cell in column for line in _above_its_range(cell).split("\n"))
+        least.append(number if at in table.right else min(natural[at], narrow))
     for number, columns in enumerate(_shared_out(least, table.keys, room)):
         widths = _widths([least[at] for at in columns], [natural[at] for at in columns], room)
         yield from [""] if number else []
         yield from _drawn(table, columns, widths)
+
+
+def _above_its_range(cell: str) -> str:
+    """Return a number, with the range of an estimate on a line of its own."""
+    return cell.replace(" (", "\n(")
 
 
 def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
@@ -116,6 +122,7 @@ def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int
 
 def _drawn(table: TextTable, columns: Sequence[int], widths: Sequence[int]) -> Iterator[str]:
     """Lines with the colours of their rows; `click.echo` takes these away where they are not wanted."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
@@ -126,7 +133,11 @@ def _drawn(table: TextTable, columns: Sequence[int], widths: Sequence[int]) -> I
     for at, width in zip(columns, widths, strict=True):
         drawn.add_column(width=width, justify="right" if at in table.right else "left", overflow="fold")
     for number, row in enumerate(table.rows):
-        cells = (Padding(Text(row[at].lstrip()), (0, 0, 0, len(row[at]) - len(row[at].lstrip()))) for at in columns)
+        texts = [
+            _above_its_range(row[at]) if at in table.right and cell_len(row[at]) > width else row[at]
+            for at, width in zip(columns, widths, strict=True)
+        ]
+        cells = (Padding(Text(text.lstrip()), (0, 0, 0, len(text) - len(text.lstrip()))) for text in texts)
         drawn.add_row(*cells, style=table.styles[number] if table.styles else None)
     console = Console(width=total, color_system="standard", force_terminal=True, no_color=False, legacy_windows=False)
     with console.capture() as capture:
