@@ -30,7 +30,7 @@ class Limits(NamedTuple):
     memory_bytes: int
 
 
-LIMITS = Limits(cpu_seconds=15, wall_seconds=60, memory_bytes=768 << 20)
+LIMITS = Limits(cpu_seconds=12, wall_seconds=60, memory_bytes=768 << 20)
 """A PDF of 100 pages takes 8 s and 200 MiB; a command has 20 s and 1 GiB in all."""
 PDF, XLS = "pdf", "xls"
 """The kinds of files that are read so."""
