@@ -506,6 +506,8 @@ def _changed_field(key: str, *values: Any) -> Message | str:
     before, now = (
         "–" if value is None else f"{float(value):g}" if isinstance(value, Fraction) else str(value) for value in values
     )
+    if values[0] is None:
+        return message("field-from-unknown", key=key, now=now)
     return message("changed-field", key=key, before=before, now=now)
 
 

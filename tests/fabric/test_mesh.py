@@ -135,6 +135,15 @@ def test_what_no_mesh_carries(worked: Worked, fabric: dict[str, Any], servers: i
         worked(plan(servers, **fabric))
 
 
+def test_the_fewest_switches_are_pairs_where_machines_are_homed_on_two(worked: Worked) -> None:
+    """Ninety-six ports and their peer links need more than two QM9700: three, or four as pairs."""
+    found = {}
+    for homing in ("single", "dual"):
+        fabric = {"homing": homing, "mesh": {"at_most": 6}, "oversubscription": 2}
+        found[homing] = worked(plan(12, **fabric)).design.fabrics[0].fabric.switches.value
+    assert found == {"single": 3, "dual": 4}
+
+
 def test_ports_are_dealt_out_to_all_switches_of_a_mesh_alone(worked: Worked) -> None:
     """On other topologies it is refused, not ignored."""
     with pytest.raises(PlanErrors, match="homing: rails belongs to `topology: mesh`"):

@@ -65,13 +65,23 @@ def rows(*arguments: str) -> dict[str, dict[str, Any]]:
         (("1+", 2, 3), MORE, (0, 0, 0)),
         (("1+", "2+", None), LESS, (0, 0, 0)),
         (("2+", 2, 3), LESS, (0, 1, 0)),
+        (((1, 2, 4), 5), LESS, (1, 0)),
+        (((1, 2, 4), 3), LESS, (0, 0)),  # what is 1 to 4 may be more than 3
+        (((1, 2, 4), (3, 5, 6)), LESS, (0, 0)),
+        (((1, 2, 3), (3, 5, 6)), MORE, (0, 1)),
+        (((1, 2, 3), (1, 2, 3), 4), LESS, (1, 1, 0)),
     ],
 )
 def test_the_best_is_marked_only_where_it_is_certain(
     values: tuple[Any, ...], better: Better, best: tuple[int, ...]
 ) -> None:
-    """A lower bound is never the best, and hides the best where it may be better; equal values are not marked."""
-    known = [Known(Decimal(value[:-1]), True) if isinstance(value, str) else Known(value) for value in values]
+    """A lower bound is never the best; it hides the best where it may be better, as a range does; equal: no mark."""
+    known = [
+        Known(Decimal(value[:-1]), True)
+        if isinstance(value, str)
+        else (Known(value[1], False, (value[0], value[2])) if isinstance(value, tuple) else Known(value))
+        for value in values
+    ]
     assert best_of(known, better) == [bool(each) for each in best]
 
 

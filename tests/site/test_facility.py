@@ -248,8 +248,8 @@ def test_an_estimate_that_decides_the_racks_says_so(worked: Worked) -> None:
     site = result(report)["site"]
     assert (site["racks"], site["racks_range"]) == (15, {"low": 12, "high": 20})
     assert [text for text in rules(report, "estimated-power") if "depends" in text] == [
-        "the number of racks depends on an estimate: 15 at the usual power of PowerEdge XE9680, 8 x H200 SXM, 12 at "
-        "the low end of the estimate and 20 at the high end; ask the vendor for the maximum power before ordering racks"
+        "the number of racks depends on the estimated power of PowerEdge XE9680, 8 x H200 SXM: 15 as estimated, 12 at "
+        "the low end and 20 at the high end; ask the vendor for the maximum power before ordering racks"
     ]
     wide = worked(plan({"rack": {"power": "95 kW"}}, servers=60, **ESTIMATED))
     assert [text for text in rules(wide, "estimated-power") if "depends" in text] == []
@@ -398,7 +398,7 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     unrated = worked(stored({"name": "P"}))
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
-        "with 1 of 2 feeds lost (n+1) each remaining PDU of management rack 3 (1 of 2) carries 12,720 W, and its "
+        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, and the "
         "rating is not known; specify one that carries it with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]

@@ -108,12 +108,15 @@ def fewest_switches(
 
 
 def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
-    """The fewest switches with enough ports for machines in addition to the peer links, up to a maximum."""
+    """The fewest switches with enough ports for machines in addition to the peer links, up to a maximum.
+
+    Where machines are homed on two switches, they are whole pairs.
+    """
     servers, ports_per_server, endpoints, homing = machines
     for switches in range(2, at_most):
         homes = int(switches_of_machine.plain(switches, homing))
         wanted = int(ports_down.plain(servers, ports_per_server // homes, endpoints, switches, homes))
-        if wanted <= int(most_ports_down.plain(switches, *ports)):
+        if switches % homes == 0 and wanted <= int(most_ports_down.plain(switches, *ports)):
             return switches
     return at_most
 

@@ -105,13 +105,15 @@ LEAST = r"\≥\ "
 
 ABOUT = r"\≈\ "
 """The beginning of the number format of an estimate; its range follows the number."""
+_FOUR_DIGITS = re.compile(r"^([0-9])([0-9]{3})(?![0-9])")
+"""A number of four whole digits: texts write it without a separator, number formats with one."""
 
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
     """Return the number format of an estimate; the cell keeps the plain number for formulas."""
     if cell.estimate is None or form == GENERAL:
         return form
-    low, high = (language.bare(end, cell.unit) for end in cell.estimate)
+    low, high = (_FOUR_DIGITS.sub(rf"\1{language.thousands}\2", language.bare(end, cell.unit)) for end in cell.estimate)
     if low == high:  # as far as digits are shown
         return form
     ends = clean(language.word("ui-estimate-ends", low=low, high=high)).replace('"', "")

@@ -54,7 +54,7 @@ def quote_workbook(document: Document, language: Language) -> bytes:
     for sheet, section in sheets:
         write_tables(sheet, replace(section, drawings=()))
     _cover(front, document, live, unpriced)
-    _terms(terms, [held[name] for name in _TEXTS if name in held and not held[name].tables])
+    _terms(terms, [held[name] for name in _TEXTS if name in held and not held[name].tables], live)
     for sheet in book.sheets:
         sheet.finish()
     day = datetime.fromisoformat(document.date) if document.date else NO_DATE
@@ -230,7 +230,7 @@ def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
     sheet.row += 1
 
 
-def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
+def _terms(sheet: Sheet, sections: Sequence[Section], live: Bill) -> None:
     """What the quote rests on, and room for the signatures of both sides."""
     word = sheet.book.language.word
     sheet.widths = list(_WIDTHS)
@@ -247,7 +247,8 @@ def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
         accepted, _, total = text.partition(label) if label else (text, "", "")
         sheet.across(1, accepted.strip(), PARAGRAPH)
         if total:
-            sheet.put(1, label, LABEL)
+            address, text = live.labels["amount"]
+            sheet.calculate(1, address, text, LABEL)
             sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money_format(document.totals.currency))
             sheet.row += 1
     sheet.row += bool(document.acceptance)

@@ -116,7 +116,7 @@ def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
 
 
 def _known(cell: Cell) -> Known:
-    return Known(None if isinstance(cell.value, str) else cell.value, cell.least)
+    return Known(None if isinstance(cell.value, str) else cell.value, cell.least, cell.estimate)
 
 
 def _marked(cell: Cell) -> Cell:

@@ -74,7 +74,7 @@ WORDS = {
     "write_bytes_per_second": "writing",
     "racks": "racks",
     "facility_power_w": "power of the facility",
-    "energy_cost_per_year": "energy a year",
+    "energy_cost_per_year": "energy cost a year",
     "total_cost": "cost over the years",
     "cost_per_gpu_hour": "cost of a GPU-hour",
 }
