@@ -308,6 +308,9 @@ EDITS = {
     "line-deleted": Edited(_delete_row("pdu.management"), refused="the row of 'pdu.management'"),
     "charge-deleted": Edited(_delete_row("service.installation"), "    - {kind: freight, share: 1.5%}"),
     "price-as-text": Edited(_set("server", "unit_price", "180,000.50"), refused="is text and not a number"),
+    "spare-as-text": Edited(_set("compute.switch.spine", "spare", "two"), refused="'two' is text and not a number"),
+    "spare-in-part": Edited(_set("compute.switch.spine", "spare", 0.5), refused="pieces are whole numbers"),
+    "error-in-spares": Edited(_set("compute.switch.spine", "spare", "#N/A"), refused="Spare: the cell shows #N/A"),
     "quantity-as-text": Edited(_set("server", "quantity", "264"), refused="'264' is text and not a number"),
     "tax-of-nineteen": Edited(
         lambda quote: setattr(quote.total("bom_tax_rate"), "value", 19), refused="type 19% or 19 / 100"

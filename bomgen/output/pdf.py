@@ -54,6 +54,7 @@ def pdf(page: bytes) -> bytes:
     """
     try:
         from weasyprint import HTML
+        from weasyprint.text.ffi import ffi, fontconfig
         from weasyprint.urls import URLFetcher
     except ImportError as error:
         if is_out_of_memory(error):
@@ -63,6 +64,10 @@ def pdf(page: bytes) -> bytes:
         if is_out_of_memory(error):
             raise
         raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
+    # Without a single font Pango ends the whole process.
+    fonts = ffi.gc(fontconfig.FcInitLoadConfigAndFonts(), fontconfig.FcConfigDestroy)
+    if not fontconfig.FcConfigGetFonts(fonts, fontconfig.FcSetSystem).nfont:
+        raise NotPrinted(f"a PDF takes fonts, and none is installed; install one, such as the package {USUAL_FONTS}")
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
     logger.addHandler(missing)

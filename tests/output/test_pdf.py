@@ -85,9 +85,19 @@ def test_characters_without_a_font(text: str, said: str, tmp_path: Path) -> None
     """A quote of empty boxes is no quote: the message names characters and package."""
     found = subprocess.run(["fc-match", "-f", "%{file}", "DejaVu Sans"], capture_output=True, text=True, check=True)
     shutil.copy(found.stdout, tmp_path)
-    (tmp_path / "fonts.conf").write_text(FONTS_ALONE.format(folder=tmp_path), encoding="utf-8")
-    environment = {**os.environ, "FONTCONFIG_FILE": str(tmp_path / "fonts.conf"), "PYTHONIOENCODING": "utf-8"}
+    assert _print_apart(text, tmp_path) == said
+
+
+def test_a_machine_without_fonts(tmp_path: Path) -> None:
+    """It is an error, and not the end of the process."""
+    assert "none is installed; install one, such as the package fonts-noto-core" in _print_apart("Quote", tmp_path)
+
+
+def _print_apart(text: str, fonts: Path) -> str:
+    """Return what is said of a page with a text, printed in a process that has the fonts of a folder alone."""
+    (fonts / "fonts.conf").write_text(FONTS_ALONE.format(folder=fonts), encoding="utf-8")
+    environment = {**os.environ, "FONTCONFIG_FILE": str(fonts / "fonts.conf"), "PYTHONIOENCODING": "utf-8"}
     page = PAGE.decode().replace("<h1>Quote", f"<h1>{text}")
     command = [sys.executable, "-c", PRINT, page]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, env=environment)
-    assert done.stdout.strip() == said
+    return done.stdout.strip()

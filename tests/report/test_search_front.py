@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.language import language
 from bomgen.core.provenance import Mark
 from bomgen.plan.search_space import MEASURES, Axis, Bound, SearchSpace
 from bomgen.report.search.candidates import Candidate
 from bomgen.report.search.columns import columns_of
+from bomgen.report.search.contents import search_document
 from bomgen.report.search.front import (
     Front,
     NextBetter,
@@ -187,3 +189,11 @@ def test_reasons_why_designs_cannot_be_built_are_counted() -> None:
     """The most frequent first."""
     refused = [Candidate(at, {}, problem=Problem(MARK, "error", text, "rule")) for at, text in enumerate("aba")]
     assert find_front(space(3), refused).refused == (("a", 2), ("b", 1))
+
+
+@pytest.mark.parametrize("designs", [[], [Candidate(0, {}, problem=Problem(MARK, "error", "text", "rule"))]])
+def test_a_search_that_found_nothing_says_so(designs: list[Candidate]) -> None:
+    """It was ended before the first design, or none can be built: there is nothing that could be compared."""
+    [section] = search_document(find_front(space(1, chosen=False), designs), "plan", language("en")).sections
+    assert section.text == (f"{len(designs)} of 1 designs were looked at; there is none to show.",)
+    assert not any("Not compared" in note.text for note in section.notes)

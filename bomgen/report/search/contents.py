@@ -28,7 +28,7 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
     word = language.word
     nothing = Decimal(0)
     text = word(
-        "search-lead",
+        "search-lead" if front.rows else "search-lead-none",
         tried=language.integer(front.tried),
         size=language.integer(front.space.size),
         found=language.integer(len(front.rows)),
@@ -195,7 +195,7 @@ def _notes(front: Front, language: Language) -> Iterator[str]:
     if front.beyond:
         yield word("search-left-out", count=language.integer(front.beyond))
     dropped = [name for name in front.space.minimise if name not in front.minimised]
-    if dropped:
+    if dropped and front.minimised:
         yield word("search-dropped", measures=word("list-comma").join(word(f"search-{name}") for name in dropped))
     if front.nearest:
         found, broken = front.nearest

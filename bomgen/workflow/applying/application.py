@@ -27,7 +27,7 @@ from bomgen.workflow.applying.edited_files import EditedFile, edit_files
 from bomgen.workflow.applying.judgement import judge, wanted_of
 from bomgen.workflow.applying.lines import change_lines
 from bomgen.workflow.applying.nearest import find_servers
-from bomgen.workflow.applying.proposal import QUANTITY, SPARE, Base, Edit, Proposal
+from bomgen.workflow.applying.proposal import QUANTITY, SPARE, Base, Edit, Proposal, is_pieces
 from bomgen.workflow.applying.texts import change_texts
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
@@ -107,10 +107,13 @@ def _base_of(report: Report, source: Source) -> Base:
 
 
 def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: Changes) -> Changes:
-    """Return the changes without those of spares that stand on another line of their part than in the plan."""
+    """Return the changes without those of spares that stand on another line of their part than in the plan.
+
+    What is no number of pieces stays: it counts as none here, and somebody typed it.
+    """
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
-    lines = [each for each in changes.lines if each.key != SPARE or each.line not in same]
+    lines = [each for each in changes.lines if each.key != SPARE or each.line not in same or not is_pieces(each.after)]
     return changes._replace(lines=tuple(lines))
 
 

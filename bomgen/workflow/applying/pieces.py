@@ -22,6 +22,7 @@ from bomgen.workflow.applying.proposal import (
     Proposal,
     SpareEdit,
     has_spares,
+    is_pieces,
     show,
     spares_of,
     value_at,
@@ -30,7 +31,7 @@ from bomgen.workflow.applying.proposal import (
 
 def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Decimal) -> None:
     """Take another number of pieces; one that is worked out is judged by what the edited plan gives."""
-    if pieces != int(pieces):
+    if not is_pieces(change.after):
         proposal.refuse(change.after, f"{show(pieces)} pieces of '{change.line}'; pieces are whole numbers")
         return
     if line.in_stock:

@@ -184,6 +184,12 @@ def number_in(cell: Cell) -> Decimal | None:
     return cell.value if isinstance(cell.value, Decimal) else None
 
 
+def is_pieces(cell: Cell) -> bool:
+    """Whether a cell says a number of pieces; an empty one says 0."""
+    number = number_in(cell)
+    return not cell.filled if number is None else number == int(number)
+
+
 def say_kind(value: Value) -> str:
     """Return why a value is no number, for a message."""
     if isinstance(value, Broken):
