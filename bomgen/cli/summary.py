@@ -79,7 +79,7 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
         known = f"at least {watts}: the power of {left_out} is not known"
-        yield f"  power      {known if unknown else f'at most {watts}'}"
+        yield f"  power      {known if unknown else f'up to {watts}'}"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:

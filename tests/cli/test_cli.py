@@ -154,7 +154,7 @@ def test_a_plan_from_standard_input(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "words"), [("ufm-ndr", "power      at most "), ({"name": "Box"}, "W: the power of 1 x Box is not known")]
+    ("part", "words"), [("ufm-ndr", "power      up to "), ({"name": "Box"}, "W: the power of 1 x Box is not known")]
 )
 def test_power_is_at_most_or_at_least(part: Any, words: str, run: Run) -> None:
     """The summary gives a sum that leaves machines out as a bound from below, and says what it leaves out."""
@@ -163,7 +163,7 @@ def test_power_is_at_most_or_at_least(part: Any, words: str, run: Run) -> None:
     plan = {"bomgen": 1, "name": "power", "cluster": cluster, "fabrics": {"compute": fabric}}
     line = next(line for line in run("build", "-", stdin=json.dumps(plan)).output.splitlines() if "  power  " in line)
     assert words in line
-    assert ("at least" in line) == ("at most" not in line)
+    assert ("at least" in line) == ("up to" not in line)
 
 
 def test_an_override_shows_up_in_the_result(tmp_path: Path, run: Run) -> None:
