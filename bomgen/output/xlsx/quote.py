@@ -81,7 +81,7 @@ def _cover(sheet: Sheet, document: Document, live: Bill, unpriced: str) -> None:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
-    formulas = _find_formulas(document, sheet.book.language, unpriced)
+    formulas = _find_formulas(document, sheet.book.language, unpriced, len(live.lines) - document.totals.lines)
     for text in document.cover.notes if document.cover else ():
         _live_text(sheet, text, formulas.get(text))
     sheet.row += 1
@@ -91,10 +91,13 @@ def _cover(sheet: Sheet, document: Document, live: Bill, unpriced: str) -> None:
             _alternatives(sheet, section)
 
 
-def _find_formulas(document: Document, language: Language, unpriced: str) -> dict[str, str]:
-    """The formulas of the notes of the cover, by their texts: the reader may change the bill that they speak of."""
+def _find_formulas(document: Document, language: Language, unpriced: str, free: int) -> dict[str, str]:
+    """Return the formulas of the notes of the cover, by their texts: the reader may change the bill that they speak of.
+
+    `free` lines are not charged, because their parts come from stock.
+    """
     word, totals = language.word, document.totals
-    lines = 'SUMPRODUCT(--(bom_quantities<>""))'
+    lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
     covered = f"IF(bom_unpriced=0,{every},{some})"
