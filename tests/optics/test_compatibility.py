@@ -265,7 +265,7 @@ def test_an_sfp28_sits_in_a_qsfp28_cage_with_an_adapter(built: Built) -> None:
 @pytest.mark.parametrize("kind", ["gpu", "server", "nic", "switch", "transceiver", "cable", "appliance"])
 def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
     """A part that is no longer sold brings a warning, whatever it is."""
-    own_part(tmp_path, "gpu", "old-gpu", name="Old", bf16_tflops=100, availability="no-longer-sold")
+    own_part(tmp_path, "gpu", "old-gpu", name="Old", bf16_tflops=100, memory="80 GB", availability="no-longer-sold")
     own_part(tmp_path, "server", "old-server", name="Old", gpus=1, nics=1, nic="old-nic", availability="end-of-sale")
     nic = {"ports": 1, "port_gbps": 400, "cage": "osfp-flat", "protocols": ["infiniband"]}
     own_part(tmp_path, "nic", "old-nic", name="Old", **nic, availability="planned")
@@ -273,7 +273,7 @@ def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
     since = {"availability_date": "2025-06", "successor": "qm9700"}
     own_part(tmp_path, "switch", "old-switch", name="Old", **switch, availability="no-longer-sold", **since)
     own_part(tmp_path, "transceiver", "old-one", name="Old", replaces=["mma4z00-ns"], availability="end-of-sale")
-    own_part(tmp_path, "appliance", "old-box", name="Old", availability="no-longer-sold")
+    own_part(tmp_path, "appliance", "old-box", name="Old", rack_units=1, availability="no-longer-sold")
     given = plan({}, nic="cx7-400-osfp") | {"catalog": ["parts"]}
     fabric = given["fabrics"]["compute"]
     if kind == "gpu":

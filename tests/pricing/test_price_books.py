@@ -115,7 +115,7 @@ def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
     found = [[str(cell.value or "") for cell in row] for row in separated.rows(text, "book.csv")]
     run = ("=", "\r", "\n")
     without = [[f[1:] if f[:1] == "'" and f.lstrip("'")[:1] in run else f for f in row] for row in wanted]
-    assert without == found
+    assert [row if any(row) else [] for row in without] == found
 
 
 @pytest.mark.parametrize(
@@ -315,13 +315,13 @@ def test_a_package_that_means_harm_is_refused(content: bytes) -> None:
 def test_a_workbook_is_unpacked_once_to_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is judged and searched once, however many alternatives ask for its prices."""
     looked: list[object] = []
-    monkeypatch.setattr(workbooks, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
+    monkeypatch.setattr(workbooks, "ZipFile", lambda *how: looked.append(how) or ZipFile(*how))
     (tmp_path / "book.xlsx").write_bytes(sheet(HEADER, ("qm9700", 1, "USD")))
     file = PlanFile("plan.yaml", b"", tmp_path, tmp_path)
     found = [price_books_of(file, [("book.xlsx", Mark("plan.yaml", 1, 1))], "quote.price_book")[0] for _ in range(3)]
     assert found[0] == found[2]
     assert ["qm9700"] == [price.part for price in found[0][0].prices]
-    assert 2 == len(looked)
+    assert 2 == sum(len(how) == 1 for how in looked), "opened to be read, not to be packed"
 
 
 def test_rows_far_down_are_found_and_bounded() -> None:

@@ -10,7 +10,7 @@ from bomgen.catalog.files import Record
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, Given
+from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, Asked, Other, Reason, Topic, chosen_by, named
@@ -121,7 +121,7 @@ def _per_rack(asked: Asked) -> Reason | None:
     found = asked.report.design.facility.servers_per_rack
     if site is None or server is None or found is None:
         return None
-    by, place, because = chosen_by(asked, found)
+    by, place, because = chosen_by(asked, site.servers_per_rack or found)
     room: rack_packing.RackCapacity = racks.compute_capacity(site)
     more = found.value + 1
     others = []
@@ -132,7 +132,7 @@ def _per_rack(asked: Asked) -> Reason | None:
         draws = asked.value(power_of(Figure(more, found.unit, found.origin), server.power_w))
         others.append((more * server.power_w.value > room.power_w.value, draws, asked.value(room.power_w)))
     too_much = [message("not-in-rack", needed=needs, offered=has) for over, needs, has in others if over]
-    if not isinstance(found.origin, Given):
+    if not site.servers_per_rack:
         because = message("because-rack-allows")
     reason = asked.words.word("list-semicolon").join(map(asked.words.message, too_much))
     other = Other(message("count-in-rack", servers=more), reason or message("not-asked-in-rack"))
