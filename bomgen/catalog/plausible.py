@@ -72,7 +72,7 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
         try:
             number = None if value is None else parse(value, plausible.unit)
         except ValueError:
-            continue  # what is no quantity of the unit is an error of its own where it is read
+            continue  # a value in another unit is reported where it is read
         if number is None or plausible.least <= number <= plausible.most:
             continue
         yield Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible")

@@ -108,9 +108,9 @@ def fewest_switches(
 
 
 def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
-    """The fewest switches with enough ports for machines in addition to the peer links, up to a maximum.
+    """Return the fewest switches with enough ports for machines in addition to the peer links, up to a maximum.
 
-    Where machines are homed on two switches, they are whole pairs.
+    Machines that are homed on two switches take whole pairs of them.
     """
     servers, ports_per_server, endpoints, homing = machines
     for switches in range(2, at_most):
