@@ -69,12 +69,15 @@ def start_python(
 
 
 def read_answer(process: Child, seconds: int) -> bytes:
-    """Return what a process writes to its standard output; one that does not end within its seconds is killed."""
+    """Return what a process writes to its standard output; one that does not end within its seconds is killed.
+
+    Raises TimedOut.
+    """
     with process:
         try:
             return process.communicate(timeout=seconds)[0]
         except subprocess.TimeoutExpired:
-            return b""
+            raise TimedOut from None
         finally:
             process.kill()
 

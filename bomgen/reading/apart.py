@@ -3,19 +3,21 @@
 What a PDF unpacks to, draws and refers to is known only to the library that reads it, and so is where the records of a
 compound file lead. The process, whose program is `apart_child.py`, has neither an environment nor files. It may take as
 much processor time and memory as `LIMITS` say: the system ends it, or the clock where the system counts neither
-(Windows; macOS does not count memory). However it ends, only the file is refused.
+(Windows; macOS does not count memory). However it ends, only the file is refused: for its limits, or because reading it
+fails.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
 
-from bomgen.core.children import bare_environment, read_answer, start_python
+from bomgen.core.children import TimedOut, bare_environment, read_answer, start_python
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.signals import held_back
@@ -30,12 +32,18 @@ class Limits(NamedTuple):
     memory_bytes: int
 
 
-LIMITS = Limits(cpu_seconds=12, wall_seconds=60, memory_bytes=768 << 20)
-"""A PDF of 100 pages takes 8 s and 200 MiB; a command has 20 s and 1 GiB in all."""
+LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20)
+"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with the
+5000 lines of the largest bill takes another 8 s."""
 PDF, XLS = "pdf", "xls"
 """The kinds of files that are read so."""
 OUT_OF_MEMORY = 10
 """The exit code of a process that had no more memory."""
+_OVER_LIMIT = {
+    OUT_OF_MEMORY,
+    *(-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL", "SIGABRT") if hasattr(signal, name)),
+}
+"""How a process ends that takes too much time or memory; calamine, which is written in Rust, aborts without memory."""
 _MEBI = 20
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     "broken": Broken,
@@ -50,7 +58,8 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
     """Return the tables of a file of one of the kinds.
 
-    Raises PlanErrors for a file that is wrong, and for one that takes more time or memory than it may.
+    Raises PlanErrors for a file that is wrong, for one that takes more time or memory than it may, and for one on which
+    the program that reads it fails.
     """
     with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
@@ -60,18 +69,29 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
         try:
             with let_through():
                 answer = read_answer(process, LIMITS.wall_seconds)
+        except TimedOut:
+            raise _over_limit(file) from None
         finally:
             process.kill()
-    if process.returncode:
-        most = f"{LIMITS.cpu_seconds} s or {LIMITS.memory_bytes >> _MEBI} MiB of memory"
-        message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-limit")])
+    code = process.returncode
+    if code in _OVER_LIMIT:
+        raise _over_limit(file)
+    if code:
+        ended = f"exit code {code}" if code > 0 else f"signal {-code}"
+        message = f"the program that reads the file failed ({ended}); save its tables alone, as .xlsx or .csv"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-failure")])
     said = json.loads(answer)
     if problems := [
         Problem(Mark(file, line, column), "error", message, rule) for line, column, message, rule in said["problems"]
     ]:
         raise PlanErrors(problems)
     return tuple(_table(table, file) for table in said["tables"])
+
+
+def _over_limit(file: str) -> PlanErrors:
+    most = f"{LIMITS.cpu_seconds} s or {LIMITS.memory_bytes >> _MEBI} MiB of memory"
+    message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-limit")])
 
 
 def written(tables: tuple[RawTable, ...], problems: Sequence[Problem]) -> bytes:

@@ -13,12 +13,9 @@ from bomgen.reading.cells import RawTable
 def main() -> None:
     """Read the file of the kind that the first argument names."""
     [kind] = sys.argv[1:]
-    for limit, most in (
-        ("RLIMIT_CPU", LIMITS.cpu_seconds),
-        ("RLIMIT_AS", LIMITS.memory_bytes),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-    ):
+    # At the soft limit of time the signal says why the process ends.
+    lower_limit("RLIMIT_CPU", LIMITS.cpu_seconds, LIMITS.cpu_seconds + 1)
+    for limit, most in (("RLIMIT_AS", LIMITS.memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
         lower_limit(limit, most, most)
     try:
         answer = written(_read(kind, sys.stdin.buffer.read()), [])

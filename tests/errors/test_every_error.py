@@ -134,6 +134,7 @@ RULES_NOT_PROVOKED = {
     "not-explained": "a bill that was sent; tests/cli/test_xray_command.py",
     "pdf": "a bill that was sent; tests/cli/test_xray_command.py",
     "read-limit": "files made for it; tests/hostile/test_sent.py",
+    "read-failure": "a reader that fails; tests/reading/test_apart.py",
 }
 
 
