@@ -33,8 +33,8 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20)
-"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with the
-5000 lines of the largest bill takes another 8 s."""
+"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with a
+bill of 5000 lines takes another 8 s."""
 PDF, XLS = "pdf", "xls"
 """The kinds of files that are read so."""
 OUT_OF_MEMORY = 10
