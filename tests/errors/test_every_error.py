@@ -125,6 +125,7 @@ NOT_PROVOKED = {
     "{}; it holds {} at a time": "a reason of explain",
     "{}; recompute {} is the least that fits": "a reason of explain",
     "no table in the PDF has lines around its cells": "a bill that was sent; tests/cli/test_xray_command.py",
+    "the program that reads the file failed": "a reader that fails; tests/reading/test_apart.py",
     "choose with: bomgen xray": "a question about a bill; tests/reading/test_bills.py",
 }
 """Errors without a transcript, and why."""
