@@ -181,7 +181,9 @@ def test_the_fewest_by_prediction(
 
 @settings(max_examples=5)
 @given(
-    model=st.sampled_from(["llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "gemma-2-27b", "llama-2-7b", "gpt-oss-120b"]),
+    model=st.sampled_from(
+        ["llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "gemma-2-27b", "llama-2-7b", "gpt-oss-120b"]
+    ),
     gpu=st.sampled_from(["h100-sxm", "a100-sxm-40", "b200-sxm"]),
     servers=st.integers(1, 24),
     more=st.sampled_from([{"zero": 0}, {}, {}, {"zero": 2}, {"zero": 3}, {"recompute": "none"}]),
