@@ -176,7 +176,7 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
     unit = lcm(replica, gpus_of_unit(plan.cluster))
     server = plan.cluster.server
-    gpus = GpusOfRun(gpu_with_host(plan.cluster), server.gpus if server else None, unit, first.gpus, MAX_GPUS)
+    gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     known = [each for each in predictors if each]
     for count, step_seconds in islice(counts_in_time(known, gpus, seconds), MOST_CANDIDATES):
         size_tried = interruptions.candidate_size(count)
@@ -454,7 +454,7 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
     per_server = server.gpus if server else None
     try:
         if workload.parallelism is not None:
-            return parallelism.fit(workload, gpu, gpus, per_server)
+            return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(plan.cluster))
         predict = _predictor(plan, workload, attached)
         fastest = _fastest_splits(predict, gpu, gpus) if predict else None
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report
+from bomgen.sizing import cluster_size
 from bomgen.sizing.cluster_size import Sizing
 
 Worked = Callable[[dict[str, Any]], Report]
@@ -202,7 +203,7 @@ def test_a_refusal_names_the_smallest_number_that_fits(
         report = worked(plan(keys, gpu=gpu, servers=servers))
     except PlanErrors as errors:
         text = str(errors)
-        assert "at the assumed sequence of 4096 tokens" in text or "of 8192 tokens" in text
+        assert "at the assumed sequence of 4096 tokens" in text
     else:
         left_out = [each.message for each in report.problems if "activations are left out" in each.message]
         if not left_out:
@@ -278,3 +279,31 @@ def test_power_and_storage_are_never_refused_for_their_own_numbers(
     assert found.peak_flops.value >= pflops * 10**15
     of_server = found.gpus.value // found.servers.value
     assert (found.gpus.value - of_server * lcm(servers, racks)) * peak < pflops * 10**15
+
+
+@pytest.mark.parametrize("size", [{"racks": 1}, {"servers": 36}, {"racks": 7}])
+def test_degrees_by_hand_are_told_of_whole_racks(worked: Worked, size: dict[str, int]) -> None:
+    """40 GPUs of a replica and 72 of a rack: only every fifth rack has whole replicas, and nothing less is named."""
+    keys = {"model": "llama-3.1-70b", "tokens": "1T", "parallelism": {"tensor": 8, "pipeline": 5}}
+    rack = {"gpu": "gb200", "server": "gb200-nvl72"}
+    with pytest.raises(PlanErrors) as caught:
+        worked(plan(keys, **rack, **size))
+    named = [int(count) for count in re.findall(r"\d+", str(caught.value).split("= 40 GPUs;")[1].split("GPUs are")[0])]
+    assert named
+    for gpus in named:
+        assert sized(worked, keys, **rack, racks=gpus // 72)
+        assert gpus % 72 == 0
+
+
+def test_degrees_by_hand_are_timed_with_their_recomputation(worked: Worked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step of each number of GPUs is that with full recomputation, which the run takes: the first meets them."""
+    monkeypatch.setattr(cluster_size, "MOST_CANDIDATES", 3)
+    degrees = {"tensor": 8, "pipeline": 9}
+    keys = {"model": "llama-3.1-405b", "tokens": "3T", "target_days": 8, "batch_tokens": "256M", "mfu": "predicted"}
+    found = sized(worked, keys | {"sequence": 8192, "parallelism": degrees}, gpu="gb200", server="gb200-nvl72")
+    assert found
+    assert found.fit
+    assert found.fit.recompute
+    assert found.fit.recompute.value == "full"
+    assert found.days
+    assert found.days.value <= 8
