@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -17,17 +18,20 @@ from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Figure, first_given, formula
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Figure, first_given, formula
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
+from bomgen.fabric.ports import largest_group, links_per_cage
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
+from bomgen.optics.counting.connect import lacks_cages
 from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
@@ -337,14 +341,51 @@ def _build_fabric(
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     place = plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps
-    found = _build_at_best_rates(fabric, *place)
+    found = _build_with_cages(fabric, *place)
     if fabric.otherwise:
         with suppress(Infeasible, PlanErrors):
-            other = _build_at_best_rates(fabric.otherwise, *place)
+            other = _build_with_cages(fabric.otherwise, *place)
             raise_errors(other.interconnect)
             if other.fabric.switches.value < found.fabric.switches.value:
                 return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
+
+
+def _build_with_cages(
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: PartsLookup,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
+) -> BuiltFabric:
+    """A fabric whose leaves have a cage for each part where the plan leaves their ports down open.
+
+    The search for the fewest switches counts ports. Machines beside the servers may need parts of their own, each kind
+    in cages of its own: then numbers of ports down close to that of the fewest switches are tried, the closest first.
+    """
+    place = plan, servers, parts, attached, hosts, uplink_gbps
+    found, leaf = _build_at_best_rates(fabric, *place), fabric.tier_plans["leaf"]
+    if not lacks_cages(found.interconnect) or leaf.downlinks or leaf.servers or fabric.declared.endpoints_option:
+        return found
+    rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
+    of_cage = links_per_cage(largest_group(leaf.switch, rate), rate)
+    down, best = found.fabric.tiers[0].down.value, None
+    tried = range(max(down - (1 + len(hosts)) * of_cage, 1), down + of_cage + 1)
+    for ports in sorted(tried, key=lambda ports: abs(ports - down)):
+        origin = Assumed(message("chosen-downlinks"), message("chosen-downlinks-why"), (), "high", chosen=True)
+        chosen = replace(leaf, downlinks=Figure(ports, "count", origin))
+        try:
+            other = _build_at_best_rates(fabric._replace(tier_plans={**fabric.tier_plans, "leaf": chosen}), *place)
+            raise_errors(other.interconnect)
+        except (Infeasible, PlanErrors):
+            continue
+        if best is None or other.fabric.switches.value < best.fabric.switches.value:
+            best = other
+        if best.fabric.switches.value <= found.fabric.switches.value:
+            break
+    return best or found
 
 
 def _build_at_best_rates(

@@ -131,13 +131,13 @@ def connect(
         return builder.count()
 
     found = count_parts(specs)
-    if not _lacks_cages(found):
+    if not lacks_cages(found):
         return found
     for options in SHARING:
         again = count_parts(
             {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
-        if not _lacks_cages(again) and all(each.option for each in again.choices):
+        if not lacks_cages(again) and all(each.option for each in again.choices):
             return again
     return found
 
@@ -147,8 +147,8 @@ def _is_open(spec: LinkSpec) -> bool:
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
 
 
-def _lacks_cages(found: Interconnect) -> bool:
-    """Whether different parts need more cages than a switch has."""
+def lacks_cages(found: Interconnect) -> bool:
+    """Return whether different parts need more cages than a switch has."""
     return any(problem.rule == CAGES for problem in found.problems)
 
 
@@ -607,10 +607,12 @@ class _Builder:
             return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"
         names = " and ".join(group.lower.name for group in kind.separate)
         option, fewer = topology(self.fabric.topology).endpoints_option, tier.down.value - 1
-        key = f"{self.fabric.topology}: {{{option}: {fewer}}}" if option else f"{tier.name}: {{downlinks: {fewer}}}"
+        free = "leave out `leaf.downlinks` and `leaf.servers`, so that bomgen leaves ports free"
+        if option:
+            free = f"leave ports free with `{self.fabric.topology}: {{{option}: {fewer}}}`"
         return (
             f"links of {names} need other parts than the servers, and a cage takes one kind: too few cages on a "
-            f"{tier.name}; name one module for both, or leave ports free with `{key}`"
+            f"{tier.name}; name one module for both, or {free}"
         )
 
     def _problem(self, spec: LinkSpec, severity: Severity, message: str, rule: str, kind: str) -> None:
