@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, read_language
+from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, message, read_language
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
 
@@ -167,7 +167,7 @@ class Language(NamedTuple):
         low, high = map(write, estimate)
         if low == high:  # as far as digits are shown
             return text
-        return self.word("ui-estimate", amount=text, low=low, high=high)
+        return self.message(message("estimate", amount=text, low=low, high=high))
 
     def _plain(self, value: Value, unit: str) -> str:
         """A value with its unit."""
