@@ -132,6 +132,23 @@ def test_different_workloads_are_not_compared() -> None:
     assert same["warnings"] == []
 
 
+@pytest.mark.parametrize(("most", "best"), [(360_000, False), (304_000, True)])
+def test_totals_whose_price_ranges_overlap_are_not_best(tmp_path: Path, most: int, best: bool) -> None:
+    """The cheaper total is marked only where its highest prices are below the lowest of the other."""
+    for name, price, ends in (("one", 300_000, (290_000, most)), ("two", 310_000, (305_000, 370_000))):
+        entry = f"{{part: dgx-h100, price: {price}, min: {ends[0]}, max: {ends[1]}}}"
+        book = f"bomgen_prices: 1\ncurrency: USD\nprices: [{entry}]\n"
+        (tmp_path / f"{name}-prices.yaml").write_text(book, encoding="utf-8")
+        quote = f"{{price_book: {name}-prices.yaml}}"
+        text = f"{{bomgen: 1, name: {name}, cluster: {{gpu: h100-sxm, servers: 4}}, quote: {quote}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    plans = [str(tmp_path / f"{name}.yaml") for name in ("one", "two")]
+    by_key = {row["key"]: row for row in json.loads(compare(*plans, "-f", "json").stdout)["rows"]}
+    for key in ("totals.amount", "totals.net", "totals.net_by_gpu"):
+        assert by_key[key]["best"] == [best, False], key
+    assert f"(1,160,000.00 to {4 * most:,}.00, estimate)" in compare(*plans).stdout
+
+
 def test_currencies_are_not_compared(tmp_path: Path) -> None:
     """Amounts in two currencies have no mark, and a warning names both; switches are compared all the same."""
     parts = ("dgx-h100", "qm9700", "mma4z00-ns", "mma4z00-ns400", "mfp7e10-n030", "mma1z00-ns400", "mfp7e30-n030")
