@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
+from math import floor
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ _SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
+_HALF = Fraction(1, 2)
 _DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
@@ -102,7 +104,10 @@ class Language(NamedTuple):
         return group_digits(number, self.thousands)
 
     def number(self, value: int | float | Fraction) -> str:
-        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits."""
+        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits.
+
+        A half is rounded up, as in a workbook.
+        """
         size = -value if value < 0 else value
         if isinstance(value, int) and size < LARGE:
             return self.integer(value)
@@ -111,7 +116,8 @@ class Language(NamedTuple):
         if value == int(value):
             return self.integer(int(value))
         places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
-        text = f"{float(value):,.{places}f}"
+        text = f"{Decimal(floor(Fraction(size) * 10**places + _HALF)).scaleb(-places):,f}"
+        text = f"-{text}" if value < 0 else text
         if "." in text:
             text = text.rstrip("0").rstrip(".")
         return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
