@@ -39,6 +39,7 @@ _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
 _HALF = Fraction(1, 2)
+_BASE = 10
 _DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
@@ -116,7 +117,7 @@ class Language(NamedTuple):
         if value == int(value):
             return self.integer(int(value))
         places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
-        text = f"{Decimal(floor(Fraction(size) * 10**places + _HALF)).scaleb(-places):,f}"
+        text = f"{Decimal(floor(Fraction(size) * _BASE**places + _HALF)).scaleb(-places):,f}"
         text = f"-{text}" if value < 0 else text
         if "." in text:
             text = text.rstrip("0").rstrip(".")
