@@ -248,7 +248,9 @@ def power_reason(module: Module, cage: Cage) -> Reason | None:
     ):
         return None
     drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
-    return Reason("power", f"{module.identity.id} draws {drawn}, a cage of {cage.name} gives {given}")
+    return Reason(
+        "power", message("module-power", module=module.identity.id, drawn=drawn, switch=cage.name, given=given)
+    )
 
 
 def _rate_reason(module: Module, rate: int) -> Reason:

@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.core.language import Language
@@ -67,6 +67,7 @@ _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 """Where a path, an address or the name of a number may be broken."""
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
 _BACKTICKS = re.compile("`+")
+_CODE_SPAN = re.compile("`([^`]+)`")
 
 Item = TypeVar("Item")
 
@@ -142,6 +143,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
+        "code_spans": _code_spans,
         "ends": _ends,
         "fields": view.fields,
         "group_sum": view.group_sum,
@@ -436,6 +438,11 @@ def _line(value: object) -> _Raw:
     text = _markdown_escaped(value)
     start = _LINE_START.match(text)
     return _Raw(f"{text[: start.end()]}\\{text[start.end() :]}" if start else text)
+
+
+def _code_spans(text: str) -> Markup:
+    """Text of a message as HTML; what stands in backticks is code."""
+    return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
 def _code(text: str) -> _Raw:

@@ -13,14 +13,16 @@ from bomgen import __version__
 from bomgen.core.csv_fields import escape_formula
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
+from bomgen.core.plain_data import plain, range_data
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
 from bomgen.plan.search_space import MEASURES, Numbers
-from bomgen.report.result import plain
 from bomgen.report.search.candidates import Candidate, Measured
 from bomgen.report.search.contents import front_chart, search_document
 from bomgen.report.search.front import Excess, Front
 
+ESTIMATED = ("power", "racks")
+"""Measures that rest on an estimate where the maximum power of a part is not published."""
 FORMAT = 1
 """Version of the format of a search as JSON."""
 
@@ -48,7 +50,8 @@ def _page(front: Front, name: str, language: Language, form: str) -> Document:
 
 def _columns(front: Front) -> list[str]:
     keys = [axis.key for axis in front.space.axes]
-    return [*keys, *MEASURES, "cost_low", "cost_high", "days_low", "days_high", "currency", "equal_designs"]
+    ends = [f"{name}_{end}" for name in ("cost", "days", *ESTIMATED) for end in ("low", "high")]
+    return [*keys, *MEASURES, *ends, "currency", "equal_designs"]
 
 
 def _records(front: Front) -> list[list[Any]]:
@@ -60,6 +63,7 @@ def _records(front: Front) -> list[list[Any]]:
             row.candidate.low,
             row.candidate.high,
             *(row.candidate.days or (None, None)),
+            *(end for name in ESTIMATED for end in row.candidate.ranges.get(name, (None, None))),
             row.candidate.currency,
             row.equals,
         ]
@@ -127,6 +131,7 @@ def _design(front: Front, found: Candidate) -> dict[str, Any]:
     return {
         "set": dict(zip(keys, front.space.values(found.place), strict=True)),
         "measures": {name: _exact(value) for name, value in found.measures.items()},
+        "ranges": {name: range_data(ends) for name, ends in found.ranges.items()},
         "currency": found.currency,
         "cost_low": _exact(found.low),
         "cost_high": _exact(found.high),

@@ -7,10 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
-from typing import Any
 
 from bomgen.catalog.chassis import CARDS
-from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given
@@ -488,27 +486,6 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
             names = [part.name for part in item.parts]
             text = message("storage-boxes-unchosen", name=named.identity.name, names=names)
             yield Problem(named.mark, "warning", text, "storage-incomplete", "storage.servers")
-
-
-def changed_parts(catalog: Catalog) -> Iterator[Problem]:
-    """User files that change fields of built-in parts in use."""
-    for record in catalog.read():
-        if changes := record.changes:
-            fields = [_changed_field(key, *values) for key, values in changes.items()]
-            text = message("changed-part", kind=record.kind, id=record.id, fields=fields)
-            yield Problem(record.source.key_mark((next(iter(changes)),)), "warning", text, "changed-part", record.kind)
-
-
-def _changed_field(key: str, *values: Any) -> Message | str:
-    """A changed field, with its values before and now if they are short."""
-    if any(isinstance(value, dict | list) for value in values):
-        return key
-    before, now = (
-        "–" if value is None else f"{float(value):g}" if isinstance(value, Fraction) else str(value) for value in values
-    )
-    if values[0] is None:
-        return message("field-from-unknown", key=key, now=now)
-    return message("changed-field", key=key, before=before, now=now)
 
 
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:

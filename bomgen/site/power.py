@@ -82,10 +82,8 @@ def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
 def in_words(power_w: Figure, shared_by: int = 1) -> Message:
     """Return a power for a message, or an equal share of it, rounded up; an estimate with its range."""
     watts, *ends = (ceil(Fraction(each) / shared_by) for each in (power_w.value, *(power_w.bounds or ())))
-    if not ends:
-        return message("watts", watts=watts)
-    low, high = ends
-    return message("estimated-watts", watts=watts, low=low, high=high)
+    amount = message("watts", watts=watts)
+    return message("estimate", amount=amount, low=ends[0], high=ends[1]) if ends else amount
 
 
 def at_end(power_w: Figure, end: int) -> Figure:

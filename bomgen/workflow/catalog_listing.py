@@ -11,12 +11,12 @@ from bomgen.catalog.files import (
     ANY_LENGTH,
     KINDS,
     LENGTH_CODE,
-    UNVERIFIED,
     Catalog,
     Record,
     UnknownPart,
     named_length,
 )
+from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.units import parse
 from bomgen.fabric import registry

@@ -24,9 +24,10 @@ from bomgen.pricing.bill import Bill, bill, cluster_bill, cluster_path
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
 from bomgen.pricing.running_costs import Running, running
+from bomgen.report.changed_parts import changed_parts
 from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report
-from bomgen.report.warnings import changed_parts, design_warnings, ineffective_keys, unchosen_storage
+from bomgen.report.warnings import design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
 from bomgen.workflow.inputs import PlanFile, price_books_of
 
@@ -75,9 +76,8 @@ def build_report(
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
     inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, settings) if setting]
-    problems = _ordered(
-        [*(problem for each in found for problem in each.problems), *priced.problems, *changed_parts(catalog)]
-    )
+    of_clusters = (problem for each in found for problem in each.problems)
+    problems = _ordered([*of_clusters, *priced.problems, *changed_parts(catalog, designs, books)])
     whole = found[0]._replace(
         inputs=tuple(inputs),
         bill=billed,

@@ -152,3 +152,14 @@ def test_an_estimate_is_shown_with_ends_that_differ_in_print() -> None:
     english = language("en")
     assert english.value(1.25, "USD", (1.2499, 1.2502)) == english.value(1.25, "USD")
     assert "1.1" in english.value(1.25, "USD", (1.1, 1.4))
+
+
+def test_a_half_is_rounded_up_as_in_a_workbook() -> None:
+    """A spreadsheet shows 707.25 to four digits as 707.3; text beside it says the same."""
+    words = language("en")
+    assert [words.number(each) for each in (Fraction(2829, 4), 707.25, Fraction(-2829, 4))] == [
+        "707.3",
+        "707.3",
+        "-707.3",
+    ]
+    assert words.number(Fraction(8, 3)) == "2.667"

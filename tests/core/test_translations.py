@@ -39,6 +39,7 @@ KEYWORDS = {"if", "else", "for", "in", "not", "and", "or"}
 """Words of formulas, which are program text."""
 WARNING = re.compile(r": warning: (.+) \[[a-z-]+\]$", re.MULTILINE)
 SAID = (
+    "report/changed_parts",
     "report/warnings",
     "report/checks",
     "pricing/price_warnings",

@@ -85,6 +85,7 @@ NOT_PROVOKED = {
     "the memory of {} is not known": "an error of the program, not of a plan",
     "{} is a planning part, one counted per {}": "a warning",
     "no part known for the fibre of {} links": "a warning",
+    "with these changes, {} is no longer selected": "a warning",
     "{} is linear ({}): the ports of {} must drive it": "a warning",
     "no part known for {} of {}; describe them": "a warning",
     "{} of {} have no `part_number`": "a warning",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import time
 from fractions import Fraction
 from functools import partial, reduce
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -286,3 +288,28 @@ def test_no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     found = CliRunner().invoke(main, ["search", PLAN, "--scheduler", "tcp://127.0.0.1:8786"])
     said = "Error: dask is not installed; install the extra bomgen[cluster]"
     assert (found.exit_code, found.stderr.splitlines()[-1]) == (2, said)
+
+
+def test_an_estimated_power_has_its_range_in_every_format(tmp_path: Path) -> None:
+    """A design with a switch whose maximum power is not published says so wherever its power stands."""
+    plan = tmp_path / "p.yaml"
+    fabrics = "{compute: {topology: rail-optimized, switch: sn5600}}"
+    plan.write_text(
+        f"{{bomgen: 1, name: p, cluster: {{gpu: h100-sxm}}, site: {{rack: {{power: 30 kW}}}}, fabrics: {fabrics}}}\n",
+        encoding="utf-8",
+    )
+    built = bomgen.build(plan, set=("cluster.servers=16",))
+    least, most = built.data["site"]["power_w_range"].values()
+    over = ("--over", "cluster.servers=16,24", "--minimise", "power", "--root", str(tmp_path))
+    said = {}
+    for form in ("text", "md", "html", "csv", "json"):
+        found = CliRunner().invoke(main, ["search", str(plan), *over, "-f", form])
+        assert found.exit_code == 0, found.output
+        said[form] = found.stdout
+    for form in ("text", "md", "html"):
+        assert f"({least:,} to {most:,}, estimate)" in said[form], form
+    assert json.loads(said["json"])["front"][0]["ranges"]["power"] == {"low": least, "high": most}
+    [row] = csv.DictReader(StringIO(said["csv"]))
+    assert (row["power_low"], row["power_high"]) == (str(least), str(most))
+    beyond = CliRunner().invoke(main, ["search", str(plan), *over, "--within", "power=1kW", "-f", "text"])
+    assert f"({least:,} to {most:,}, estimate), at most 1000 W" in beyond.stdout

@@ -218,8 +218,7 @@ class _Builder:
             self._problem(spec, "error", str(error), "unknown-part", links.kind)
             return
         except PlanErrors as errors:
-            for problem in errors.problems:
-                self._problem(spec, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
+            self.problems += [problem for problem in errors.problems if problem not in self.problems]
             return
         self.choices.append(chosen(links.kind, choice))
         separate = tuple(self._separate_groups(links, spec, upper)) if lower.device == SERVER else ()

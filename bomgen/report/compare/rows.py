@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from bomgen.core.document import Cell
-from bomgen.core.money import rounded
+from bomgen.core.document import Cell, Value
+from bomgen.core.money import Totals, rounded
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
@@ -323,21 +323,36 @@ def _net(each: Compared) -> Cell:
     totals = each.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete)
+    net, amounts = totals.list - totals.discount, _price_range(totals)
+    if amounts is None or not totals.amount:
+        return Cell(net, totals.currency, least=not totals.complete)
+    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in amounts)
+    return Cell(net, totals.currency, least=not totals.complete, estimate=(low, high))
+
+
+def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The total at the lowest and the highest prices; None where these are the same, or not all known."""
+    low, high = totals.low, totals.high
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
 def _amount(each: Compared) -> Cell:
     totals = each.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.amount, totals.currency, least=not totals.complete)
+    return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
 
 
 def _net_by_gpu(each: Compared) -> Cell:
     net, gpus = _net(each), each.writer.numbers["cluster", "gpus"]
     if net.value is None or isinstance(net.value, str):
         return Cell(None)
-    return Cell(rounded(Fraction(net.value) / gpus.value, net.unit), net.unit, least=net.least)
+
+    def by_gpu(amount: Value) -> Decimal | None:
+        return None if amount is None or isinstance(amount, str) else rounded(Fraction(amount) / gpus.value, net.unit)
+
+    ends = net.estimate and (by_gpu(net.estimate[0]), by_gpu(net.estimate[1]))
+    return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
 
 
 def _doubtful(each: Compared) -> Cell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -36,6 +36,8 @@ class Candidate(NamedTuple):
     """What it costs at the lowest and at the highest prices."""
     unpriced: tuple[str, ...] = ()
     """Parts without a price."""
+    ranges: Mapping[str, tuple[Measured, Measured]] = {}
+    """The ends of the range of each measure that is an estimate, by name."""
     days: tuple[Measured, Measured] | None = None
     """The ends of the interval of the days where they are predicted, the fewest first; None where they are not."""
     problem: Problem | None = None
@@ -64,22 +66,27 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
         totals.low,
         totals.high,
         tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
+        {name: ends for name, figures in _built_figures(designs).items() if (ends := _ends(figures))},
         (fewest, most) if predicted else None,
     )
 
 
 def built_measures(designs: Sequence[Design]) -> dict[str, Measured]:
     """What designs come to without money and time, by name."""
+    return {name: _sum(figures) for name, figures in _built_figures(designs).items()}
+
+
+def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
+    """The figures whose sum is what designs come to, by the name of the measure."""
     fabrics = [built for design in designs for built in design.fabrics]
     sites = [design.facility for design in designs]
-    partial = any(POWER in site.lower_bounds for site in sites)
     return {
-        "power": None if partial else _sum(site.power_w for site in sites),
-        "gpus": _sum(design.sizing.gpus for design in designs),
-        "servers": _sum(design.sizing.servers for design in designs),
-        "switches": _sum(built.fabric.switches for built in fabrics),
-        "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
-        "racks": _sum(site.racks for site in sites),
+        "power": [None if POWER in site.lower_bounds else site.power_w for site in sites],
+        "gpus": [design.sizing.gpus for design in designs],
+        "servers": [design.sizing.servers for design in designs],
+        "switches": [built.fabric.switches for built in fabrics],
+        "modules": [use.quantity for built in fabrics for use in built.interconnect.modules],
+        "racks": [site.racks for site in sites],
     }
 
 
@@ -105,7 +112,16 @@ def _slowest(figures: Sequence[Figure | None]) -> Measured:
     return max((each.value for each in figures if each), default=None) if all(figures) else None
 
 
-def _sum(figures: Iterable[Figure | None]) -> Measured:
+def _sum(figures: Sequence[Figure | None]) -> Measured:
     """The sum of figures; None where one of them is not known."""
-    known = list(figures)
-    return None if any(each is None for each in known) else sum(figure.value for figure in known if figure)
+    known = [figure.value for figure in figures if figure]
+    return sum(known) if len(known) == len(figures) else None
+
+
+def _ends(figures: Sequence[Figure | None]) -> tuple[Measured, Measured] | None:
+    """The ends of the range of a sum of figures; None where it is not known, or no estimate."""
+    known = [figure for figure in figures if figure]
+    if len(known) < len(figures) or not any(figure.bounds for figure in known):
+        return None
+    low, high = (sum(figure.bounds[end] if figure.bounds else figure.value for figure in known) for end in (0, 1))
+    return low, high
