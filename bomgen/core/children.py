@@ -35,7 +35,6 @@ NEEDED_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What some Pythons cannot start without; everything else in the environment is the user's."""
 
 Child = subprocess.Popen[bytes]
-PIPE = subprocess.PIPE
 
 
 class Ended(NamedTuple):
@@ -66,17 +65,6 @@ def start_python(
     return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
         command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
     )
-
-
-def read_answer(process: Child, seconds: int) -> bytes:
-    """Return what a process writes to its standard output; one that does not end within its seconds is killed."""
-    with process:
-        try:
-            return process.communicate(timeout=seconds)[0]
-        except subprocess.TimeoutExpired:
-            return b""
-        finally:
-            process.kill()
 
 
 def python_command(module: str, function: str, arguments: Sequence[str] = ()) -> list[str]:
