@@ -521,7 +521,6 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     return Record(kind, id, whole, (), built_in=False, changed=changed)
 
 
-@cache
 def schema_of_file(name: str) -> dict[str, Any]:
     """Return the schema of a part file, with its required fields; a mapping in a plan need not have these."""
     described = schema.document(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +48,6 @@ def nearest_name(name: str) -> str | None:
     return found if is_name(found) else None
 
 
-@cache
 def designs() -> dict[str, Path]:
     """The plans that the package carries, by name: those that need no other files beside them."""
     found = {}
