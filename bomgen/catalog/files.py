@@ -204,7 +204,6 @@ class Record(NamedTuple):
         return Figure(1, "count", Cited(self._named(key), (Reference(message("source-silent")),), "high"))
 
     def _named(self, key: str) -> Message:
-        """What a figure of the record is called."""
         what = record_text(key.replace("_", " "), "figure", key)
         return message("figure-of-record", kind=self.kind, id=self.id, what=what)
 

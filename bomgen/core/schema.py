@@ -142,7 +142,6 @@ def _one_of(error: ValidationError) -> list[str]:
 
 
 def _properties(error: ValidationError) -> dict[str, Any]:
-    """The keys that the schema of an error describes."""
     schema: Any = error.schema
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
@@ -170,7 +169,6 @@ def _short(value: Any) -> bool:
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:
-    """Message and rule for an error about a value."""
     value = _shown(error.instance)
     wanted: Any = error.validator_value
     match error.validator:

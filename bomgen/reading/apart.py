@@ -76,7 +76,6 @@ def _plain_value(value: Value) -> Any:
 
 
 def _table(said: Mapping[str, Any], file: str) -> RawTable:
-    """A table out of JSON."""
     return RawTable(
         name=said["name"],
         rows=tuple(

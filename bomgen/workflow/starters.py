@@ -103,7 +103,6 @@ def seller() -> str:
 
 
 def _mapping(pairs: Mapping[str, str | int | float]) -> str:
-    """Keys and values in one line of YAML."""
     written = (f"{key}: {_written(value) if isinstance(value, str) else f'{value:g}'}" for key, value in pairs.items())
     return f"{{{', '.join(written)}}}"
 

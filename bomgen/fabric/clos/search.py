@@ -117,13 +117,11 @@ class _Smallest:
         self.cost: Cost = ()
 
     def offer(self, division: Division, shape: ClosShape) -> None:
-        """Keep a shape if it costs less than all before."""
         cost = cost_of(self.numbers, division, shape)
         if self.shape is None or cost < self.cost:
             self.shape, self.cost = shape, cost
 
     def has_fewer(self, switches: int) -> bool:
-        """Whether a shape with fewer switches is known already."""
         return self.shape is not None and self.cost[0] < switches
 
 
@@ -239,7 +237,6 @@ def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) 
 
 
 def _try_pods(found: _Smallest, division: Division, pods: int, of_pod: int) -> None:
-    """Offer the shapes of a division in so many pods."""
     numbers = found.numbers
     both = numbers.spine_count and numbers.spines_per_pod
     if numbers.spine_count % pods or (both and numbers.spines_per_pod * pods != numbers.spine_count):

@@ -86,7 +86,6 @@ def _tone(watts: Fraction | None, most: Fraction) -> float:
 
 
 def _draw_key(canvas: Canvas, power: dict[int, Fraction | None], most: Fraction, language: Language) -> None:
-    """What the tones stand for, and how many racks there are of each."""
     counts = Counter(watts for watts in power.values() if watts is not None)
     levels = sorted(counts)
     if len(levels) > _LEVELS:

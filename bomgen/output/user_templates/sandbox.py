@@ -176,7 +176,6 @@ def render(text: str, name: str, filters: Filters, data: Mapping[str, Any], limi
 
 
 def _parsed(text: str, environment: _Environment) -> tuple[nodes.Template | None, list[Fault]]:
-    """A template as a tree, and what is wrong with it."""
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as error:

@@ -73,7 +73,6 @@ def open_template(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
 
 
 def _name(given: str, mark: Mark) -> str:
-    """The name of the file that a template of a name writes."""
     name = given.removesuffix(SUFFIX)
     if name == given:
         message = f"{_quoted(given)} does not end in {SUFFIX}; call it NAME{SUFFIX}, and it writes the file NAME"

@@ -69,7 +69,6 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 
 def _value(figure: Figure | None) -> Any:
-    """A figure as JSON holds it."""
     return _plain(figure.value) if figure else None
 
 

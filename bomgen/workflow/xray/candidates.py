@@ -154,7 +154,6 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
 
 
 def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | None, total: int) -> Iterator[Plan]:
-    """Topologies with their units."""
     flat = spines is None and total > 1
     for each in _structures()[scope.role]:
         when = each.get("when")
