@@ -35,6 +35,7 @@ NEEDED_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What some Pythons cannot start without; everything else in the environment is the user's."""
 
 Child = subprocess.Popen[bytes]
+PIPE = subprocess.PIPE
 
 
 class Ended(NamedTuple):
