@@ -209,46 +209,58 @@ def test_all_that_filters_need_is_loaded_before_nothing_can_be() -> None:
 # what a template may not do -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ ''.__class__.__mro__ }}",
-        "{{ ''['__class__'] }}",
-        "{{ ()|attr('__class__') }}",
-        "{{ [()]|map(attribute='__class__')|join }}",
-        "{{ '{0.__class__}'.format(1) }}",
-        "{{ '{0.__class__}'.format_map({'0': 1}) }}",
-        "{{ cycler.__init__.__globals__ }}",
-        "{{ joiner.__init__.__globals__.os }}",
-        "{{ namespace.__init__ }}",
-        "{{ self.__init__ }}",
-        "{{ self._TemplateReference__context }}",
-        "{{ bom.lines.append(1) }}",
-        "{{ bom.update({}) }}",
-        "{{ bom.pop('lines') }}",
-        "{% macro a() %}{% endmacro %}{{ a.__globals__ }}{{ a._environment }}",
-        "{{ (lambda: 1)() }}",
-        "{{ lipsum.__globals__ }}",
-        "{{ [1]|random }}",
-        "{{ open('/etc/passwd') }}",
-        "{{ url_for.__globals__ }}",
-        "{% include '/etc/passwd' %}",
-        "{% extends '/etc/passwd' %}",
-        "{% import '/etc/passwd' as x %}",
-        "{% from '/etc/passwd' import x %}",
-        "{% if false %}{% include 'x' ignore missing %}{% endif %}",
-        "{{ range(10 ** 9) | list }}",
-        "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}",
-        "{{ " + "(" * 100_000,
-        "{{ " + "+".join("1" * 20_000) + " }}",
-        "{{ " + "1" * 5000 + " }}",
-    ],
+ATTACKS = (
+    "{{ ''.__class__.__mro__ }}",
+    "{{ ''['__class__'] }}",
+    "{{ ()|attr('__class__') }}",
+    "{{ [()]|map(attribute='__class__')|join }}",
+    "{{ '{0.__class__}'.format(1) }}",
+    "{{ '{0.__class__}'.format_map({'0': 1}) }}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ joiner.__init__.__globals__.os }}",
+    "{{ namespace.__init__ }}",
+    "{{ self.__init__ }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ bom.lines.append(1) }}",
+    "{{ bom.update({}) }}",
+    "{{ bom.pop('lines') }}",
+    "{% macro a() %}{% endmacro %}{{ a.__globals__ }}{{ a._environment }}",
+    "{{ (lambda: 1)() }}",
+    "{{ lipsum.__globals__ }}",
+    "{{ [1]|random }}",
+    "{{ open('/etc/passwd') }}",
+    "{{ url_for.__globals__ }}",
+    "{% include '/etc/passwd' %}",
+    "{% extends '/etc/passwd' %}",
+    "{% import '/etc/passwd' as x %}",
+    "{% from '/etc/passwd' import x %}",
+    "{% if false %}{% include 'x' ignore missing %}{% endif %}",
+    "{{ range(10 ** 9) | list }}",
+    "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}",
+    "{{ " + "(" * 100_000,
+    "{{ " + "+".join("1" * 20_000) + " }}",
+    "{{ " + "1" * 5000 + " }}",
 )
+
+
+@pytest.mark.parametrize("text", ATTACKS)
 def test_the_sandbox_has_no_way_out(text: str) -> None:
     """Attributes of Python, files, changes of the data and bottomless recursion are errors that name a way out."""
     with pytest.raises(ValueError, match=r"^\d+: .+; .+ \[template(-syntax|-limit)?\]") as caught:
         given(text)
     assert "root:" not in str(caught.value)
+
+
+def test_no_way_out_in_the_process_either() -> None:
+    """Where nothing can be loaded, each is the same fault of its template."""
+    left = [Template(f"t{n}", f"t{n}.j2", text, Mark(f"t{n}", 1, 1)) for n, text in enumerate(ATTACKS)]
+    while left:
+        with pytest.raises(PlanErrors) as caught:
+            filled(left, DATA, "en")
+        assert not any("its process" in problem.message for problem in caught.value.problems)
+        faulty = {problem.mark.file.removesuffix(".j2") for problem in caught.value.problems}
+        assert faulty == {template.name for template in left[: len(faulty)]}
+        left = left[len(faulty) :]
 
 
 @pytest.mark.parametrize(
