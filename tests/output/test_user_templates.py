@@ -522,10 +522,11 @@ def test_no_process_without_templates(run: Run, monkeypatch: pytest.MonkeyPatch)
 def test_the_page_states_the_limits() -> None:
     """docs/templates.md has the limits that are set."""
     rows = dict(re.findall(r"^\| ([a-z ]+) \| ([0-9]+ (?:s|MiB)) \|$", DOCS, re.MULTILINE))
-    cpu, wall, memory, _ = LIMITS
+    cpu, wall, memory, output = LIMITS
     together = {
         "processor time of all templates of a plan together": f"{cpu} s",
         "time on the clock of all together": f"{wall} s",
+        "results of all together": f"{output >> 20} MiB",
     }
     each = {"memory": f"{memory >> 20} MiB", "result": f"{RESULT_BYTES >> 20} MiB", "text": "1 MiB"}
     assert together | {f"{name} of each": limit for name, limit in each.items()} == rows
