@@ -198,7 +198,6 @@ class Record(NamedTuple):
         return Figure(1, "count", Cited(self._named(key), (Reference(message("source-silent")),), "high"))
 
     def _named(self, key: str) -> Message:
-        """What a figure of the record is called."""
         what = record_text(key.replace("_", " "), "figure", key)
         return message("figure-of-record", kind=self.kind, id=self.id, what=what)
 
@@ -522,7 +521,6 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     return Record(kind, id, whole, (), built_in=False, changed=changed)
 
 
-@cache
 def schema_of_file(name: str) -> dict[str, Any]:
     """Return the schema of a part file, with its required fields; a mapping in a plan need not have these."""
     described = schema.document(name)

@@ -244,7 +244,6 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
 
 
 def _is_read(figure: Figure | None) -> bool:
-    """Return whether a figure has a verified source or is given by a user."""
     return figure is not None and not (isinstance(figure.origin, Cited) and not figure.origin.verified)
 
 

@@ -225,7 +225,6 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
 
 
 def _links(side: Side) -> int:
-    """The links of all fabrics."""
     kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 

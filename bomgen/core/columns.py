@@ -157,7 +157,6 @@ def column(values: NDArray[Any]) -> Column:
 
 
 def _parts(value: Any) -> tuple[Any, int]:
-    """Numerators and denominator of a column or a number."""
     if isinstance(value, Column):
         return value.numerators, value.denominator
     exact = Fraction(value)

@@ -177,7 +177,6 @@ class Language(NamedTuple):
         return self.message(message("estimate", amount=text, low=low, high=high))
 
     def _plain(self, value: Value, unit: str) -> str:
-        """A value with its unit."""
         if value is None:
             return "–"
         if isinstance(value, str):

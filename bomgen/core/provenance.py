@@ -241,7 +241,6 @@ def formula(unit: str, source: str | None = None, decides: bool = False) -> Call
 
 
 def _promised_unit(parameter: str) -> str | None:
-    """The unit that the name of a parameter promises, if any."""
     return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)
 
 

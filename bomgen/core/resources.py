@@ -101,7 +101,6 @@ def text(path: Path) -> str:
         raise BrokenInstallation(f"{path} is no text") from None
 
 
-@cache
 def languages() -> tuple[str, ...]:
     """The codes of the languages that there are: each is a file in `data/language/`."""
     return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))

@@ -58,12 +58,6 @@ def document(name: str) -> dict[str, Any]:
     return schema
 
 
-@cache
-def _validator(name: str, documents: Documents) -> Validator:
-    found: Validator = _Validator(documents(name))
-    return found
-
-
 def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     """What JSON Schema says of patterns: `$` is the end of a text, where Python takes it for a last line end, too."""
     if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
@@ -81,7 +75,7 @@ _Validator: Any = extend(Draft202012Validator, {"pattern": _pattern, "x-unit": _
 
 def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
     """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
-    errors = _validator(name, documents).iter_errors(source.data)
+    errors = _Validator(documents(name)).iter_errors(source.data)
     problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
@@ -148,7 +142,6 @@ def _one_of(error: ValidationError) -> list[str]:
 
 
 def _properties(error: ValidationError) -> dict[str, Any]:
-    """The keys that the schema of an error describes."""
     schema: Any = error.schema
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
@@ -180,7 +173,6 @@ def _short(value: Any) -> bool:
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:
-    """Message and rule for an error about a value."""
     value = _shown(error.instance)
     wanted: Any = error.validator_value
     match error.validator:

@@ -262,7 +262,6 @@ def list_equipment(
 
 
 def _add_cards(server: Server, built: BuiltFabric) -> Server:
-    """The server with the power of the cards that a fabric buys for it."""
     card, attached = built.bought_nic, built.attachment
     if card is None or attached is None or card.power_w is None or server.power_w is None:
         return server
@@ -527,7 +526,6 @@ def _connect(
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
-    """The modules and cables of a fabric for the given link specs."""
     cage = server_cage(plan, attached)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     if built.seats and not fabric.declared.isolated_rails:
@@ -583,7 +581,6 @@ def raise_errors(*connected: Interconnect) -> None:
 
 
 def _attached_hosts(hosts: Hosts) -> AttachedHosts:
-    """How other machines attach to a fabric."""
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
     return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
@@ -607,7 +604,6 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
-    """The switches of a tier as equipment."""
     switch = tier.switch
     return facility.Equipment(
         switch.identity.name,
@@ -619,7 +615,6 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
 
 
 def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
-    """The storage servers as equipment, where the plan names any."""
     named = plan.storage.servers
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()

@@ -312,7 +312,6 @@ class _Planes(NamedTuple):
     planes: int
 
     def take(self, chosen: NDArray[np.bool_]) -> _Planes:
-        """The planes for some of the rows."""
         return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
 
 
@@ -432,8 +431,6 @@ def _parallel(kinds: Kinds, above: Integers) -> Integers:
 
 
 class _Link(NamedTuple):
-    """How a kind of link is built."""
-
     ends: _Ends
     medium: Medium | None
     """None: no part is known."""
@@ -506,7 +503,6 @@ def _count_parts(
     servers: Integers,
     attached: Attachment,
 ) -> tuple[dict[tuple[str, str], Integers], dict[str, Integers]]:
-    """Modules by kind of link and device, and cables by kind of link, of all planes."""
     counts, ports = planes.counts, int(attached.ports_per_server.value)
 
     def in_tier(tier: str, up: int, links_per_piece: Figure) -> Integers:

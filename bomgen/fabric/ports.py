@@ -183,7 +183,6 @@ def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure |
 
 
 def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
-    """The ports of groups at a rate."""
     found = ZERO_PORTS
     for group in groups:
         ports = group_radix(group, rate)

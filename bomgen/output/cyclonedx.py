@@ -161,7 +161,6 @@ def _fabric(
 
 
 def _pieces(line: Line, report: Report, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:
-    """What is installed of a line, and what of it is spare, each with its quantity."""
     installed, spare = int(line.quantity.value), int(line.spare.value) if line.spare else 0
     if installed or not spare:
         yield _component(line, line.id, installed, False, report, records)
@@ -172,7 +171,6 @@ def _pieces(line: Line, report: Report, records: Mapping[tuple[str, str], Record
 def _component(
     line: Line, ref: str, quantity: int, spare: bool, report: Report, records: Mapping[tuple[str, str], Record]
 ) -> Data:
-    """So many pieces of a part in one place."""
     data: Data = {"type": "application" if line.category == SOFTWARE else "device", "bom-ref": ref}
     if line.vendor:
         data |= {"manufacturer": {"name": line.vendor}, "group": line.vendor}
@@ -206,7 +204,6 @@ def _service(line: Line) -> Data:
 
 
 def _why(quantity: Figure) -> str:
-    """Why there are so many, in one line."""
     return one_line(quantity, lambda figure: str(plain(figure.value)))
 
 
@@ -243,5 +240,4 @@ def _dependencies(ref: str, inside: Iterable[Data]) -> Iterator[Data]:
 
 
 def _properties(*pairs: tuple[str, str | None]) -> list[Data]:
-    """Those that there is something to say of."""
     return [{"name": name, "value": value} for name, value in pairs if value]

@@ -101,7 +101,6 @@ def html(document: Document, language: Language) -> bytes:
 
 
 def _name(document: Document) -> str:
-    """What the templates of a document are called."""
     return QUOTE if document.cover else REPORT
 
 
@@ -119,8 +118,6 @@ class _Asset:
 
 
 class _Raw(str):
-    """Markdown that is meant as such."""
-
     __slots__ = ()
 
 
@@ -201,7 +198,6 @@ class _View:
         return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
 
     def amount(self, amount: Decimal) -> str:
-        """An amount of the totals, with its currency."""
         return self.language.money(amount, self.document.totals.currency)
 
     def sum(self, amount: Decimal) -> str:
@@ -274,7 +270,6 @@ class _View:
         return found.pop() if len(found) == 1 else ""
 
     def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
-        """The rows of a table under their headings."""
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
 
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:

@@ -58,7 +58,6 @@ def varied(source: Source, place: int) -> Source:
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:
-    """The mapping at a path."""
     for step in path:
         data = data[int(step) if isinstance(data, list) else step]
     return data

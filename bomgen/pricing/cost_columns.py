@@ -47,7 +47,6 @@ def cost_columns(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Cos
 
 
 def _after(line: Line, unit: Unit, plan: QuotePlan) -> int:
-    """What a line comes to, in minor units."""
     return in_minor_units(
         after_discount(require(unit.amount, "the line has a price"), line.pieces, discount_of(line, plan)),
         plan.currency,

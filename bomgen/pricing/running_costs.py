@@ -128,7 +128,6 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
 
 
 def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
-    """Energy of a cluster over the years, and what its machines and its cooling cost."""
     site, found = design.plan.site, dict[str, Figure]()
     if design.facility.energy_kwh_per_year:
         found["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)

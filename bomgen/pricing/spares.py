@@ -93,5 +93,4 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
 
 
 def _less(line: Line, taken: Figure) -> Line:
-    """A line less pieces that are there."""
     return line._replace(quantity=rest_of(line.quantity, taken)) if taken.value else line

@@ -168,7 +168,6 @@ def name_cell(sheet: str, mark: Mark) -> str:
 
 
 def _marked(table: RawTable) -> Iterator[Cell]:
-    """The cells of a sheet that hold the id of a quote."""
     return (
         cell for row in table.rows for cell in row if isinstance(cell.value, str) and _QUOTE_ID.fullmatch(cell.value)
     )

@@ -168,5 +168,4 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
 
 
 def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    """Call a function with the local name and the attributes of each element."""
     feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)

@@ -102,7 +102,6 @@ def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]
 
 
 def _packed(parts: Mapping[str, bytes]) -> bytes:
-    """A package of the parts, as they are."""
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_STORED) as package:
         for name, part in parts.items():
@@ -176,7 +175,6 @@ def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
 
 
 def _value(value: Any) -> Value:
-    """What a cell shows."""
     kind = type(value)
     if kind is str:
         return value.replace("\r\n", "\n").strip() or None

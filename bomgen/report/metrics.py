@@ -139,7 +139,6 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
 
 
 def _site_numbers(site: Facility) -> dict[Path, Figure | None]:
-    """Racks, power, weight, heat and supply."""
     load, supply = site.load, site.supply
     return {
         ("site", "racks"): site.racks,

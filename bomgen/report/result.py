@@ -458,7 +458,6 @@ def choices(report: Report) -> Iterator[Figure]:
 
 
 def _choices_of(report: Report) -> Iterator[Figure]:
-    """Those of one cluster."""
     plan = report.plan
     if report.design.sizing.run and plan.training:
         training, fit = plan.training, report.design.sizing.fit

@@ -89,7 +89,6 @@ def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
 
 
 def _enough(designed: Design, required: Figure) -> Message:
-    """How many GPUs are enough, in whole servers."""
     server = designed.plan.cluster.server
     of_server = server.gpus.value if server else 1
     count = ceil(Fraction(required.value, of_server)) * of_server
@@ -283,7 +282,6 @@ def _subnet_managers(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _gpu_links(designed: Design) -> Iterator[Problem]:
-    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
     for built in designed.fabrics:
         if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
             continue
@@ -411,7 +409,6 @@ def _missed_goals(designed: Design) -> Iterator[Problem]:
 
 
 def _named(kinds: list[str]) -> list[Message]:
-    """What cards of these kinds are called."""
     return [message(CARDS[kind]) for kind in kinds]
 
 

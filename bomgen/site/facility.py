@@ -160,7 +160,6 @@ def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | No
 
 
 def _count_all(contents: SiteContents) -> int:
-    """All racks of a site."""
     return sum(int(racks.value) for racks in (contents.compute_racks, contents.management_racks) if racks)
 
 

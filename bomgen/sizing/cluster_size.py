@@ -56,8 +56,6 @@ MOST_CANDIDATES = 2**11
 
 
 class _SplitRun(NamedTuple):
-    """A run on a cluster, and how it is split."""
-
     run: TrainingRun
     servers: Figure | None
     gpus: Figure
@@ -339,7 +337,6 @@ def _add_counts_that_fit(
 
 
 def _with_gpus(plan: Plan, count: int, why: Message) -> Plan:
-    """The plan with a number of GPUs that the program chose."""
     origin = Assumed(message("chosen-gpus"), why, (), "high", chosen=True)
     return plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
 

@@ -158,7 +158,6 @@ def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:
 
 
 def _given(plan: Plan) -> Figure:
-    """The number that a plan gives of its cluster."""
     cluster = plan.cluster
     return require(cluster.servers or cluster.racks or cluster.gpus, "the plan gives a number")
 

@@ -123,7 +123,6 @@ def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _all_moved(given: Any, folder: PurePosixPath) -> Any:
-    """A path, or each of a list."""
     return [_moved(each, folder) for each in given] if isinstance(given, list) else _moved(given, folder)
 
 

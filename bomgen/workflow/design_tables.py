@@ -99,11 +99,9 @@ class _Digits(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
         return prod(self.lengths)
 
     def values(self, number: int) -> dict[int, int]:
-        """The place of the value of each axis, by axis."""
         found = {}
         for axis, length in zip(reversed(self.axes), reversed(self.lengths), strict=True):
             number, found[axis] = divmod(number, length)
@@ -155,7 +153,6 @@ class _Table:
             self.pending[family, place] = False
 
     def put(self, family: int, rows: Any, name: str, values: Any) -> None:
-        """A measure of some sizes of a family."""
         self.measures[name][family, rows] = values
         self.known[name][family, rows] = True
 
@@ -278,7 +275,6 @@ class DesignTables:
             table.pending[family, rows] = table.refused[family, rows[0]] == 0
 
     def _build_one(self, family: int, row: int, table: _Table) -> None:
-        """The hardware of a design, worked out whole."""
         settings = (*self._family_settings(self._built_axes, family), *self._size_settings(row))
         try:
             report = work_out_variant(self.file, settings, WITHOUT_WORKLOAD)
@@ -362,7 +358,6 @@ class DesignTables:
         table.put(family, sized, DAYS, days[sized])
 
     def _size_one(self, family: int, row: int, table: _Table) -> None:
-        """The sizing of a design alone."""
         settings = self._family_settings(self._sized_axes, family)
         try:
             if self._size_axis is not None and all(self._counts):

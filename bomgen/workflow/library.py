@@ -200,7 +200,6 @@ class Result:
 
 
 def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
-    """The plan as a file."""
     top = None if root is None else fspath(root)
     if isinstance(plan, Mapping):
         return _in_memory(_json(plan, indent=1), DATA_NAME, top)

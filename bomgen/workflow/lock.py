@@ -184,7 +184,6 @@ def _slips(source: Source) -> Iterable[Problem]:
 
 
 def _as_lock(problem: Problem) -> Problem:
-    """A problem of a lock, with what to do about it."""
     wrong = problem.message.partition(";")[0]
     return problem._replace(message=f"{wrong}; write the lock again with `bomgen lock`, or remove it", rule=RULE)
 

@@ -151,7 +151,6 @@ def _limited(source: Source) -> Iterator[None]:
 
 
 def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates: Sequence[str]) -> Report:
-    """The whole result for the data of a plan."""
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
     keys = keys_of(settings)
@@ -268,7 +267,6 @@ def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) 
 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
-    """The part numbers of a part, in lower case."""
     record = catalog.find_original(kind, id)
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
 

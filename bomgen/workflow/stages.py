@@ -269,7 +269,6 @@ def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
 
 
 def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
-    """Checks of a fabric that warn, as problems at the place of the fabric."""
     marks = {built.plan.name: built.plan.mark for built in designed.fabrics}
     return [
         Problem(marks[check.path.split(".")[1]], "warning", check.message, check.id, check.path)

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from bomgen.core import limited_child
 from bomgen.core.children import Child, start_python
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading import apart
 
 OVER = r"a\.pdf:1:1: error: reading the file takes more than 10 s or 768 MiB of memory; .* \[read-limit\]"
-FAILED = r"a\.pdf:1:1: error: the program that reads the file failed \({}\); .* \[read-failure\]"
+FAILED = r"a\.pdf:1:1: error: the program that reads the file failed: its process ended with {}; .* \[read-failure\]"
 
 
 def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
@@ -21,7 +22,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
     def start(_module: str, _function: str, _arguments: Any, **given: Any) -> Child:
         return start_python(module, function, **given)
 
-    monkeypatch.setattr(apart, "start_python", start)
+    monkeypatch.setattr(limited_child, "start_python", start)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
     [
         ("bomgen.reading.apart_child", "gone", FAILED.format("exit code 1")),
         pytest.param(
-            *("faulthandler", "_sigsegv", FAILED.format("signal 11")),
+            *("faulthandler", "_sigsegv", FAILED.format("SIGSEGV")),
             marks=pytest.mark.skipif(os.name == "nt", reason="Windows ends processes with other codes"),
         ),
         pytest.param(

@@ -228,7 +228,6 @@ def _global(model: Model) -> Iterator[Matrix]:
 
 
 def _gate(model: Model) -> Iterator[Matrix]:
-    """The gate of the output of attention."""
     if model.output_gate:
         width = model.shape.get("v_head_dim") or width_of_head(model)
         values = heads_width(model.shape["heads"], width)

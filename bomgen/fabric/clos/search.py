@@ -124,13 +124,11 @@ class _Smallest:
         self.cost: Cost = ()
 
     def offer(self, division: Division, shape: ClosShape) -> None:
-        """Keep a shape if it costs less than all before."""
         cost = cost_of(self.numbers, division, shape)
         if self.shape is None or cost < self.cost:
             self.shape, self.cost = shape, cost
 
     def has_fewer(self, switches: int) -> bool:
-        """Whether a shape with fewer switches is known already."""
         return self.shape is not None and self.cost[0] < switches
 
 
@@ -246,7 +244,6 @@ def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) 
 
 
 def _try_pods(found: _Smallest, division: Division, pods: int, of_pod: int) -> None:
-    """Offer the shapes of a division in so many pods."""
     numbers = found.numbers
     if numbers.core_radix and pods > numbers.core_radix:
         # A core has a link to each pod.

@@ -121,7 +121,6 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
 
 
 def _lines(section: PlanSection, key: str) -> tuple[str, ...]:
-    """A text, or the texts of a list."""
     given = section.data.get(key) or ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 

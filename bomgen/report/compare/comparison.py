@@ -109,7 +109,6 @@ def document(found: Comparison, language: Language, chart: Drawing | None = None
 def _table(
     found: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
 ) -> Table:
-    """Rows of the comparison, a column a plan."""
     word = language.word
     columns = (
         Column("name", word("compare-row"), "text", 34),

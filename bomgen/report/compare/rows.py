@@ -174,7 +174,6 @@ def _model(each: Compared) -> Cell:
 
 
 def _names(each: Compared, names: Sequence[str]) -> Cell:
-    """Names of the clusters of a plan, each once."""
     language = each.writer.language
     return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
 
@@ -200,7 +199,6 @@ def _server(each: Compared) -> Cell:
 
 
 def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
-    """The fabrics of a role, each with the place of its numbers."""
     report = each.writer.report
     return [
         ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)

@@ -159,7 +159,6 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
 
 
 def _index_keys(model: Model, value: Figure) -> Kept | None:
-    """The keys of the indexers of sparse attention."""
     layers, width = matrices.index_layers(model), model.shape.get("index_head_dim")
     if layers is None or width is None:
         return None

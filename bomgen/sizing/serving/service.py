@@ -141,8 +141,6 @@ class _Candidate(NamedTuple):
 
 
 class _Demand(NamedTuple):
-    """What a plan asks for."""
-
     tokens: Figure
     """A second."""
     requests: Figure
@@ -213,14 +211,12 @@ def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: _Demand |
 
 
 def _replicas_measured(holding: Figure, found: Replica, demand: _Demand | None, rate_of_gpu: Figure) -> Figure:
-    """Replicas needed at a measured rate per GPU."""
     if demand is None:
         return holding
     return replicas_needed(holding, replicas_of_gpus(gpus_for_rate(demand.tokens, rate_of_gpu), found.gpus))
 
 
 def _replicas_estimated(holding: Figure, demand: _Demand | None, rate: Rate | None) -> tuple[Figure, Figure | None]:
-    """Replicas needed at an estimated rate, and of these the ones for prompts where they have their own."""
     if demand is None or rate is None or rate.of_replica is None:
         return holding, None
     if not demand.disaggregated:

@@ -146,7 +146,6 @@ def _matrices(training: Training) -> tuple[Matrix, ...]:
 
 
 def _adapted(training: Training) -> tuple[Matrix, ...]:
-    """The matrices that get an adapter."""
     tuning, all_ = _tuning(training), _matrices(training)
     if tuning.modules is None:
         return all_

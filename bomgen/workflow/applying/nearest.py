@@ -209,7 +209,6 @@ def _with_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Of
 
 
 def _with_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
-    """Try another oversubscription of the fabric."""
     line = wanted.line
     if line.fabric is None:
         return
