@@ -19,7 +19,7 @@ from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, first_given, formula
+from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
@@ -108,10 +108,8 @@ class Design(NamedTuple):
     """What its links were chosen from."""
 
 
-@formula("NICs")
-def nics_of_servers(servers: int, nics_per_server: int) -> int:
-    """NICs of all servers."""
-    return servers * nics_per_server
+nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server")
+"""NICs of all servers."""
 
 
 @formula("NICs")
@@ -120,10 +118,8 @@ def zero_nics() -> int:
     return 0
 
 
-@formula("NICs")
-def sum_of_nics(nics: int, more_nics: int) -> int:
-    """NICs of several fabrics."""
-    return nics + more_nics
+sum_of_nics = sum_of("sum_of_nics", "NICs", "nics", "more_nics")
+"""NICs of several fabrics."""
 
 
 @formula("Gb/s", source="Ethernet and InfiniBand double their rates: 100, 200, 400, 800 Gb/s")
@@ -138,10 +134,8 @@ def rows_of_leaves(occupancy: Occupancy, planes: int) -> int:
     return len(occupancy.rails) * planes
 
 
-@formula("pieces")
-def sum_of_pdus(pdus: int, more_pdus: int) -> int:
-    """PDUs of servers' racks and of all others."""
-    return pdus + more_pdus
+sum_of_pdus = sum_of("sum_of_pdus", "pieces", "pdus", "more_pdus")
+"""PDUs of servers' racks and of all others."""
 
 
 def _cable(catalog: Catalog, name: str) -> Cable:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.part_records import slug
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
@@ -288,16 +287,10 @@ def _held(path: Path, held: Held) -> dict[Path, Figure | None]:
     }
 
 
-@formula("pieces")
-def sum_of_pieces(pieces: int, more_pieces: int) -> int:
-    """Pieces in two places."""
-    return pieces + more_pieces
-
-
-@formula("pieces")
-def per_gpu(pieces: int, gpus: int) -> Fraction:
-    """Pieces for each GPU."""
-    return Fraction(pieces) / gpus
+sum_of_pieces = sum_of("sum_of_pieces", "pieces", "pieces", "more_pieces")
+"""Pieces in two places."""
+per_gpu = quotient("per_gpu", "pieces", "pieces", "gpus")
+"""Pieces for each GPU."""
 
 
 def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:

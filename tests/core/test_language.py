@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bomgen.core import provenance
 from bomgen.core.document import Cell, Value
 from bomgen.core.language import Language, language
 from bomgen.core.messages import message
@@ -133,7 +134,9 @@ def test_a_key_of_the_programs_own_data_stands_once() -> None:
 def test_units_of_formulas_are_singular_behind_one() -> None:
     """Every unit that is a plural has a singular in English: `1 tier`, `1 torus`."""
     files = (Path(__file__).parents[2] / "bomgen").rglob("*.py")
-    units = {unit for file in files for unit in re.findall(r'@formula\(\s*"([a-z-]+s|tori)"', file.read_text("utf-8"))}
+    operations = "|".join(name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation))
+    declared = re.compile(rf'(?:@formula\(|\b(?:{operations})\(\s*"\w+",)\s*"([a-z-]+s|tori)"')
+    units = {unit for file in files for unit in declared.findall(file.read_text("utf-8"))}
     uncounted = {"words", "epochs", "bytes"}
     assert {"tiers", "fabrics", "tori"} <= units
     assert [unit for unit in sorted(units - uncounted) if ENGLISH.value(1, unit) == f"1 {unit}"] == []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.money import Totals, rounded
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill import cluster_path
@@ -62,10 +62,8 @@ class Measure(NamedTuple):
     cell: Callable[[Compared], Cell]
 
 
-@formula("W")
-def power_by_gpu(power_w: int, gpus: int) -> Fraction:
-    """What falls to a GPU of all that is drawn."""
-    return Fraction(power_w) / gpus
+power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
+"""What falls to a GPU of all that is drawn."""
 
 
 def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:

@@ -9,17 +9,17 @@ parallelism as far as they must, as Megatron Core folds their groups.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import ceil, gcd, lcm, prod
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
@@ -130,10 +130,8 @@ def with_recomputation(training: Training) -> tuple[Training, ...]:
     )
 
 
-@formula("GPUs")
-def replica_size(tensor: int, pipeline: int, context: int) -> int:
-    """GPUs of a replica of the model."""
-    return tensor * pipeline * context
+replica_size = product("replica_size", "GPUs", "tensor", "pipeline", "context")
+"""GPUs of a replica of the model."""
 
 
 @formula("GPUs")
@@ -251,7 +249,7 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     unequal ones.
     """
     refused: list[Candidate] = []
-    for wide, even in product((False, True), (True, False)):
+    for wide, even in itertools.product((False, True), (True, False)):
         tensors = _tensors_beside_server(training, gpus.value, gpus_per_server.value, wide)
         chosen: Candidate | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
