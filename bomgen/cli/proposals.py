@@ -241,7 +241,7 @@ def _data(file: PlanFile) -> Any:
     """The text of a plan with what it extends, as data."""
     from bomgen.workflow.base_plans import extended
 
-    return extended(file, ()).data
+    return extended(file, (), {}).data
 
 
 def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
