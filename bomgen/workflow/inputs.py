@@ -132,9 +132,12 @@ def read_all(
     catalog = catalog_of(file, source)
     if known and (catalog.folders, catalog.shown) == (known.catalog.folders, known.catalog.shown):
         catalog = known.catalog.start_again()
-    inputs = Inputs(
-        file, tuple(settings), tuple(templates), source, catalog, _lock_of(file), contents, keys_of(settings)
-    )
+    lock = None
+    if file.lock:
+        from bomgen.workflow.lock import lock_of
+
+        lock = lock_of(*file.lock)
+    inputs = Inputs(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings))
     return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
 
 
@@ -169,15 +172,6 @@ def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
     if mark.file == own_templates.OPTION:
         return real(FilePath(given))
     return inside(file, given, mark, ".".join(map(str, key)))
-
-
-def _lock_of(file: PlanFile) -> Lock | None:
-    """The lock beside a plan. Raises PlanErrors when it is wrong."""
-    if file.lock is None:
-        return None
-    from bomgen.workflow.lock import lock_of
-
-    return lock_of(*file.lock)
 
 
 def source_of(

@@ -22,7 +22,14 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
-from bomgen.pricing.alternatives import ALTERNATIVES, alternative_problems, substitutes, unused, varied, warnings_of
+from bomgen.pricing.alternatives import (
+    alternative_problems,
+    drop_alternatives,
+    substitutes,
+    unused,
+    varied,
+    warnings_of,
+)
 from bomgen.pricing.bill import Line
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
@@ -156,11 +163,9 @@ def work_out_variant(inputs: Inputs) -> Report:
 
     Raises as `work_out`.
     """
-    source = inputs.source
-    if ALTERNATIVES[1] in (source.data.get(ALTERNATIVES[0]) or {}):
-        del source.data[ALTERNATIVES[0]][ALTERNATIVES[1]]
+    source = drop_alternatives(inputs.source)
     with _limited(source):
-        return build_report(inputs)[0]
+        return build_report(inputs._replace(source=source))[0]
 
 
 @contextmanager

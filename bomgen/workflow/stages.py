@@ -49,7 +49,7 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     prices = quote_prices(inputs, plans[0].quote)
     if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
-    designs = [_design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
+    designs = [design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
     progress.stage("bill and prices")
     billed = bill(inputs.catalog, *designs)
     priced = quote(billed, prices.quote, prices.used)
@@ -122,8 +122,11 @@ def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(found.values(), key=lambda problem: problem.mark))
 
 
-def _design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Design:
-    """What is built for a plan. Raises PlanErrors at the place of what makes it impossible."""
+def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()) -> Design:
+    """Size a plan and design what is built for it, with the cheapest links by the prices of books.
+
+    Raises PlanErrors at the place of what makes it impossible.
+    """
     try:
         progress.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
