@@ -21,13 +21,11 @@ from bomgen.workflow.plan_files import Contents, PlanFile, inside, read_once
 KEY = "extends"
 MAX_BASES = 20
 """Files that a plan may take values from, by way of others too."""
-PATHS: tuple[Path, ...] = (
-    ("catalog",),
-    ("templates",),
-    ("quote", "price_book"),
-    ("quote", "cost_book"),
-    ("quote", "vendor", "logo"),
-)
+BOOKS: Path = ("quote", "price_book")
+COST_BOOKS: Path = ("quote", "cost_book")
+LOGO: Path = ("quote", "vendor", "logo")
+TEMPLATES: Path = ("templates",)
+PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
 """The keys whose values are paths of files: one, or a list."""
 
 

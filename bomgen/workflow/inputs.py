@@ -30,7 +30,7 @@ from bomgen.pricing.books.book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
 from bomgen.report.result import Input
 from bomgen.report.user_template import Template
-from bomgen.workflow.base_plans import extended
+from bomgen.workflow.base_plans import BOOKS, COST_BOOKS, LOGO, TEMPLATES, extended
 from bomgen.workflow.plan_files import (
     LOCK_KEY,
     STANDARD_INPUT,
@@ -68,12 +68,6 @@ _KEYS = re.compile(
     re.MULTILINE,
 )
 """The keys of the uppermost level; in braces the first, which is the version of a format, but not that of a result."""
-
-BOOKS: Path = ("quote", "price_book")
-COST_BOOKS: Path = ("quote", "cost_book")
-LOGO: Path = ("quote", "vendor", "logo")
-TEMPLATES: Path = (own_templates.PATH,)
-"""The keys that name files."""
 
 
 class Inputs(NamedTuple):

@@ -34,8 +34,8 @@ from bomgen.pricing.bill import Line
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
+from bomgen.workflow.base_plans import COST_BOOKS
 from bomgen.workflow.inputs import (
-    COST_BOOKS,
     Inputs,
     PlanFile,
     PriceBooks,

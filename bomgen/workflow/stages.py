@@ -27,7 +27,8 @@ from bomgen.report.checks import Check, check_money, checks, checks_from_problem
 from bomgen.report.result import Input, Report
 from bomgen.report.warnings import changed_parts, design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
-from bomgen.workflow.inputs import COST_BOOKS, Inputs, PriceBooks, quote_prices
+from bomgen.workflow.base_plans import COST_BOOKS
+from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 
 if TYPE_CHECKING:
     from bomgen.report.elevations.types import Elevations

@@ -62,7 +62,8 @@ def name_nearest(report: Report, inputs: Inputs, wanted: Wanted) -> str:
     plan = shlex.quote(inputs.file.name)
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
     if wanted.key == QUANTITY:
-        found = [*_spares_instead(report, inputs, wanted), *_with_servers(report, inputs, wanted)]
+        servers = find_servers(report, inputs, wanted)
+        found = [*_spares_instead(report, inputs, wanted), *([servers] if servers else [])]
         found += _with_ratio(report, inputs, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
     else:
@@ -196,12 +197,6 @@ def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None
         else:
             high = middle
     return found
-
-
-def _with_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
-    offer = find_servers(report, inputs, wanted)
-    if offer:
-        yield offer
 
 
 def _with_ratio(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
