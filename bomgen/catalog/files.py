@@ -265,6 +265,8 @@ class Catalog:
     """Ids of substitute parts, by kind and id of the part that they replace."""
     _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
     """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
+    _contents: dict[Path, bytes] = field(default_factory=dict, repr=False)
+    """What part files of the user's own hold, by path."""
     _assumptions: dict[str, Figure] = field(default_factory=dict, repr=False)
     """Those that were asked for, by id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
@@ -280,6 +282,10 @@ class Catalog:
         """The same catalogue as if no file changed the part of a record: it is what it was before."""
         before = {(record.kind, record.id): record.changed} if record.changed else {}
         return replace(self, _records={**self._records, **before})
+
+    def start_again(self) -> Catalog:
+        """Return the catalogue with nothing looked up; part files that were read are not read again."""
+        return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """The substitute parts of a kind, each with the id of the first part that it replaces."""
@@ -423,12 +429,14 @@ class Catalog:
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         spend(OF_PART)
         try:
-            refuse_git_files(path)
-            with path.open("rb") as stream:
-                content = progress.read(shown, stream.read(MAX_BYTES + 1))
+            if path not in self._contents:
+                refuse_git_files(path)
+                with path.open("rb") as stream:
+                    self._contents[path] = progress.read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
+        content = self._contents[path]
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         return source

@@ -239,7 +239,7 @@ def _clusters(file: PlanFile) -> list[dict[str, Any]]:
 def _data(file: PlanFile) -> Any:
     from bomgen.workflow.base_plans import extended
 
-    return extended(file, ()).data
+    return extended(file, (), {}).data
 
 
 def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -93,8 +93,9 @@ def _digest(found: bytes) -> str:
     return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")
 
 
+@cache
 def text(path: Path) -> str:
-    """The text of a file of the program's own. Raises BrokenInstallation as `content` does."""
+    """The text of a file of the program's own, which is read once. Raises BrokenInstallation as `content` does."""
     try:
         return content(path).decode("utf-8")
     except UnicodeDecodeError:

@@ -53,8 +53,16 @@ def varied(source: Source, place: int) -> Source:
             for part in OF_MEDIUM:
                 if ".".join((*link, part)) not in given:
                     _at(laid.data, link).pop(part, None)
-    data = {**laid.data, "quote": {key: value for key, value in laid.data["quote"].items() if key != ALTERNATIVES[-1]}}
-    return laid._replace(data=data)
+    return drop_alternatives(laid)
+
+
+def drop_alternatives(source: Source) -> Source:
+    """Return the plan's source without its alternatives."""
+    quoted, key = ALTERNATIVES
+    if key not in (source.data.get(quoted) or {}):
+        return source
+    kept = {name: value for name, value in source.data[quoted].items() if name != key}
+    return source._replace(data={**source.data, quoted: kept})
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:

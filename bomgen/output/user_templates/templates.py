@@ -5,17 +5,16 @@ Whoever sends a plan sends its templates: they are read as data is, and never ru
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bomgen.core import progress
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.limited_child import Ended, Limits, run_limited
 from bomgen.core.provenance import Mark
-from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.resources import folder, text
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import decoded
@@ -30,6 +29,8 @@ LIMITS = Limits(cpu_seconds=4, wall_seconds=30, memory_bytes=512 << 20, output_b
 and 50 MiB. The clock leaves them a busy machine; the output is results as JSON."""
 LIMIT = "template-limit"
 """The rule of a template that takes more than it may."""
+NO_FILE = (errno.EISDIR, errno.EINVAL)
+"""Why a folder, and what is no regular file, cannot be read."""
 OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
@@ -50,25 +51,20 @@ def described() -> list[tuple[str, str]]:
     return [(name, _ABOUT.match(text(path))[1]) for name, path in shipped().items()]  # type: ignore[index]
 
 
-def open_template(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
-    """The template at a place, and its bytes; `file` is its path as given, which names it and what it writes.
+def template_of(content: bytes | OSError, file: str, mark: Mark) -> tuple[Template, bytes]:
+    """The template that a file holds, and its bytes; `file` is its path as given, which names it and what it writes.
 
-    Raises PlanErrors when it has no name for what it writes, cannot be read, or is no UTF-8.
+    Raises PlanErrors when it has no name for what it writes, could not be read, or is no UTF-8.
     """
     name = _name(Path(file).name, mark)
-    try:
-        if place.exists() and not place.is_file():
+    if isinstance(content, OSError) and content.errno != errno.EFBIG:
+        if content.errno in NO_FILE:
             raise _wrong(mark, f"'{file}' is no file; name a template, such as offer.html{SUFFIX}", "no-file")
-        refuse_git_files(place)
-        with place.open("rb") as stream:
-            content = stream.read(TEMPLATE_BYTES + 1)
-    except OSError as error:
         where = "relative to the current folder" if mark.file == OPTION else "relative to the plan"
-        message = f"the template '{file}' cannot be read ({error.strerror}); give its path {where}"
-        raise _wrong(mark, message, "no-file") from None
-    if len(content) > TEMPLATE_BYTES:
+        message = f"the template '{file}' cannot be read ({content.strerror}); give its path {where}"
+        raise _wrong(mark, message, "no-file")
+    if isinstance(content, OSError) or len(content) > TEMPLATE_BYTES:
         raise _wrong(mark, f"'{file}' is too long; a template of at most {TEMPLATE_BYTES} bytes is read", "range")
-    progress.read(file, content)
     return Template(name, file, decoded(content, file).removeprefix("\ufeff"), mark), content
 
 
