@@ -106,7 +106,7 @@ def test_a_formula_reads_as_it_is_checked_by_hand() -> None:
     """Only the branch that holds is shown, and no rounding where the division leaves nothing over."""
     found = spines(counted(32), counted(32), counted(64))
     assert said(found) == "32 leaves × 32 ports up / 64 ports per switch"
-    assert said(found, "zh") == "32 台 leaf × 上行 32 个端口 / 每台交换机 64 个端口"
+    assert said(found, "zh") == "32 台 Leaf × 上行 32 个端口 / 每台交换机 64 个端口"
 
 
 def test_one_is_singular_and_a_divisor_keeps_its_brackets() -> None:

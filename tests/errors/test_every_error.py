@@ -65,6 +65,7 @@ NOT_PROVOKED = {
     "values from more than {} files": "twenty files; tests/workflow/test_base_plans.py",
     "'{}' is no amount": "behind the fault stands what to do about a lock",
     "`bomgen check` says when it is stale": "a comment of locks",
+    "Parts that differ share no cage; of the numbers close": "an assumption, which the report lists",
     "{} bytes; a table of at most {} is read": "a file of megabytes; tests/pricing/test_price_books.py",
     "more than {} values in a list; give one range": "a list as long; tests/workflow/test_search.py",
     "more than {} designs beat each other nowhere": "a front as large",

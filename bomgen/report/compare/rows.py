@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -290,7 +291,8 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
     for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
-        yield _number(columns, (OPERATION, name), LESS)
+        measure = _number(columns, (OPERATION, name), LESS)
+        yield measure._replace(cell=partial(_running_cost, name=name))
     for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
         for end, place in (("low", FAST), ("high", SLOW)):
             label = word(f"compare-{name}-{end}")
@@ -319,11 +321,28 @@ def _net(each: Compared) -> Cell:
     totals = each.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    net, amounts = totals.list - totals.discount, _price_range(totals)
-    if amounts is None or not totals.amount:
-        return Cell(net, totals.currency, least=not totals.complete)
-    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in amounts)
-    return Cell(net, totals.currency, least=not totals.complete, estimate=(low, high))
+    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
+
+
+def _running_cost(each: Compared, name: str) -> Cell:
+    """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
+    cell, costs = _at(each, (OPERATION, name), bare=False), each.writer.report.running.figures
+    ends = _net_range(each.writer.report.quote.totals)
+    if ends is None or cell.value is None or "purchase" not in costs:
+        return cell
+    total, purchase = costs["total_cost"].value, costs["purchase"].value
+    low, high = (rounded(costs[name].value * (total - purchase + Fraction(end)) / total, cell.unit) for end in ends)
+    return replace(cell, estimate=(low, high))
+
+
+def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The net amount at the lowest and the highest prices; None as for `_price_range`."""
+    ends = _price_range(totals)
+    if ends is None or not totals.amount:
+        return None
+    net = totals.list - totals.discount
+    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in ends)
+    return low, high
 
 
 def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
