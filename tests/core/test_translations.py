@@ -351,7 +351,6 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (package / name).symlink_to(resources.folder(name))
     caches = (
         resources.folder,
-        resources.languages,
         languages_room.language,
         messages_room.read_language,
         schema.document,
