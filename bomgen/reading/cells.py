@@ -6,6 +6,7 @@ from datetime import date, time
 from decimal import Decimal
 from typing import NamedTuple
 
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 
 MAX_COLUMNS = 50
@@ -71,10 +72,13 @@ def fill_merged(table: RawTable) -> RawTable:
     """The table with the value of cells that were merged down a column in every row of them.
 
     Cells that were merged across columns are titles, whose value stays where it is; the first of these are kept.
+
+    Raises PlanErrors for more cells than are read, those that are filled among them.
     """
     tall = [area for area in table.merged if area.bottom > area.top and area.left == area.right]
     across = [area for area in table.merged if area.bottom == area.top and area.left < area.right]
     rows = [list(row) for row in table.rows] if tall else []
+    left = MAX_CELLS - sum(map(len, rows))
     below: dict[int, int] = {}
     """The row below the last area of each column: areas do not overlap, unless somebody wants them to."""
     for area in sorted(tall):
@@ -82,7 +86,11 @@ def fill_merged(table: RawTable) -> RawTable:
         if first is None or not first.filled:
             continue
         start, below[area.left] = max(area.top + 1, below.get(area.left, 0)), area.bottom + 1
-        for line in range(start, min(area.bottom, len(rows)) + 1):
+        lines = range(start, min(area.bottom, len(rows)) + 1)
+        left -= sum(max(area.left - len(rows[line - 1]), 0) for line in lines)
+        if left < 0:
+            raise too_many_cells(Mark(first.mark.file, area.top, area.left))
+        for line in lines:
             row = rows[line - 1]
             row += [Cell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
             if not row[area.left - 1].filled:
@@ -90,6 +98,12 @@ def fill_merged(table: RawTable) -> RawTable:
     return table._replace(
         rows=tuple(map(tuple, rows)) if tall else table.rows, merged=tuple(sorted(across)[:MAX_ACROSS])
     )
+
+
+def too_many_cells(mark: Mark) -> PlanErrors:
+    """Return the error of a table with more cells than are read."""
+    message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
+    return PlanErrors([Problem(mark, "error", message, "table-limit")])
 
 
 def shorten_texts(table: RawTable) -> RawTable:

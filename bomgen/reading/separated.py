@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bomgen.core.csv_fields import FORMULA_STARTS
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Cell
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Cell, too_many_cells
 
 SEPARATORS = (",", ";", "\t", "|")
 MAX_BYTES = 5 * 10**6
@@ -122,8 +122,7 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
                 row = []
             left -= max(len(row), 1)
             if left < 0:
-                message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
-                raise _wrong(mark, message, "table-limit")
+                raise too_many_cells(mark)
             yield tuple(row)
             row = []
             line, start = line + 1, at

@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.books.book import KEPT
-from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value, too_many_cells
 from bomgen.reading.ods_scan import scan_ods
 from bomgen.reading.sheet_scan import Found
 from bomgen.reading.xlsx_scan import scan_xlsx
@@ -154,8 +154,7 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
             raise _beyond(Mark(file, number, len(values)))
         most -= len(values)
         if most < 0:
-            message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
-            raise PlanErrors([Problem(Mark(file, number, 1), "error", message, "table-limit")])
+            raise too_many_cells(Mark(file, number, 1))
         marks = map(Mark, repeat(file), repeat(number), range(1, len(values) + 1))
         rows.append(tuple(map(Cell, values, marks)))
     while rows and not rows[-1]:
