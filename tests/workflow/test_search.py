@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from fractions import Fraction
 from functools import partial, reduce
 from pathlib import Path
@@ -20,8 +21,11 @@ from processor import PATIENCE
 import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language as language_of
+from bomgen.output.search import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
-from bomgen.report.search.columns import Columns
+from bomgen.report.search.candidates import Candidate
+from bomgen.report.search.columns import UNITS, Columns
 from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
 from bomgen.workflow.inputs import open_plan
@@ -107,8 +111,8 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
     """Never a tolerance: a cent too much, and both values are named."""
 
     class Wrong(DesignByDesign):
-        def columns(self, start: int, stop: int) -> Columns:
-            found = super().columns(start, stop)
+        def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
+            found = super().columns(start, stop, names)
             return found._replace(measures={**found.measures, "cost": found.measures["cost"] + 1})
 
     monkeypatch.setattr(search_parts, "_evaluator", Wrong)
@@ -118,6 +122,27 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
         BrokenResult, match=r"cost of .*cluster.servers=7.* is 147693945 in columns, 1476939\.44 as a whole"
     ):
         find_front(file, (), space)
+
+
+def test_only_the_best_and_what_is_written_is_worked_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows come to the same either way, to the last digit of every format, predicted days among them."""
+    worked_out = list[int]()
+
+    def work_out(search: Search, place: int) -> Candidate:
+        worked_out.append(place)
+        return work_out_design(search, place)
+
+    monkeypatch.setattr(search_parts, "work_out_design", work_out)
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), (*OVER, "workload.training.mfu=35%,predicted"))
+    front, _ = find_front(file, (), space)
+    assert len(worked_out) <= len(space.minimise) < len(front.rows)
+    worked_out.clear()
+    whole, _ = find_front(file, (), space, whole=True)
+    assert set(worked_out) == {row.candidate.place for row in front.rows}
+    for form in ("json", "csv", "html"):
+        one, other = (render_search(each, "plan", language_of("en"), form) for each in (front, whole))
+        assert one == other
 
 
 def test_a_range_costs_no_list_and_a_billion_designs_are_the_most() -> None:

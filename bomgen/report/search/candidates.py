@@ -11,6 +11,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design
 from bomgen.plan.types import Plan
+from bomgen.pricing.quote import Quote
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.prediction.fitted import COVERAGES
@@ -48,44 +49,47 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
     With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
     """
     designs = [each.design for each in report.each_cluster]
-    totals = report.quote.totals
-    runs = [(design.plan, design.sizing) for design in designs]
-    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
-    predicted = any(_is_predicted(*run) for run in runs)
-    unpriced = [each.line for each in report.quote.lines if each.amount is None]
+    hardware = measure_hardware(designs, report.quote)
+    days, ends = days_of_runs([(design.plan, design.sizing) for design in designs], confidence)
+    return hardware._replace(place=place, measures={**hardware.measures, "days": days}, days=ends)
+
+
+def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
+    """Return what designs come to without time. Where their counts are columns, so are its measures."""
+    fabrics = [built for design in designs for built in design.fabrics]
+    sites = [design.facility for design in designs]
+    partial = any(POWER in site.lower_bounds for site in sites)
+    totals = quote.totals
+    unpriced = [each.line for each in quote.lines if each.amount is None]
     return Candidate(
-        place,
+        0,
         {
             "cost": totals.amount if totals.complete else None,
-            "days": _slowest([days_of_run(*run, confidence) for run in runs]),
-            **built_measures(designs),
+            "days": None,
+            "power": None if partial else _sum(site.power_w for site in sites),
+            "gpus": _sum(design.sizing.gpus for design in designs),
+            "servers": _sum(design.sizing.servers for design in designs),
+            "switches": _sum(built.fabric.switches for built in fabrics),
+            "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
+            "racks": _sum(site.racks for site in sites),
         },
         totals.currency,
         totals.low,
         totals.high,
         tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
-        (fewest, most) if predicted else None,
     )
 
 
-def built_measures(designs: Sequence[Design]) -> dict[str, Measured]:
-    """What designs come to without money and time, by name."""
-    fabrics = [built for design in designs for built in design.fabrics]
-    sites = [design.facility for design in designs]
-    partial = any(POWER in site.lower_bounds for site in sites)
-    return {
-        "power": None if partial else _sum(site.power_w for site in sites),
-        "gpus": _sum(design.sizing.gpus for design in designs),
-        "servers": _sum(design.sizing.servers for design in designs),
-        "switches": _sum(built.fabric.switches for built in fabrics),
-        "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
-        "racks": _sum(site.racks for site in sites),
-    }
+def days_of_runs(
+    runs: Sequence[tuple[Plan, Sizing]], confidence: int | None
+) -> tuple[Measured, tuple[Measured, Measured] | None]:
+    """Return the days of the slowest of several runs, and the ends of their interval where any is predicted.
 
-
-def days_of_run(plan: Plan, sizing: Sizing, confidence: int | None) -> Figure | None:
-    """The days of a run; with a confidence in percent, predicted ones are those at the upper end of that interval."""
-    return _end(plan, sizing, confidence, SLOWEST) if confidence else sizing.days
+    With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
+    """
+    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
+    days = most if confidence else _slowest([sizing.days for _, sizing in runs])
+    return days, (fewest, most) if any(_is_predicted(*run) for run in runs) else None
 
 
 def _is_predicted(plan: Plan, sizing: Sizing) -> bool:
