@@ -140,7 +140,7 @@ class _Row(NamedTuple):
 
     def count_leaves(self, down: int) -> int:
         """The fewest leaves with so many ports down."""
-        return max(ceil(self.servers / (down // self.together)), ceil(self.in_use / down), self.units)
+        return max(-(-self.servers // (down // self.together)), -(-self.in_use // down), self.units)
 
     def leaf_counts(self, down: int) -> range:
         """Numbers of leaves with so many ports down: the fewest, up to those that hold all reserved ports too."""
@@ -177,7 +177,11 @@ def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, i
         fits = row.together <= numbers.leaf_down <= most
         choices = [(numbers.leaf_down, leaves) for leaves in (row.leaf_counts(numbers.leaf_down) if fits else ())]
     else:
-        counts = {leaves for down in range(row.together, most + 1) for leaves in row.leaf_counts(down)} or {0}
+        downs = range(row.together, most + 1)
+        if row.with_reserved > row.in_use:
+            counts = {leaves for down in downs for leaves in row.leaf_counts(down)} or {0}
+        else:
+            counts = set(map(row.count_leaves, downs)) or {0}
         if numbers.rails > 1 and numbers.unit and not (numbers.host_ports or numbers.reserved_ports):
             counts = {min(counts)}
         elif numbers.rails > 1 and numbers.core_radix:
