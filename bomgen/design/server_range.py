@@ -134,54 +134,38 @@ class FabricRange(NamedTuple):
 
     rows: Rows
     built: BuiltFabric
-    nics: Integers
-    tiers: tuple[Integers, ...]
-    modules: tuple[Integers, ...]
-    adapters: tuple[Integers, ...]
-    cables: tuple[Integers, ...]
+    counts: tuple[Integers, ...]
+    """Of each of `_counted_figures`."""
 
     def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
         """The fabric for some of the rows."""
-        parts = ([each[chosen] for each in counts] for counts in self[3:])
-        return FabricRange(self.rows[chosen], self.built, self.nics[chosen], *(tuple(each) for each in parts))
+        return FabricRange(self.rows[chosen], self.built, tuple(each[chosen] for each in self.counts))
 
     def in_columns(self) -> BuiltFabric:
         """The fabric with columns in place of counts."""
         built, connected = self.built, self.built.interconnect
-        tiers = zip(built.fabric.tiers, self.tiers, strict=True)
-        modules = zip(connected.modules, self.modules, strict=True)
-        adapters = zip(connected.adapters, self.adapters, strict=True)
-        cables = zip(connected.cables, self.cables, strict=True)
-        tiers_in_columns = [replace(tier, count=_counted(tier.count, count)) for tier, count in tiers]
-        switches = sum(self.tiers[1:], self.tiers[0])
+        nics, *counts = (
+            Figure(column(counts), figure.unit, figure.origin)
+            for figure, counts in zip(_counted_figures(built), self.counts, strict=True)
+        )
+        left = iter(counts)
+        tiers = [replace(tier, count=next(left)) for tier in built.fabric.tiers]
+        switches = replace(built.fabric.switches, value=sum(tier.count.value for tier in tiers))
+        modules = tuple(use._replace(quantity=next(left)) for use in connected.modules)
+        adapters = tuple(use._replace(quantity=next(left)) for use in connected.adapters)
+        cables = tuple(use._replace(quantity=next(left)) for use in connected.cables)
         return built._replace(
-            fabric=built.fabric._replace(
-                tiers=tuple(tiers_in_columns), switches=_counted(built.fabric.switches, switches)
-            ),
-            interconnect=connected._replace(
-                modules=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in modules),
-                adapters=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in adapters),
-                cables=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in cables),
-            ),
-            nics=_counted(built.nics, self.nics),
+            fabric=built.fabric._replace(tiers=tuple(tiers), switches=switches),
+            interconnect=connected._replace(modules=modules, adapters=adapters, cables=cables),
+            nics=nics,
         )
 
-    def check(self, row: int) -> None:
-        """Raise AssertionError unless the counts of the row that was built are those of the columns."""
-        built, connected = self.built, self.built.interconnect
-        uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
-        whole = [
-            built.nics.value,
-            *(tier.count.value for tier in built.fabric.tiers),
-            *(use.quantity.value for use in uses),
-        ]
-        counted = [int(each[row]) for each in (self.nics, *self.tiers, *self.modules, *self.adapters, *self.cables)]
-        if whole != counted:
-            raise AssertionError(f"{built.plan.name}: the columns have {counted}, the design {whole}")
 
-
-def _counted(figure: Figure, counts: Integers) -> Figure:
-    return Figure(column(counts), figure.unit, figure.origin)
+def _counted_figures(built: BuiltFabric) -> list[Figure]:
+    """The figures of a fabric that differ between numbers of servers."""
+    connected = built.interconnect
+    uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
+    return [built.nics, *(tier.count for tier in built.fabric.tiers), *(use.quantity for use in uses)]
 
 
 class DesignRanges(NamedTuple):
@@ -469,17 +453,17 @@ def _connect(
     )
     unknown, planes = planes.rows[~suffice], planes.take(suffice)
     modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
-    found = FabricRange(
-        planes.rows,
-        built,
+    counted = (
         servers[planes.rows] * int(attached.nics_per_server.value),
-        tuple(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
-        tuple(modules[use.kind, use.device] for use in connected.modules),
-        tuple(modules[use.kind, use.device] for use in connected.adapters),
-        tuple(cables[use.kind] for use in connected.cables),
+        *(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
+        *(modules[use.kind, use.device] for use in connected.modules),
+        *(modules[use.kind, use.device] for use in connected.adapters),
+        *(cables[use.kind] for use in connected.cables),
     )
-    found.check(0)
-    return found, unknown
+    whole, of_columns = [each.value for each in _counted_figures(built)], [int(each[0]) for each in counted]
+    if whole != of_columns:
+        raise AssertionError(f"{fabric.name}: the columns have {of_columns}, the design {whole}")
+    return FabricRange(planes.rows, built, counted), unknown
 
 
 Counters = dict[tuple[str, TierLinks], PieceCounter]
