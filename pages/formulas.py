@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from importlib import import_module
-from itertools import groupby
+from inspect import getsource
+from itertools import groupby, pairwise
 from pkgutil import walk_packages
 
 from text import html, plain, sources
@@ -71,7 +74,7 @@ def _by_module(found: list[Formula]) -> str:
 def _formula(each: Formula) -> str:
     """A formula as a section; its text is HTML, because hundreds of Markdown blocks take their time."""
     module = each.__module__.removeprefix("bomgen.")
-    meaning = html(" ".join((each.__doc__ or "").split()))
+    meaning = html(" ".join((each.__doc__ or _said_below(each.__module__).get(each.name, "")).split()))
     source = f"<p>Source: {html(each.source)}</p>\n" if each.source else ""
     unit = f" [{escape(_unit(each.unit))}]" if _unit(each.unit) else ""
     return (
@@ -79,6 +82,22 @@ def _formula(each: Formula) -> str:
         f'<div class="formula">\n<pre><code>{escape(each.name)}{unit} = {escape(each.text)}</code></pre>\n'
         f"<p>{meaning}</p>\n{source}</div>\n\n"
     )
+
+
+@cache
+def _said_below(module: str) -> dict[str, str]:
+    """What a module says below each formula that it declares by an operation."""
+    return {
+        declared.id: said
+        for statement, below in pairwise(ast.parse(getsource(import_module(module))).body)
+        for declared, said in _declaration(statement, below)
+    }
+
+
+def _declaration(statement: ast.stmt, below: ast.stmt) -> Iterator[tuple[ast.Name, str]]:
+    match statement, below:
+        case ast.Assign(targets=[ast.Name() as declared]), ast.Expr(value=ast.Constant(value=str() as said)):
+            yield declared, said
 
 
 def _unit(unit: str) -> str:

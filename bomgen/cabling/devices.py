@@ -34,8 +34,6 @@ class DeviceTable(NamedTuple):
 
 
 class _Numbering:
-    """Gives devices their numbers and names."""
-
     def __init__(self, digits: Mapping[str, int]) -> None:
         self.digits = digits
         self.kinds: list[DeviceKind] = []
@@ -92,7 +90,6 @@ def _servers(server: Server | None, count: Figure | None) -> DeviceKind:
 
 
 def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
-    """So many machines beside the servers."""
     if part is None:
         return _device_kind(HOST, count, None, None, None)
     found = _device_kind(HOST, count, part.identity, part.rack_units, part.power_w)

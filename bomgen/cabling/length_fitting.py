@@ -114,7 +114,6 @@ def _refuse_panels(design: Design) -> None:
 
 
 def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
-    """The design with its links built for other lengths, and the parts of those over panels."""
     fabrics = []
     for built in design.fabrics:
         name = built.plan.name
@@ -310,12 +309,10 @@ def _has_stock_lengths(cable: Cable, spec: LinkSpec) -> bool:
 
 
 def _is_measured(spec: LinkSpec) -> bool:
-    """Whether the length of a spec was measured on the floor."""
     return any(name == "ways" for name, _ in spec.length_m.inputs)
 
 
 def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:
-    """The cables of one kind by the lengths that are sold."""
     below = zero_length()
     for metres_sold in stock_lengths_up_to(cable.lengths_m, longest.plain(ways.value)):
         length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))

@@ -126,7 +126,6 @@ def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
 
 
 def _longest_per_piece(length: Column, piece: Column) -> Column:
-    """The longest way of every cable."""
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
     return np.maximum.reduceat(length, begins) if len(begins) else length
 

@@ -172,7 +172,6 @@ def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: 
 def _replace_links(
     connected: Interconnect, built: BuiltFabric, wiring: Wiring, rows: Column, cable_type: CableType, medium: Medium
 ) -> Interconnect:
-    """An interconnect with some links of one cable type built of another medium."""
     kind, group = cable_type.kind, _group(built, cable_type)
     listed = Cited(message("links-of-fabric", fabric=built.plan.name, kind=kind), (LISTED,), "high")
     links = Figure(len(rows), "links", listed)

@@ -81,7 +81,6 @@ def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stac
 
 
 def _others(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
-    """Switches and other machines."""
     packed = stack_of_machines(design, machines, site)
     found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
     for kind, place in zip(packed.kinds, found, strict=True):

@@ -245,7 +245,7 @@ class Wiring:
         """The kind of a device."""
         return next(kind for kind in self.kinds if kind.start <= device < kind.start + kind.number)
 
-    @cached_property
+    @property
     def kind_numbers(self) -> Column:
         """The place of every device's kind in `kinds`."""
         return np.repeat(np.arange(len(self.kinds), dtype=np.int64), [kind.number for kind in self.kinds])

@@ -113,7 +113,6 @@ class _WiringBuilder:
         self.pieces = 0
 
     def wiring(self) -> Wiring:
-        """All of it."""
         servers = int(self.design.sizing.servers.value) if self.design.sizing.servers else 0
         for built in self.design.fabrics:
             if built.plan.switchless or built.attachment is None:
@@ -252,7 +251,6 @@ class _WiringBuilder:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, ports)
 
     def _link_groups(self, built: BuiltFabric, table: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
-        """The groups of links of a kind that are built alike, each with its rows."""
         rest = np.ones(table.links, dtype=bool)
         if table.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
@@ -325,7 +323,6 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
 
 
 def _plugged(names: Names, device: Column, port: Column, ports: NamedPorts) -> End:
-    """An end with the ports, by their numbers, of a device."""
     cage = np.array([socket.cage for socket in ports.sockets], dtype=np.int64)
     lane = np.array([socket.lane for socket in ports.sockets], dtype=np.int64)
     return End(device, names.of(ports.names)[port], cage[port], lane[port], ports.links_per_cage)

@@ -58,7 +58,6 @@ def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
 
 
 def _find_waits(before: Ends, after: Ends) -> dict[int, set[int]]:
-    """Return for each cable those that it waits for."""
     at_port, in_cage = dict[int, int](), defaultdict[int, set[tuple[int, int]]](set)
     for cable, port, cage, plug in zip(*(column.tolist() for column in before), strict=True):
         at_port[port] = cable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import formula, product
 
 LINE_CARDS = "line_cards"
 FABRIC_CARDS = "fabric_cards"
@@ -17,10 +17,8 @@ CARDS = {
 """The messages that name cards, by their kind."""
 
 
-@formula("ports")
-def ports_of_cards(line_cards: int, ports_per_card: int) -> int:
-    """Ports of all line cards in a chassis."""
-    return line_cards * ports_per_card
+ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
+"""Ports of all line cards in a chassis."""
 
 
 @formula("ports")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog.plausible import implausible_figures
+from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
@@ -54,13 +55,6 @@ NOT_PARTS = ("connection", "model", "run")
 """Kinds of records that are not parts; their schemas are in the same folder as those of parts."""
 
 
-UNVERIFIED = "unverified"
-
-
-MAX_QUOTED = 100
-"""Characters of a name that a message repeats: those of the longest id."""
-
-
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -90,7 +84,7 @@ REQUIRED = "x-required"
 """The keyword of a kind's schema that requires fields of a file together with the built-in part it changes."""
 
 
-SAYS_NOTHING = (REPLACE, "sources", "notes")
+SAYS_NOTHING = (REPLACE, SOURCES, "notes")
 """Fields that change no result."""
 
 
@@ -204,7 +198,6 @@ class Record(NamedTuple):
         return Figure(1, "count", Cited(self._named(key), (Reference(message("source-silent")),), "high"))
 
     def _named(self, key: str) -> Message:
-        """What a figure of the record is called."""
         what = record_text(key.replace("_", " "), "figure", key)
         return message("figure-of-record", kind=self.kind, id=self.id, what=what)
 
@@ -243,7 +236,7 @@ class Record(NamedTuple):
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """The documents of source names, as the record's `sources` describe them; none for `unverified`."""
-        table = self.data.get("sources", {})
+        table = self.data.get(SOURCES, {})
         found = []
         for name in names:
             if name != UNVERIFIED:
@@ -272,6 +265,8 @@ class Catalog:
     """Ids of substitute parts, by kind and id of the part that they replace."""
     _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
     """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
+    _contents: dict[Path, bytes] = field(default_factory=dict, repr=False)
+    """What part files of the user's own hold, by path."""
     _assumptions: dict[str, Figure] = field(default_factory=dict, repr=False)
     """Those that were asked for, by id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
@@ -282,6 +277,15 @@ class Catalog:
     def substitute(self, substitutes: Mapping[tuple[str, str], str]) -> Catalog:
         """The same catalogue with substitute parts, by kind and id of the part that they replace."""
         return replace(self, substitutes=substitutes)
+
+    def without_change(self, record: Record) -> Catalog:
+        """The same catalogue as if no file changed the part of a record: it is what it was before."""
+        before = {(record.kind, record.id): record.changed} if record.changed else {}
+        return replace(self, _records={**self._records, **before})
+
+    def start_again(self) -> Catalog:
+        """Return the catalogue with nothing looked up; part files that were read are not read again."""
+        return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """The substitute parts of a kind, each with the id of the first part that it replaces."""
@@ -425,12 +429,14 @@ class Catalog:
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         spend(OF_PART)
         try:
-            refuse_git_files(path)
-            with path.open("rb") as stream:
-                content = progress.read(shown, stream.read(MAX_BYTES + 1))
+            if path not in self._contents:
+                refuse_git_files(path)
+                with path.open("rb") as stream:
+                    self._contents[path] = progress.read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
+        content = self._contents[path]
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         return source
@@ -508,20 +514,21 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
     """Return the record of a user's part file, with the fields of the record that it changes.
 
-    Raises PlanErrors for a file that does not keep to the schema of its kind, or has a figure that is not plausible.
+    Raises PlanErrors for a file that does not keep to the schema of its kind, has a figure that is not plausible, or
+    names a source that it does not describe.
     """
     whole = source
     if changed:
         given = changed.data | source.data
-        given["sources"] = changed.data.get("sources", {}) | source.data.get("sources", {})
+        given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
         whole = source._replace(data=given)
     name = kind if kind in NOT_PARTS else f"part/{kind}"
-    if problems := schema.check(whole, name, schema_of_file) or implausible_figures(kind, source):
+    problems = schema.check(whole, name, schema_of_file) or implausible_figures(kind, source)
+    if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)
     return Record(kind, id, whole, (), built_in=False, changed=changed)
 
 
-@cache
 def schema_of_file(name: str) -> dict[str, Any]:
     """Return the schema of a part file, with its required fields; a mapping in a plan need not have these."""
     described = schema.document(name)

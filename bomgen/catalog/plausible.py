@@ -88,6 +88,14 @@ def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
     return f"{said}; {asked} To keep it, write {{value: ..., confirmed: true}}"
 
 
+def in_unit_of_field(kind: str, field: str, value: Any) -> str:
+    """Return the value of a field of a kind of part as text, a number with its unit where the field has one."""
+    if isinstance(value, bool | str):
+        return str(value)
+    known = plausible_ranges(kind).get(field)
+    return _written(value, known.unit if known else COUNT)
+
+
 def _written(value: Any, unit: str) -> str:
     """Return a quantity as its author wrote it, with its unit; counts have none."""
     if isinstance(value, str):

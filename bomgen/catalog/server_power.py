@@ -8,7 +8,7 @@ from math import ceil
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.caching import cache_one
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, product
 
 LOW, USUAL, HIGH = "server-power-to-gpus-low", "server-power-to-gpus", "server-power-to-gpus-high"
 
@@ -32,10 +32,8 @@ def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
     return ceil(gpus * gpu_power_w * to_gpus)
 
 
-@formula("W")
-def power_of_trays(trays: int, tray_w: int) -> int:
-    """Maximum power of a rack-scale system, estimated from that of its trays."""
-    return trays * tray_w
+power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
+"""Maximum power of a rack-scale system, estimated from that of its trays."""
 
 
 @cache_one

@@ -16,7 +16,7 @@ from bomgen.catalog.rack_records import supplies
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Cited, Figure, formula
+from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
 from bomgen.core.units import parse
 
 PORT_NAMES = "port_names"
@@ -68,22 +68,12 @@ def power_from_typical(typical_w: int, to_typical: Fraction) -> int:
     return ceil(typical_w * to_typical)
 
 
-@formula("Gb/s")
-def capacity(ports: int, port_gbps: int) -> int:
-    """What the ports of a switch carry together, one way."""
-    return ports * port_gbps
-
-
-@formula("Gb/s")
-def sum_of_capacity(capacity_gbps: int, more_gbps: int) -> int:
-    """What ports of several kinds carry together, one way."""
-    return capacity_gbps + more_gbps
-
-
-@formula("Gb/s")
-def capacity_of_box(capacity_gbps: int, switches_per_unit: int) -> int:
-    """What the ports of the switches in one box carry together, one way."""
-    return capacity_gbps * switches_per_unit
+capacity = product("capacity", "Gb/s", "ports", "port_gbps")
+"""What the ports of a switch carry together, one way."""
+sum_of_capacity = sum_of("sum_of_capacity", "Gb/s", "capacity_gbps", "more_gbps")
+"""What ports of several kinds carry together, one way."""
+capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_per_unit")
+"""What the ports of the switches in one box carry together, one way."""
 
 
 @formula("W")
@@ -244,7 +234,6 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
 
 
 def _is_read(figure: Figure | None) -> bool:
-    """Return whether a figure has a verified source or is given by a user."""
     return figure is not None and not (isinstance(figure.origin, Cited) and not figure.origin.verified)
 
 

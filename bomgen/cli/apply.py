@@ -102,6 +102,6 @@ def _tell(found: Application, plan: str) -> None:
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, after))
         for line in unified_diff(old, new, shown if before else "/dev/null", shown, lineterm=""):
             say(line)
-    if totals := found.after:
+    if (totals := found.after) and (totals.priced_lines or found.before.priced_lines):
         least = "" if totals.complete else ", at least"
         say(f"Total{least}: {found.before.amount:,} -> {totals.amount:,} {totals.currency}")

@@ -163,7 +163,6 @@ def build(
 
 
 def _to_standard_output(made: dict[str, bytes], form: str) -> None:
-    """Write the one file that was made to standard output."""
     if len(made) != 1:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()

@@ -53,7 +53,6 @@ def _no_kind(name: str) -> str:
 
 
 def _echo_topologies(name: str | None) -> None:
-    """Every topology, or all of one."""
     from bomgen.cli.tables import DRAWING, print_lines, terminal_width
     from bomgen.fabric.registry import topologies
     from bomgen.workflow.catalog_listing import topologies_listed, topology

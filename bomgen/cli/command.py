@@ -44,12 +44,10 @@ class _Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Read the command line, which prints help where that is asked for."""
         with flush_output():
             return super().make_context(info_name, args, parent, **{"color": colour(), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         with flush_output():
             return super().invoke(ctx)
 

@@ -53,7 +53,6 @@ class _Shell(ShellComplete):
         return line.split(BETWEEN)
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """The line of a proposal."""
         help = " ".join((item.help or "").split())
         return "\t".join((KINDS.get(item.type, item.type), self.word(str(item.value)), help))
 
@@ -76,7 +75,6 @@ class _Bash(_Shell):
     name = "bash"
 
     def words(self, line: str) -> list[str]:
-        """The words of a line, which bash hands over as it was typed."""
         words = split_arg_string(line)
         return words if line and not line[-1].isspace() else [*words, ""]
 

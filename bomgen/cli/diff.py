@@ -181,12 +181,12 @@ def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     from bomgen.cli.watch import watched
     from bomgen.report.diff.difference import side_of
     from bomgen.report.result import result
-    from bomgen.workflow.inputs import source_of
+    from bomgen.workflow.inputs import read_all
     from bomgen.workflow.pipeline import work_out
 
     with watched(file.name):
-        report = work_out(file, settings)
-    side = side_of(result(report), file.name, source_of(file, settings))
+        report = work_out(inputs := read_all(file, settings))
+    side = side_of(result(report), file.name, inputs.source)
     totals = side.totals._replace(tax_share=report.quote.totals.tax_share)
     shares = {each.id: Fraction(each.share.value) for each in report.plan.quote.charges if each.share}
     return side._replace(totals=totals, shares=shares), report
@@ -225,7 +225,6 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
 
 
 def _links(side: Side) -> int:
-    """The links of all fabrics."""
     kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.cli.messages import complain, print_problems
-from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.readable_files import read_sent, refuse_git_files
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -37,8 +37,7 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
         if not is_file and (found := _open_revision(name, settings, root, folder)):
             return found
         if name != STANDARD_INPUT:
-            refuse_git_files(Path(name))
-            return GivenPlan(name, Path(name).read_bytes(), lambda: _open(name, root), None)
+            return GivenPlan(name, _read(name), lambda: _open(name, root), None)
         file = _open(name, root)
         return GivenPlan(file.name, file.content, lambda: file, None)
     except OSError as error:
@@ -46,6 +45,16 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
     except ValueError as error:
         complain(f"Error: cannot read '{name}': {error}")
     return None
+
+
+def _read(name: str) -> bytes:
+    """The bytes of a file. Raises OSError where it cannot be read, and for a bill that is too large."""
+    from bomgen.workflow.xray.bill_files import is_bill
+
+    if is_bill(name):
+        return read_sent(Path(name))
+    refuse_git_files(Path(name))
+    return Path(name).read_bytes()
 
 
 def _open(name: str, root: str | None) -> PlanFile:

@@ -156,7 +156,6 @@ def _write(file: str, text: str) -> None:
 
 
 def _echo_designs() -> None:
-    """Each design with the GPUs that it has or needs, and its title."""
     from bomgen.cli.tables import print_table, terminal_width
     from bomgen.core.language import language
     from bomgen.core.text_table import TextTable

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TextIO
 
-from bomgen.core.children import Child, start_python
-
-
-class _Job(NamedTuple):
-    process: Child
-    out: IO[bytes]
-    errors: IO[bytes]
+from bomgen.core.children import PIPE, Child, start_python
 
 
 def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
@@ -23,39 +16,34 @@ def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
 
     What they write follows in the order of the commands. Whatever ends this process ends them as well.
     """
-    running: deque[_Job] = deque()
-    code = 0
-    with ExitStack() as files:
+    started: list[Child] = []
+    over = Event()
+
+    def run(command: Sequence[str]) -> tuple[int, bytes, bytes]:
+        process = start_python("bomgen.cli.command", "run", command, stderr=PIPE)
+        started.append(process)
+        if over.is_set():
+            process.terminate()
+        out, errors = process.communicate()
+        return process.returncode, out, errors
+
+    worst = 0
+    with ThreadPoolExecutor(jobs) as pool:
         try:
-            for command in commands:
-                if len(running) == jobs:
-                    code = max(code, _finish(running[0]))
-                    running.popleft()
-                running.append(_start(command, files))
-            while running:
-                code = max(code, _finish(running[0]))
-                running.popleft()
+            for code, out, errors in pool.map(run, commands):
+                worst = max(worst, code)
+                _pass_on(out, sys.stdout)
+                _pass_on(errors, sys.stderr)
         except BaseException:
-            for job in running:
-                job.process.terminate()
-            for job in running:
-                job.process.wait()
+            over.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in started:
+                process.terminate()
             raise
-    return code
+    return worst
 
 
-def _start(command: Sequence[str], files: ExitStack) -> _Job:
-    out = files.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
-    errors = files.enter_context(TemporaryFile())  # noqa: SIM115 - likewise
-    return _Job(start_python("bomgen.cli.command", "run", command, stdout=out, stderr=errors), out, errors)
-
-
-def _finish(job: _Job) -> int:
-    """Wait for a command, and pass on what it wrote."""
-    code = job.process.wait()
-    for written, stream in ((job.out, sys.stdout), (job.errors, sys.stderr)):
-        written.seek(0)
-        encoding = stream.encoding or "utf-8"
-        stream.write(written.read().decode("utf-8", "replace").encode(encoding, "replace").decode(encoding))
-        stream.flush()
-    return code
+def _pass_on(written: bytes, stream: TextIO) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(written.decode("utf-8", "replace").encode(encoding, "replace").decode(encoding))
+    stream.flush()

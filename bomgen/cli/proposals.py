@@ -232,25 +232,21 @@ def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
 
 
 def _clusters(file: PlanFile) -> list[dict[str, Any]]:
-    """The clusters of a plan that has several, as its text has them."""
     found = _data(file).get("clusters")
     return [cluster for cluster in found if isinstance(cluster, dict)] if isinstance(found, list) else []
 
 
 def _data(file: PlanFile) -> Any:
-    """The text of a plan with what it extends, as data."""
     from bomgen.workflow.base_plans import extended
 
-    return extended(file, ()).data
+    return extended(file, (), {}).data
 
 
 def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The keys that a schema describes."""
     return [pair for each in unfold(whole, schema) for pair in each.get("properties", {}).items()]
 
 
 def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[dict[str, Any]]:
-    """What a schema says of the value at a key."""
     for each in unfold(whole, schema):
         below = each.get("properties", {}).get(step, each.get("additionalProperties"))
         if isinstance(below, dict):
@@ -268,7 +264,6 @@ def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
 
 
 def _values(whole: dict[str, Any], place: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """The words and ids that a schema knows for a value."""
     for schema in place:
         for each in unfold(whole, schema):
             yield from (str(word) for word in each.get("enum", ()))

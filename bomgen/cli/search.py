@@ -131,8 +131,6 @@ def search(
 
 
 class _Line:
-    """The line on a terminal that says how many designs are done."""
-
     def __init__(self, drawn: bool) -> None:
         self._drawn, self._last = drawn, 0.0
 
@@ -150,7 +148,6 @@ class _Line:
             click.echo(ERASE + STAGES[what].format(done=done, size=size), err=True, nl=False, color=True)
 
     def erase(self) -> None:
-        """End the line."""
         if self._drawn:
             click.echo(ERASE, err=True, nl=False, color=True)
 

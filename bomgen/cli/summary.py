@@ -35,7 +35,6 @@ def summary(report: Report) -> Iterator[str]:
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:
-    """What one cluster of a plan comes to."""
     from bomgen.core.language import language
     from bomgen.report.metrics import dotted
     from bomgen.report.result import numbers_of
@@ -83,7 +82,6 @@ def _cluster_summary(report: Report) -> Iterator[str]:
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
-    """What the cluster makes of its workload."""
     if plan.training and "workload.days" in found:
         days, mfu = found["workload.days"], value_text(found["workload.mfu"])
         taken = f"{float(days.value):.2f} days" if days.value >= 1 else value_text(days)

@@ -37,7 +37,6 @@ class _Watch:
             click.echo(f"{ERASE}{f'{self._label}: {name}'[: max(columns - 1, 0)]}", err=True, nl=False, color=True)
 
     def read(self, name: str, size: int) -> None:
-        """Say what is read."""
         if self._verbose:
             complain(f"bomgen: read {name}, {size} bytes")
 

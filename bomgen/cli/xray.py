@@ -102,7 +102,6 @@ def xray(
 
 
 def _show(found: Xray, form: str, every: bool, code: str) -> None:
-    """Print what was found."""
     from bomgen.core.language import language
 
     words = language(code)

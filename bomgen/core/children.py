@@ -68,17 +68,6 @@ def start_python(
     )
 
 
-def read_answer(process: Child, seconds: int) -> bytes:
-    """Return what a process writes to its standard output; one that does not end within its seconds is killed."""
-    with process:
-        try:
-            return process.communicate(timeout=seconds)[0]
-        except subprocess.TimeoutExpired:
-            return b""
-        finally:
-            process.kill()
-
-
 def python_command(module: str, function: str, arguments: Sequence[str] = ()) -> list[str]:
     """Return the command that runs a function of bomgen in a Python that imports from `import_path` alone."""
     program = PROGRAM.format(path=ascii(import_path()), module=module, function=function)

@@ -163,7 +163,6 @@ def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) 
 
 
 def _parts(value: Any) -> tuple[Any, int]:
-    """Numerators and denominator of a column or a number."""
     if isinstance(value, Column):
         return value.numerators, value.denominator
     exact = Fraction(value)

@@ -94,7 +94,6 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
 
 
 def _name_input(name: str, figure: Figure, language: Language, show: Callable[[Figure], str]) -> str:
-    """A number with its unit and with what it is called as an input of a formula."""
     one, _, several = language.inputs[name].partition(SEVERAL)
     text = one if figure.value == 1 or not several else several
     if NUMBER in text and isinstance(figure.value, int | float | Fraction):
@@ -164,7 +163,6 @@ class _Words:
         return _Term(f"{before} {mark} {after}", binding, calculate(first.value, second.value))
 
     def _holds(self, test: ast.expr) -> bool:
-        """Whether a condition holds for the inputs."""
         match test:
             case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _COMPARED:
                 return _COMPARED[type(sign)](self.term(left).value, self.term(right).value)
@@ -184,7 +182,6 @@ class _Words:
         return _Term(self.language.word(_NAMED[name], items=part.text, numbers=numbers), LOOSE, value)
 
     def _worded(self, key: str, items: str, value: Any) -> _Term:
-        """Parts with words around them."""
         return _Term(self.language.word(key, items=items), LOOSE, value)
 
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
+from math import floor
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, read_language
+from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, message, read_language
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
 
@@ -37,6 +38,8 @@ _SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
+_HALF = Fraction(1, 2)
+_BASE = 10
 _DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
@@ -102,7 +105,10 @@ class Language(NamedTuple):
         return group_digits(number, self.thousands)
 
     def number(self, value: int | float | Fraction) -> str:
-        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits."""
+        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits.
+
+        A half is rounded up, as in a workbook.
+        """
         size = -value if value < 0 else value
         if isinstance(value, int) and size < LARGE:
             return self.integer(value)
@@ -111,7 +117,8 @@ class Language(NamedTuple):
         if value == int(value):
             return self.integer(int(value))
         places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
-        text = f"{float(value):,.{places}f}"
+        text = f"{Decimal(floor(Fraction(size) * _BASE**places + _HALF)).scaleb(-places):,f}"
+        text = f"-{text}" if value < 0 else text
         if "." in text:
             text = text.rstrip("0").rstrip(".")
         return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
@@ -167,10 +174,9 @@ class Language(NamedTuple):
         low, high = map(write, estimate)
         if low == high:  # as far as digits are shown
             return text
-        return self.word("ui-estimate", amount=text, low=low, high=high)
+        return self.message(message("estimate", amount=text, low=low, high=high))
 
     def _plain(self, value: Value, unit: str) -> str:
-        """A value with its unit."""
         if value is None:
             return "–"
         if isinstance(value, str):

@@ -5,7 +5,10 @@ document, assumed (cited, and marked as an assumption) or derived by a formula f
 possible, so every number of a result can be explained down to the lines and documents it rests on.
 
 Formulas are plain functions of plain numbers under `@formula`. Applied to figures they give a figure; the text shown
-for it is the function's own return expression, read from the source file the first time somebody asks.
+for it is the function's own return expression, read from the source file the first time somebody asks. A formula that
+is one operator on its inputs is declared by that `Operation` instead, with its name, its unit and its inputs:
+
+    ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
 
 A figure without a published value is an estimate and has a range; so has every figure calculated from it. A formula
 that `decides`, such as how many servers fill a rack, ends this: a purchased quantity is not an estimate.
@@ -19,10 +22,13 @@ by name with all that it depends on.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
+from math import ceil
+from operator import add, mul
 from threading import Lock
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -168,20 +174,30 @@ class Formula:
 
     `unit` is the unit of the result, or the name of a parameter in angle brackets whose unit the result takes over.
     `source` is the paper, equation or table the expression comes from. `decides` says that its result is a decision: no
-    estimate, though it rests on some.
+    estimate, though it rests on some. `written` is its expression where that is not the function's return expression.
     """
 
-    def __init__(self, function: Callable[..., Value], unit: str, source: str | None, decides: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Value],
+        name: str,
+        module: str,
+        parameters: tuple[str, ...],
+        unit: str,
+        source: str | None,
+        decides: bool,
+        written: str = "",
+    ) -> None:
         self.function = function
         self.unit = unit
         self.source = source
         self.decides = decides
-        self.name = function.__name__
-        self.__name__ = function.__name__
+        self.name = name
+        self.__name__ = name
         self.__doc__ = function.__doc__
-        self.__module__ = function.__module__
-        code = function.__code__
-        self.parameters = code.co_varnames[: code.co_argcount]
+        self.__module__ = module
+        self.parameters = parameters
+        self.written = written
         units = ((place, _promised_unit(name)) for place, name in enumerate(self.parameters))
         self._promised_units = tuple((place, promised) for place, promised in units if promised)
         self._unit_from = self.parameters.index(unit[1:-1]) if unit.startswith("<") else None
@@ -222,12 +238,14 @@ class Formula:
 
     @property
     def text(self) -> str:
-        """The return expression of the function, on one line; that a division is exact goes without saying."""
+        """The expression of the formula, on one line; that a division is exact goes without saying."""
         return ast.unparse(self.expression)
 
     @property
     def expression(self) -> ast.expr:
         """The syntax tree of `text`, which nobody may change."""
+        if self.written:
+            return _parsed(self.written)
         code = self.function.__code__
         return _return_expression(code.co_filename, code.co_firstlineno)
 
@@ -237,11 +255,40 @@ def formula(unit: str, source: str | None = None, decides: bool = False) -> Call
 
     `decides`: its results are decisions, and no estimates.
     """
-    return lambda function: Formula(function, unit, source, decides)
+
+    def declare(function: Callable[..., Any]) -> Formula:
+        code = function.__code__
+        parameters = code.co_varnames[: code.co_argcount]
+        return Formula(function, function.__name__, function.__module__, parameters, unit, source, decides)
+
+    return declare
+
+
+class Operation:
+    """An operator that declares formulas: `sign` stands between their inputs, `function` before them."""
+
+    def __init__(self, calculate: Callable[..., Any], sign: str, function: str = "") -> None:
+        self.calculate, self.sign, self.function = calculate, sign, function
+
+    def __call__(self, name: str, unit: str, *inputs: str, source: str | None = None, decides: bool = False) -> Formula:
+        """Declare the formula that applies the operator to its inputs in this order; the rest is as in `formula`."""
+        items = self.sign.join(inputs)
+        written = f"{self.function}({items})" if self.function else items
+        module = sys._getframe(1).f_globals["__name__"]  # the module that declares it, as for a `NamedTuple`
+        return Formula(self.calculate, name, module, inputs, unit, source, decides, written)
+
+
+product = Operation(lambda *factors: reduce(mul, factors), " * ")
+sum_of = Operation(lambda *terms: reduce(add, terms), " + ")
+difference = Operation(lambda a, b: a - b, " - ")
+quotient = Operation(lambda a, b: Fraction(a) / b, " / ")
+floor_div = Operation(lambda a, b: a // b, " // ")
+ceil_div = Operation(lambda a, b: ceil(a / b), " / ", "ceil")
+minimum = Operation(lambda *values: min(values), ", ", "min")
+maximum = Operation(lambda *values: max(values), ", ", "max")
 
 
 def _promised_unit(parameter: str) -> str | None:
-    """The unit that the name of a parameter promises, if any."""
     return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)
 
 
@@ -260,6 +307,12 @@ class _Plain(ast.NodeTransformer):
 def _source_lines(file: str) -> list[str]:
     with open(file, encoding="utf-8") as stream:
         return stream.readlines()
+
+
+@cache
+def _parsed(expression: str) -> ast.expr:
+    with _PARSING:
+        return ast.parse(expression, mode="eval").body
 
 
 @cache

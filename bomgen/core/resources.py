@@ -93,15 +93,15 @@ def _digest(found: bytes) -> str:
     return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")
 
 
+@cache
 def text(path: Path) -> str:
-    """The text of a file of the program's own. Raises BrokenInstallation as `content` does."""
+    """The text of a file of the program's own, which is read once. Raises BrokenInstallation as `content` does."""
     try:
         return content(path).decode("utf-8")
     except UnicodeDecodeError:
         raise BrokenInstallation(f"{path} is no text") from None
 
 
-@cache
 def languages() -> tuple[str, ...]:
     """The codes of the languages that there are: each is a file in `data/language/`."""
     return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))

@@ -58,12 +58,6 @@ def document(name: str) -> dict[str, Any]:
     return schema
 
 
-@cache
-def _validator(name: str, documents: Documents) -> Validator:
-    found: Validator = _Validator(documents(name))
-    return found
-
-
 def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     """What JSON Schema says of patterns: `$` is the end of a text, where Python takes it for a last line end, too."""
     if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
@@ -81,7 +75,7 @@ _Validator: Any = extend(Draft202012Validator, {"pattern": _pattern, "x-unit": _
 
 def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
     """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
-    errors = _validator(name, documents).iter_errors(source.data)
+    errors = _Validator(documents(name)).iter_errors(source.data)
     problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
@@ -148,7 +142,6 @@ def _one_of(error: ValidationError) -> list[str]:
 
 
 def _properties(error: ValidationError) -> dict[str, Any]:
-    """The keys that the schema of an error describes."""
     schema: Any = error.schema
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
@@ -165,10 +158,14 @@ def _purpose(described: Any) -> str:
         return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
     example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
-    text = (
-        str(described.get("description") or described.get("title") or "it is required").partition(". ")[0].rstrip(".")
-    )
-    return f"{text[:1].lower()}{text[1:]}{example}"
+    return f"{_first_clause(described)}{example}"
+
+
+def _first_clause(described: dict[str, Any]) -> str:
+    """The first sentence of what a schema says of a value, as a clause."""
+    text = str(described.get("description") or described.get("title") or "it is required")
+    text = text.partition(". ")[0].rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _short(value: Any) -> bool:
@@ -176,13 +173,15 @@ def _short(value: Any) -> bool:
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:
-    """Message and rule for an error about a value."""
     value = _shown(error.instance)
     wanted: Any = error.validator_value
     match error.validator:
         case "type":
             names = [wanted] if isinstance(wanted, str) else wanted
-            return f"{value} is {_kind(error.instance)}; write {_either([TYPES[name] for name in names])}", "type"
+            expected = _either([TYPES[name] for name in names])
+            if error.instance is None:
+                return f"the {'value' if error.absolute_path else 'file'} is empty; write {expected}", "type"
+            return f"{value} is {_kind(error.instance)}; write {expected}", "type"
         case "enum":
             words = [_shown(word) for word in wanted]
             hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
@@ -227,8 +226,9 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is not a currency; write a code of ISO 4217, such as USD", CURRENCY
         case "pattern" | "propertyNames":
             described = error.schema
-            title = described.get("description") or described.get("title") or wanted
-            return f"{value} does not fit; {title}", "pattern"
+            told = isinstance(described, dict) and ("description" in described or "title" in described)
+            expected = _first_clause(described) if told else f"text of the form {wanted}"
+            return f"{value} is not valid; expected: {expected}", "pattern"
         case _:
             return error.message, str(error.validator)
 
@@ -254,12 +254,11 @@ def _shown(value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "empty"
     if isinstance(value, dict | list):
         return "not right here"
     return "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a number"
 
 
 def _either(words: list[str]) -> str:
-    return " or ".join(words)
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -30,7 +30,6 @@ class _Held:
         self._open = False
 
     def note(self, number: int, _frame: FrameType | None) -> None:
-        """Take a signal."""
         self.came.append(number)
         if self._open:
             self._open = False

@@ -39,8 +39,6 @@ BYTES_A_STEP = 50
 
 
 class _Count:
-    """The steps that are left, and what was counted already."""
-
     def __init__(self) -> None:
         self.left, self.known = MAX_STEPS, set[Hashable]()
 

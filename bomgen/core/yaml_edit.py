@@ -187,7 +187,6 @@ def _nested(path: Path, value: Any) -> Any:
 
 
 def _replace(text: str, root: yaml.Node, path: Path, value: Any) -> str:
-    """The text with another value at the path of one."""
     node = _node(root, path)
     start, end = _span(text, root, path)
     quote = node.style if isinstance(node, yaml.ScalarNode) and node.style in ("'", '"') else ""
@@ -223,7 +222,6 @@ def _end(text: str, node: yaml.Node) -> int:
 
 
 def _in_flow(root: yaml.Node, path: Path) -> bool:
-    """Whether the value at a path stands between brackets."""
     return any(getattr(_node(root, path[:depth]), "flow_style", False) for depth in range(len(path)))
 
 

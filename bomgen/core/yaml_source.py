@@ -178,7 +178,6 @@ def _mark(place: Any, text: str, file: str) -> Mark:
 
 
 def _behind(text: str, file: str) -> Mark:
-    """The place right behind a text that a file begins with."""
     lines = _LINE_END.split(text)
     return Mark(file, len(lines), len(lines[-1]) + 1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -17,17 +18,20 @@ from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Figure, first_given, formula
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
+from bomgen.fabric.ports import largest_group, links_per_cage
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
+from bomgen.optics.counting.connect import lacks_cages
 from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
@@ -104,10 +108,8 @@ class Design(NamedTuple):
     """What its links were chosen from."""
 
 
-@formula("NICs")
-def nics_of_servers(servers: int, nics_per_server: int) -> int:
-    """NICs of all servers."""
-    return servers * nics_per_server
+nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server")
+"""NICs of all servers."""
 
 
 @formula("NICs")
@@ -116,10 +118,8 @@ def zero_nics() -> int:
     return 0
 
 
-@formula("NICs")
-def sum_of_nics(nics: int, more_nics: int) -> int:
-    """NICs of several fabrics."""
-    return nics + more_nics
+sum_of_nics = sum_of("sum_of_nics", "NICs", "nics", "more_nics")
+"""NICs of several fabrics."""
 
 
 @formula("Gb/s", source="Ethernet and InfiniBand double their rates: 100, 200, 400, 800 Gb/s")
@@ -134,10 +134,8 @@ def rows_of_leaves(occupancy: Occupancy, planes: int) -> int:
     return len(occupancy.rails) * planes
 
 
-@formula("pieces")
-def sum_of_pdus(pdus: int, more_pdus: int) -> int:
-    """PDUs of servers' racks and of all others."""
-    return pdus + more_pdus
+sum_of_pdus = sum_of("sum_of_pdus", "pieces", "pdus", "more_pdus")
+"""PDUs of servers' racks and of all others."""
 
 
 def _cable(catalog: Catalog, name: str) -> Cable:
@@ -258,7 +256,6 @@ def list_equipment(
 
 
 def _add_cards(server: Server, built: BuiltFabric) -> Server:
-    """The server with the power of the cards that a fabric buys for it."""
     card, attached = built.bought_nic, built.attachment
     if card is None or attached is None or card.power_w is None or server.power_w is None:
         return server
@@ -337,14 +334,51 @@ def _build_fabric(
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     place = plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps
-    found = _build_at_best_rates(fabric, *place)
+    found = _build_with_cages(fabric, *place)
     if fabric.otherwise:
         with suppress(Infeasible, PlanErrors):
-            other = _build_at_best_rates(fabric.otherwise, *place)
+            other = _build_with_cages(fabric.otherwise, *place)
             raise_errors(other.interconnect)
             if other.fabric.switches.value < found.fabric.switches.value:
                 return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
+
+
+def _build_with_cages(
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: PartsLookup,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
+) -> BuiltFabric:
+    """A fabric whose leaves have a cage for each part where the plan leaves their ports down open.
+
+    The search for the fewest switches counts ports. Machines beside the servers may need parts of their own, each kind
+    in cages of its own: then numbers of ports down close to that of the fewest switches are tried, the closest first.
+    """
+    place = plan, servers, parts, attached, hosts, uplink_gbps
+    found, leaf = _build_at_best_rates(fabric, *place), fabric.tier_plans["leaf"]
+    if not lacks_cages(found.interconnect) or leaf.downlinks or leaf.servers or fabric.declared.endpoints_option:
+        return found
+    rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
+    of_cage = links_per_cage(largest_group(leaf.switch, rate), rate)
+    down, best = found.fabric.tiers[0].down.value, None
+    tried = range(max(down - (1 + len(hosts)) * of_cage, 1), down + of_cage + 1)
+    for ports in sorted(tried, key=lambda ports: abs(ports - down)):
+        origin = Assumed(message("chosen-downlinks"), message("chosen-downlinks-why"), (), "high", chosen=True)
+        chosen = replace(leaf, downlinks=Figure(ports, "count", origin))
+        try:
+            other = _build_at_best_rates(fabric._replace(tier_plans={**fabric.tier_plans, "leaf": chosen}), *place)
+            raise_errors(other.interconnect)
+        except (Infeasible, PlanErrors):
+            continue
+        if best is None or other.fabric.switches.value < best.fabric.switches.value:
+            best = other
+        if best.fabric.switches.value <= found.fabric.switches.value:
+            break
+    return best or found
 
 
 def _build_at_best_rates(
@@ -486,7 +520,6 @@ def _connect(
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
-    """The modules and cables of a fabric for the given link specs."""
     cage = server_cage(plan, attached)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     if built.seats and not fabric.declared.isolated_rails:
@@ -542,7 +575,6 @@ def raise_errors(*connected: Interconnect) -> None:
 
 
 def _attached_hosts(hosts: Hosts) -> AttachedHosts:
-    """How other machines attach to a fabric."""
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
     return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
@@ -566,7 +598,6 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
-    """The switches of a tier as equipment."""
     switch = tier.switch
     return facility.Equipment(
         switch.identity.name,
@@ -578,7 +609,6 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
 
 
 def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
-    """The storage servers as equipment, where the plan names any."""
     named = plan.storage.servers
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()

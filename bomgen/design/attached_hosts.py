@@ -8,11 +8,10 @@ over their own links.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Switch
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, ceil_div, sum_of
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
 from bomgen.site.racks import units_bought
@@ -30,16 +29,10 @@ class OtherFabric(NamedTuple):
     hosts: tuple[Hosts, ...]
 
 
-@formula("boxes")
-def boxes(switches: int, switches_per_unit: int) -> int:
-    """Boxes that are bought where several switches share one."""
-    return ceil(switches / switches_per_unit)
-
-
-@formula("boxes")
-def sum_of_boxes(boxes: int, more_boxes: int) -> int:
-    """Switches of several tiers and fabrics."""
-    return boxes + more_boxes
+boxes = ceil_div("boxes", "boxes", "switches", "switches_per_unit")
+"""Boxes that are bought where several switches share one."""
+sum_of_boxes = sum_of("sum_of_boxes", "boxes", "boxes", "more_boxes")
+"""Switches of several tiers and fabrics."""
 
 
 def boxes_of(tier: Tier) -> Figure:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.catalog.parts import Server
 from bomgen.core.columns import Column, Diverges, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, require
@@ -50,7 +51,7 @@ from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.equipment import Equipment
-from bomgen.site.facility import Facility, count_racks, sum_of_all_power, sum_of_racks
+from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, sum_of_racks, with_rack_ranges
 from bomgen.site.power import power_of
 from bomgen.site.racks import management_racks, pdus_of_racks
 from bomgen.site.weight_and_heat import SiteContents
@@ -92,25 +93,35 @@ class DesignRange(NamedTuple):
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
         facility = facility._replace(power_w=drawn)
         if plan.site:
-            facility = _with_racks(
-                facility, plan.site, count_racks(plan.site, server_in_rack, in_racks, (), []), machines
-            )
+            facility = _with_racks(facility, plan.site, server_in_rack, in_racks, machines)
         return Design(plan, sizing, built, None, power, facility, self.parts)
 
 
-def _with_racks(facility: Facility, site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Facility:
+def _with_racks(
+    facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
+) -> Facility:
     """A facility with the racks and PDUs of servers and of all other machines."""
-    management, pdus = contents.management_racks, contents.management_pdus
-    if management is None and (management := _pack_racks(site, machines)):
-        pdus = pdus_of_racks(management, site.management_pdus)
-    compute = contents.compute_racks
+    contents = _count_racks(site, server, servers, machines)
+    ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
+    contents = with_rack_ranges(contents, ends)
+    compute, management = contents.compute_racks, contents.management_racks
     return facility._replace(
         racks=sum_of_racks(compute, management) if compute and management else compute or management,
         compute_racks=compute,
         management_racks=management,
         compute_pdus=contents.compute_pdus,
-        management_pdus=pdus,
+        management_pdus=contents.management_pdus,
     )
+
+
+def _count_racks(
+    site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
+) -> SiteContents:
+    contents = count_racks(site, server, servers, (), [])
+    if contents.management_racks is None and (management := _pack_racks(site, machines)):
+        pdus = pdus_of_racks(management, site.management_pdus)
+        return contents._replace(management_racks=management, management_pdus=pdus)
+    return contents
 
 
 def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
@@ -296,7 +307,6 @@ class _Planes(NamedTuple):
     planes: int
 
     def take(self, chosen: NDArray[np.bool_]) -> _Planes:
-        """The planes for some of the rows."""
         return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
 
 
@@ -416,8 +426,6 @@ def _parallel(kinds: Kinds, above: Integers) -> Integers:
 
 
 class _Link(NamedTuple):
-    """How a kind of link is built."""
-
     ends: _Ends
     medium: Medium | None
     """None: no part is known."""
@@ -490,7 +498,6 @@ def _count_parts(
     servers: Integers,
     attached: Attachment,
 ) -> tuple[dict[tuple[str, str], Integers], dict[str, Integers]]:
-    """Modules by kind of link and device, and cables by kind of link, of all planes."""
     counts, ports = planes.counts, int(attached.ports_per_server.value)
 
     def in_tier(tier: str, up: int, links_per_piece: Figure) -> Integers:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, ceil_div, difference, floor_div, formula, minimum, product
 from bomgen.fabric.ports import SharedCages, links_in_cage, ports_left_down, radix, shared_cages
 from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
 
@@ -77,16 +77,10 @@ def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int 
     return min(asked, ports_left_down(up, radix, up_radix, cages))
 
 
-@formula("ports")
-def ports_free_at_top(radix: int, down: int) -> int:
-    """Ports of a switch of the highest tier that no link is plugged into."""
-    return radix - down
-
-
-@formula("line cards")
-def cards_for_top(down: int, links_per_card: int) -> int:
-    """Line cards that hold the links of a switch without up-links."""
-    return ceil(down / links_per_card)
+ports_free_at_top = difference("ports_free_at_top", "ports", "radix", "down")
+"""Ports of a switch of the highest tier that no link is plugged into."""
+cards_for_top = ceil_div("cards_for_top", "line cards", "down", "links_per_card")
+"""Line cards that hold the links of a switch without up-links."""
 
 
 @formula("line cards")
@@ -115,22 +109,12 @@ def free_on_cards(free_ports: int, switches: int, free_slots: int) -> int:
     return free_ports - switches * free_slots
 
 
-@formula("<growth>")
-def room_on_cards(growth: int, free_ports: int) -> int:
-    """Endpoints that can be added without more line cards."""
-    return min(growth, free_ports)
-
-
-@formula("ports")
-def share_of_card(ports: int, line_cards: int) -> int:
-    """Ports of one line card when all are alike."""
-    return ports // line_cards
-
-
-@formula("pieces")
-def cards_of_switches(switches: int, cards_per_switch: int) -> int:
-    """Cards of equal chassis."""
-    return switches * cards_per_switch
+room_on_cards = minimum("room_on_cards", "<growth>", "growth", "free_ports")
+"""Endpoints that can be added without more line cards."""
+share_of_card = floor_div("share_of_card", "ports", "ports", "line_cards")
+"""Ports of one line card when all are alike."""
+cards_of_switches = product("cards_of_switches", "pieces", "switches", "cards_per_switch")
+"""Cards of equal chassis."""
 
 
 @formula("sets")

@@ -7,23 +7,15 @@ most that one gets. Free ports and room to grow are counted against the endpoint
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, ceil_div, formula, product
 from bomgen.fabric.requirements import all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Tier
 
-
-@formula("<of_one>")
-def times_planes(of_one: int, planes: int) -> int:
-    """Of all planes: they are equal."""
-    return of_one * planes
-
-
-@formula("ports")
-def ports_of_one(ports: int, planes: int) -> int:
-    """Ports of one plane when they are dealt out over all: no plane has more than one above another."""
-    return ceil(ports / planes)
+times_planes = product("times_planes", "<of_one>", "of_one", "planes")
+"""Of all planes: they are equal."""
+ports_of_one = ceil_div("ports_of_one", "ports", "ports", "planes")
+"""Ports of one plane when they are dealt out over all: no plane has more than one above another."""
 
 
 @formula("ports")
@@ -62,10 +54,8 @@ def free_ports_on_spines(of_one: int, planes: int, above_of_one: int, above: int
     return of_one * planes + (above_of_one * planes - above)
 
 
-@formula("planes")
-def planes_and_rails(planes: int, rails: int) -> int:
-    """Equal fabrics when every plane has one a rail."""
-    return planes * rails
+planes_and_rails = product("planes_and_rails", "planes", "planes", "rails")
+"""Equal fabrics when every plane has one a rail."""
 
 
 def demand_of_one_plane(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, formula
+from bomgen.core.provenance import Cited, Figure, floor_div, formula, sum_of
 
 MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
@@ -142,10 +142,8 @@ def ports_by_lanes(ports: int, ports_per_cage: int, lanes_of_cage: int, lanes_of
     return ports // ports_per_cage * (lanes_of_cage // lanes_of_link)
 
 
-@formula("ports")
-def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of two groups of a switch, or of machines of two kinds."""
-    return ports + more_ports
+sum_of_ports = sum_of("sum_of_ports", "ports", "ports", "more_ports")
+"""Ports of two groups of a switch, or of machines of two kinds."""
 
 
 class SharedCages(NamedTuple):
@@ -185,7 +183,6 @@ def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure |
 
 
 def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
-    """The ports of groups at a rate."""
     found = ZERO_PORTS
     for group in groups:
         ports = group_radix(group, rate)
@@ -202,10 +199,8 @@ def zero_ports() -> int:
 ZERO_PORTS = zero_ports()
 
 
-@formula("cages")
-def cages_of(ports: int, ports_per_cage: int) -> int:
-    """Cages of a switch."""
-    return ports // ports_per_cage
+cages_of = floor_div("cages_of", "cages", "ports", "ports_per_cage")
+"""Cages of a switch."""
 
 
 @formula("cages")

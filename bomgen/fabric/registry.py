@@ -26,7 +26,6 @@ def topologies() -> dict[str, str]:
     }
 
 
-@cache
 def topology(name: str) -> Topology:
     """What the topology of a name declares. Raises KeyError when there is none."""
     found: Topology = import_module(topologies()[name]).TOPOLOGY

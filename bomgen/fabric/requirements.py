@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, ceil_div, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS
@@ -198,10 +196,8 @@ def build_one_switch(demand: Demand, topology: str) -> Fabric:
     )
 
 
-@formula("switches")
-def leaves_of_one_switch(endpoints: int, radix: int) -> int:
-    """One switch, when all endpoints fit on it."""
-    return ceil(endpoints / radix)
+leaves_of_one_switch = ceil_div("leaves_of_one_switch", "switches", "endpoints", "radix")
+"""One switch, when all endpoints fit on it."""
 
 
 @formula("tiers")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Cable, CableEnd, Identity, Module
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, formula
+from bomgen.core.provenance import Cited, Figure, floor_div, minimum
 
 SERVER = "server"
 MULTIMODE = "multimode"
@@ -181,16 +181,10 @@ def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
     return cage.device == SERVER and module.ports.value == 1 and leg
 
 
-@formula("count")
-def links_of_module(module_gbps: int, link_gbps: int) -> int:
-    """Links that a module carries, from its total rate."""
-    return module_gbps // link_gbps
-
-
-@formula("count")
-def links_in_cage(links_of_module: int, links_of_cage: int) -> int:
-    """Links that a module carries in a cage: no more than the cage has."""
-    return min(links_of_module, links_of_cage)
+links_of_module = floor_div("links_of_module", "count", "module_gbps", "link_gbps")
+"""Links that a module carries, from its total rate."""
+links_in_cage = minimum("links_in_cage", "count", "links_of_module", "links_of_cage")
+"""Links that a module carries in a cage: no more than the cage has."""
 
 
 def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
@@ -248,7 +242,9 @@ def power_reason(module: Module, cage: Cage) -> Reason | None:
     ):
         return None
     drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
-    return Reason("power", f"{module.identity.id} draws {drawn}, a cage of {cage.name} gives {given}")
+    return Reason(
+        "power", message("module-power", module=module.identity.id, drawn=drawn, switch=cage.name, given=given)
+    )
 
 
 def _rate_reason(module: Module, rate: int) -> Reason:

@@ -17,10 +17,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from bomgen import __version__
 from bomgen.catalog.files import Record
+from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
 from bomgen.pricing.bill import Line
-from bomgen.report.result import Report, digest, one_line, plain
+from bomgen.report.result import Report, digest, one_line
 
 VERSION = "1.6"
 """Of CycloneDX: the newest that the programs which read it take without being updated; it is valid as 1.7 too."""
@@ -160,7 +161,6 @@ def _fabric(
 
 
 def _pieces(line: Line, report: Report, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:
-    """What is installed of a line, and what of it is spare, each with its quantity."""
     installed, spare = int(line.quantity.value), int(line.spare.value) if line.spare else 0
     if installed or not spare:
         yield _component(line, line.id, installed, False, report, records)
@@ -171,7 +171,6 @@ def _pieces(line: Line, report: Report, records: Mapping[tuple[str, str], Record
 def _component(
     line: Line, ref: str, quantity: int, spare: bool, report: Report, records: Mapping[tuple[str, str], Record]
 ) -> Data:
-    """So many pieces of a part in one place."""
     data: Data = {"type": "application" if line.category == SOFTWARE else "device", "bom-ref": ref}
     if line.vendor:
         data |= {"manufacturer": {"name": line.vendor}, "group": line.vendor}
@@ -205,7 +204,6 @@ def _service(line: Line) -> Data:
 
 
 def _why(quantity: Figure) -> str:
-    """Why there are so many, in one line."""
     return one_line(quantity, lambda figure: str(plain(figure.value)))
 
 
@@ -242,5 +240,4 @@ def _dependencies(ref: str, inside: Iterable[Data]) -> Iterator[Data]:
 
 
 def _properties(*pairs: tuple[str, str | None]) -> list[Data]:
-    """Those that there is something to say of."""
     return [{"name": name, "value": value} for name, value in pairs if value]

@@ -85,7 +85,6 @@ SHOWN: Mapping[str, Callable[[Margin], str]] = {"text": _text, "csv": _csv, "jso
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """A name to the left, numbers to the right."""
     cells = [
         cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]

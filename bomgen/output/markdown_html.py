@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.core.language import Language
@@ -67,6 +67,7 @@ _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 """Where a path, an address or the name of a number may be broken."""
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
 _BACKTICKS = re.compile("`+")
+_CODE_SPAN = re.compile("`([^`]+)`")
 
 Item = TypeVar("Item")
 
@@ -100,7 +101,6 @@ def html(document: Document, language: Language) -> bytes:
 
 
 def _name(document: Document) -> str:
-    """What the templates of a document are called."""
     return QUOTE if document.cover else REPORT
 
 
@@ -118,8 +118,6 @@ class _Asset:
 
 
 class _Raw(str):
-    """Markdown that is meant as such."""
-
     __slots__ = ()
 
 
@@ -142,6 +140,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
+        "code_spans": _code_spans,
         "ends": _ends,
         "fields": view.fields,
         "group_sum": view.group_sum,
@@ -199,7 +198,6 @@ class _View:
         return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
 
     def amount(self, amount: Decimal) -> str:
-        """An amount of the totals, with its currency."""
         return self.language.money(amount, self.document.totals.currency)
 
     def sum(self, amount: Decimal) -> str:
@@ -272,7 +270,6 @@ class _View:
         return found.pop() if len(found) == 1 else ""
 
     def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
-        """The rows of a table under their headings."""
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
 
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
@@ -436,6 +433,11 @@ def _line(value: object) -> _Raw:
     text = _markdown_escaped(value)
     start = _LINE_START.match(text)
     return _Raw(f"{text[: start.end()]}\\{text[start.end() :]}" if start else text)
+
+
+def _code_spans(text: str) -> Markup:
+    """Text of a message as HTML; what stands in backticks is code."""
+    return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
 def _code(text: str) -> _Raw:

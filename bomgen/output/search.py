@@ -13,11 +13,12 @@ from bomgen import __version__
 from bomgen.core.csv_fields import escape_formula
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
+from bomgen.core.plain_data import plain, range_data
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
-from bomgen.plan.search_space import MEASURES, Numbers
-from bomgen.report.result import plain
+from bomgen.plan.search_space import Numbers
 from bomgen.report.search.candidates import Candidate, Measured
+from bomgen.report.search.columns import UNITS, values_of
 from bomgen.report.search.contents import front_chart, search_document
 from bomgen.report.search.front import Excess, Front
 
@@ -48,7 +49,7 @@ def _page(front: Front, name: str, language: Language, form: str) -> Document:
 
 def _columns(front: Front) -> list[str]:
     keys = [axis.key for axis in front.space.axes]
-    return [*keys, *MEASURES, "cost_low", "cost_high", "days_low", "days_high", "currency", "equal_designs"]
+    return [*keys, *UNITS, "currency", "equal_designs"]
 
 
 def _records(front: Front) -> list[list[Any]]:
@@ -56,10 +57,7 @@ def _records(front: Front) -> list[list[Any]]:
     return [
         [
             *front.space.values(row.candidate.place),
-            *(row.candidate.measures[name] for name in MEASURES),
-            row.candidate.low,
-            row.candidate.high,
-            *(row.candidate.days or (None, None)),
+            *values_of(row.candidate).values(),
             row.candidate.currency,
             row.equals,
         ]
@@ -127,6 +125,7 @@ def _design(front: Front, found: Candidate) -> dict[str, Any]:
     return {
         "set": dict(zip(keys, front.space.values(found.place), strict=True)),
         "measures": {name: _exact(value) for name, value in found.measures.items()},
+        "ranges": {name: range_data(ends) for name, ends in found.ranges.items()},
         "currency": found.currency,
         "cost_low": _exact(found.low),
         "cost_high": _exact(found.high),

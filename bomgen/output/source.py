@@ -42,7 +42,7 @@ class Source:
         self._stage = form
         telling.stage(form)
 
-    @cached_property
+    @property
     def language(self) -> Language:
         """The language of the quote."""
         return language(self.report.plan.quote.language)
@@ -97,18 +97,15 @@ class Source:
             self._pages[kind] = html(self.document(kind), self.language)
         return self._pages[kind]
 
-    @cached_property
+    @property
     def _fabrics_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
-        """The drawings of the fabrics of each cluster, by its name."""
         return {each.plan.cluster_name: tuple(self._fabric_drawings(each)) for each in self.report.each_cluster}
 
-    @cached_property
+    @property
     def _racks_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
-        """The floor and the racks of each cluster, by its name."""
         return {each.plan.cluster_name: _rack_drawings(each, self.language) for each in self.report.each_cluster}
 
     def _draw_chart(self, chart: Chart, name: str) -> Drawing:
-        """A chart under a name, with its numbers."""
         from bomgen.output.drawing.charts import chart_svg
 
         svg = chart_svg(chart, name, self.language)
@@ -127,7 +124,6 @@ class Source:
 
 
 def _fabrics(report: Report) -> Iterator[NamedFabric]:
-    """The fabrics of one cluster."""
     servers = report.design.sizing.servers
     for built in report.design.fabrics:
         name = _name_in_cluster(report, built.plan.name)

@@ -70,5 +70,4 @@ def align(table: TextTable) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """The places that a text takes on a terminal."""
     return sum(2 if east_asian_width(sign) in _WIDE else 1 for sign in text)

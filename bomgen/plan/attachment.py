@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Nic, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Assumed, Figure, formula
+from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
 
@@ -27,52 +26,22 @@ class Attachment(NamedTuple):
     """The NIC that is bought for it; None: the server's own."""
 
 
-@formula("NICs")
-def nics_of_a_server(gpus: int, gpus_per_nic: int) -> int:
-    """NICs of a server whose GPUs share them."""
-    return ceil(gpus / gpus_per_nic)
-
-
-@formula("NICs")
-def cards_for_ports(ports: int, ports_per_nic: int) -> int:
-    """Cards that give a server so many ports."""
-    return ceil(ports / ports_per_nic)
-
-
-@formula("ports")
-def ports_of_nics(nics: int, ports_per_nic: int) -> int:
-    """NIC ports of a server."""
-    return nics * ports_per_nic
-
-
-@formula("ports")
-def ports_on_a_plane(ports: int, planes: int) -> int:
-    """Ports of a server on each of several equal planes."""
-    return ports // planes
-
-
-@formula("ports")
-def ports_on_a_nic(ports: int, nics: int) -> int:
-    """Ports of one NIC."""
-    return ports // nics
-
-
-@formula("ports")
-def ports_when_split(ports: int, pieces: int) -> int:
-    """Ports of a server, or of a cage, whose every port is split, a piece to every plane."""
-    return ports * pieces
-
-
-@formula("count")
-def pieces_of_port(planes: int, ports_per_nic: int) -> int:
-    """Pieces of a NIC port when a NIC has fewer ports than there are planes."""
-    return planes // ports_per_nic
-
-
-@formula("Gb/s")
-def rate_of_piece(port_gbps: int, pieces: int) -> int:
-    """Rate of a piece of a port."""
-    return port_gbps // pieces
+nics_of_a_server = ceil_div("nics_of_a_server", "NICs", "gpus", "gpus_per_nic")
+"""NICs of a server whose GPUs share them."""
+cards_for_ports = ceil_div("cards_for_ports", "NICs", "ports", "ports_per_nic")
+"""Cards that give a server so many ports."""
+ports_of_nics = product("ports_of_nics", "ports", "nics", "ports_per_nic")
+"""NIC ports of a server."""
+ports_on_a_plane = floor_div("ports_on_a_plane", "ports", "ports", "planes")
+"""Ports of a server on each of several equal planes."""
+ports_on_a_nic = floor_div("ports_on_a_nic", "ports", "ports", "nics")
+"""Ports of one NIC."""
+ports_when_split = product("ports_when_split", "ports", "ports", "pieces")
+"""Ports of a server, or of a cage, whose every port is split, a piece to every plane."""
+pieces_of_port = floor_div("pieces_of_port", "count", "planes", "ports_per_nic")
+"""Pieces of a NIC port when a NIC has fewer ports than there are planes."""
+rate_of_piece = floor_div("rate_of_piece", "Gb/s", "port_gbps", "pieces")
+"""Rate of a piece of a port."""
 
 
 @formula("ports")

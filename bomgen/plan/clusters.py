@@ -12,12 +12,11 @@ is written once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, Mark, formula
+from bomgen.core.provenance import Figure, Mark, sum_of
 from bomgen.core.yaml_source import Path, Source, merged
 
 KEY = "clusters"
@@ -27,10 +26,8 @@ COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout"
 """Keys of a site that count or place machines: the whole plan cannot say them for each cluster."""
 
 
-@formula("<amount>")
-def over_clusters(amount: Fraction, more_amount: Fraction) -> Fraction:
-    """What several clusters of a plan have together."""
-    return amount + more_amount
+over_clusters = sum_of("over_clusters", "<amount>", "amount", "more_amount")
+"""What several clusters of a plan have together."""
 
 
 def together(figures: Iterable[Figure | None]) -> Figure | None:

@@ -92,6 +92,10 @@ class Alternative(NamedTuple):
     mark: Mark
 
 
+FIRM = "firm"
+"""The status of a quote whose prices are binding."""
+
+
 class QuotePlan(NamedTuple):
     """What the plan says of the quote; shares are figures."""
 
@@ -101,6 +105,7 @@ class QuotePlan(NamedTuple):
     """Path of the vendor's picture, relative to the plan."""
     status: str | None
     """`budgetary` or `firm`."""
+    status_mark: Mark
     number: str | None
     revision: str | None
     currency: str

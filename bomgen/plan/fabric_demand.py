@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, minimum, product
 from bomgen.fabric import registry as topologies
 from bomgen.fabric.clos.search_formulas import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -27,10 +27,8 @@ UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
 
 
-@formula("ports")
-def ports_of_hosts(hosts: int, ports: int) -> int:
-    """Ports of equal machines."""
-    return hosts * ports
+ports_of_hosts = product("ports_of_hosts", "ports", "hosts", "ports")
+"""Ports of equal machines."""
 
 
 @formula("ports")
@@ -51,10 +49,8 @@ def homed_on_one_leaf() -> str:
     return SINGLE
 
 
-@formula("Gb/s")
-def slower_end(nic_gbps: int, switch_gbps: int) -> int:
-    """A link runs at the rate of its slower end."""
-    return min(nic_gbps, switch_gbps)
+slower_end = minimum("slower_end", "Gb/s", "nic_gbps", "switch_gbps")
+"""A link runs at the rate of its slower end."""
 
 
 @formula("servers")

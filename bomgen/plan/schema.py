@@ -54,7 +54,6 @@ def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _link_properties(fabric: Mapping[str, Any], link: dict[str, Any]) -> dict[str, Any]:
-    """The property of a fabric that describes the links of every kind."""
     kinds = {kind.name: _links_of(kind, link) for kind in link_kinds().values()}
     return {"links": fabric["links"] | {"properties": kinds}}
 

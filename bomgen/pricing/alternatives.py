@@ -30,6 +30,9 @@ WHOLE = ("quote", "workload", "cluster", "fabrics")
 MEDIUM, OF_MEDIUM = "medium", ("module", "fibre")
 """How a kind of link is built, and what names the parts of that."""
 
+OF_QUOTE = {"firm-estimate"}
+"""Rules about the quotation as a whole; what they find is said once."""
+
 Instead = Mapping[tuple[str, str], str]
 """Ids of the parts that stand in for others, by kind and id of these."""
 
@@ -53,12 +56,19 @@ def varied(source: Source, place: int) -> Source:
             for part in OF_MEDIUM:
                 if ".".join((*link, part)) not in given:
                     _at(laid.data, link).pop(part, None)
-    data = {**laid.data, "quote": {key: value for key, value in laid.data["quote"].items() if key != ALTERNATIVES[-1]}}
-    return laid._replace(data=data)
+    return drop_alternatives(laid)
+
+
+def drop_alternatives(source: Source) -> Source:
+    """Return the plan's source without its alternatives."""
+    quoted, key = ALTERNATIVES
+    if key not in (source.data.get(quoted) or {}):
+        return source
+    kept = {name: value for name, value in source.data[quoted].items() if name != key}
+    return source._replace(data={**source.data, quoted: kept})
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:
-    """The mapping at a path."""
     for step in path:
         data = data[int(step) if isinstance(data, list) else step]
     return data
@@ -137,8 +147,11 @@ def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) 
 def warnings_of(alternative: Alternative, found: Sequence[Problem], planned: Sequence[Problem]) -> tuple[Problem, ...]:
     """What is to be said of an alternative that is not said of the plan."""
     said = {(problem.rule, problem.message) for problem in planned}
+    of_quote = {problem.rule for problem in planned} & OF_QUOTE
     return tuple(
-        problem._replace(mark=alternative.mark) for problem in found if (problem.rule, problem.message) not in said
+        problem._replace(mark=alternative.mark)
+        for problem in found
+        if (problem.rule, problem.message) not in said and problem.rule not in of_quote
     )
 
 

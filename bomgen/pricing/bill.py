@@ -66,7 +66,6 @@ def cluster_bill(whole: Bill, cluster: str) -> Bill:
 
 
 def _parts(design: Design) -> Iterator[Line]:
-    """The parts of a design in the order of the bill."""
     yield from _servers(design)
     for fabric in design.fabrics:
         yield from lines_of_fabric(fabric)
@@ -75,7 +74,6 @@ def _parts(design: Design) -> Iterator[Line]:
 
 
 def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:
-    """A line for a part of the catalogue."""
     return Line(
         id=line_id,
         category=category,
@@ -156,7 +154,6 @@ def _circuits(built: BuiltFabric) -> Iterator[Line]:
 
 
 def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
-    """A line for the cards of one kind in the chassis of a tier."""
     kind = use.kind.replace("_", "-")
     path = f"fabrics.{fabric}.chassis.{fitted.tier}.{use.kind}"
     line_id = f"{fabric}.switch.{fitted.tier}.{kind}"

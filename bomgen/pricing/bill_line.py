@@ -110,5 +110,4 @@ def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
 
 
 def _lower(names: Sequence[str | None]) -> list[str]:
-    """Names in lower case, each once."""
     return list(dict.fromkeys(name.lower() for name in names if name))

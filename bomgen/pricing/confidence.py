@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Assumed, Cited, walk
 from bomgen.plan.commercial_terms import QuotePlan
-from bomgen.pricing.price_warnings import has_expired, is_old
+from bomgen.pricing.price_warnings import has_expired, is_estimate, is_old
 from bomgen.pricing.quote import QuoteLine
 
 UNVERIFIED, ESTIMATED, OLD = "unverified", "estimated", "old"
@@ -45,7 +45,7 @@ def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
     price = priced.price
     holds = {
         UNVERIFIED: _unverified(priced) or (price is not None and price.source is None),
-        ESTIMATED: price is not None and (price.estimate or priced.unit.ranges),
+        ESTIMATED: is_estimate(priced.unit),
         OLD: price is not None and (is_old(price, plan) or has_expired(price, plan)),
     }
     return tuple(reason for reason in REASONS if holds[reason])

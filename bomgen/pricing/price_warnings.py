@@ -8,7 +8,7 @@ from datetime import date
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
-from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.plan.commercial_terms import FIRM, QuotePlan
 from bomgen.pricing.bill import Line
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
@@ -19,7 +19,8 @@ def warnings_of_prices(
 ) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
     lists = (problem for book in books for problem in book.warnings)
-    return (*_hidden(books), *lists, *warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
+    ages = warnings_of_ages(found, lines, plan)
+    return (*_hidden(books), *lists, *ages, *_missing(found, lines, plan), *_estimated(found, lines, plan))
 
 
 def warnings_of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
@@ -59,6 +60,21 @@ def _missing(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
     if without and plan.price_books:
         text = message("missing-price", names=dict.fromkeys(without))
         yield Problem(plan.price_books[-1][1], "warning", text, "missing-price", "totals.complete")
+
+
+def _estimated(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+    """Estimated prices of a quote that says it is firm."""
+    if plan.status == FIRM:
+        priced = zip(found, lines, strict=True)
+        names = [line.part or line.description for unit, line in priced if is_estimate(unit)]
+        if names:
+            text = message("firm-estimate", names=dict.fromkeys(names))
+            yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
+
+
+def is_estimate(unit: Unit) -> bool:
+    """Whether a price is marked as an estimate, or only its range is known."""
+    return unit.price is not None and bool(unit.price.estimate or unit.ranges)
 
 
 def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:

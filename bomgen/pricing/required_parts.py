@@ -98,7 +98,6 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:
-    """The parts on lines, each with its pieces on all of them."""
     found: dict[str, _Use] = {}
     fabrics: dict[str, set[str | None]] = {}
     for line in lines:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.money import MONEY
-from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR
 from bomgen.design.assembly import Design
 from bomgen.plan.clusters import together
@@ -34,10 +34,8 @@ class Running(NamedTuple):
     lower_bounds: frozenset[str]
 
 
-@formula("kWh")
-def energy_over(energy_kwh_per_year: Fraction, load: Fraction, years: Fraction) -> Fraction:
-    """Energy of the facility over the years, at a mean power that is a share of the maximum."""
-    return energy_kwh_per_year * load * years
+energy_over = product("energy_over", "kWh", "energy_kwh_per_year", "load", "years")
+"""Energy of the facility over the years, at a mean power that is a share of the maximum."""
 
 
 @formula(MONEY)
@@ -46,10 +44,8 @@ def machines_part(facility_energy_cost: Fraction, pue: Fraction) -> Fraction:
     return facility_energy_cost / Fraction(pue)
 
 
-@formula(MONEY)
-def cooling_part(facility_energy_cost: Fraction, machines_cost: Fraction) -> Fraction:
-    """What cooling and losses use of the energy of the facility."""
-    return facility_energy_cost - machines_cost
+cooling_part = difference("cooling_part", MONEY, "facility_energy_cost", "machines_cost")
+"""What cooling and losses use of the energy of the facility."""
 
 
 @formula(MONEY)
@@ -58,10 +54,8 @@ def rent_of(racks: int, rack_cost: Fraction, years: Fraction) -> Fraction:
     return racks * rack_cost * MONTHS_A_YEAR * years
 
 
-@formula(MONEY)
-def sum_of_costs(cost: Fraction, more_cost: Fraction) -> Fraction:
-    """Costs together."""
-    return cost + more_cost
+sum_of_costs = sum_of("sum_of_costs", MONEY, "cost", "more_cost")
+"""Costs together."""
 
 
 @formula(MONEY)
@@ -128,7 +122,6 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
 
 
 def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
-    """Energy of a cluster over the years, and what its machines and its cooling cost."""
     site, found = design.plan.site, dict[str, Figure]()
     if design.facility.energy_kwh_per_year:
         found["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)

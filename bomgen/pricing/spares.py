@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, difference, formula, minimum, sum_of
 from bomgen.pricing.bill_line import Line
 
 
@@ -20,28 +20,14 @@ def share_of(quantity: int, share: Fraction) -> int:
     return ceil(quantity * share)
 
 
-@formula("pieces")
-def sum_of_spares(pieces: int, more_pieces: int) -> int:
-    """Spare pieces asked for in two places of the plan."""
-    return pieces + more_pieces
-
-
-@formula("pieces")
-def sum_of_quantities(quantity: int, more: int) -> int:
-    """Pieces of one part over several lines."""
-    return quantity + more
-
-
-@formula("pieces")
-def from_stock(pieces: int, stock: int) -> int:
-    """Pieces that are taken from what the customer has."""
-    return min(pieces, stock)
-
-
-@formula("pieces")
-def rest_of(pieces: int, taken: int) -> int:
-    """Pieces that are left when some are taken away."""
-    return pieces - taken
+sum_of_spares = sum_of("sum_of_spares", "pieces", "pieces", "more_pieces")
+"""Spare pieces asked for in two places of the plan."""
+sum_of_quantities = sum_of("sum_of_quantities", "pieces", "quantity", "more")
+"""Pieces of one part over several lines."""
+from_stock = minimum("from_stock", "pieces", "pieces", "stock")
+"""Pieces that are taken from what the customer has."""
+rest_of = difference("rest_of", "pieces", "pieces", "taken")
+"""Pieces that are left when some are taken away."""
 
 
 def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
@@ -93,5 +79,4 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
 
 
 def _less(line: Line, taken: Figure) -> Line:
-    """A line less pieces that are there."""
     return line._replace(quantity=rest_of(line.quantity, taken)) if taken.value else line

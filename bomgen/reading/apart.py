@@ -1,9 +1,7 @@
 """Files whose reading cannot be bounded from outside, read in a process of their own: PDFs, workbooks of Excel 97.
 
 What a PDF unpacks to, draws and refers to is known only to the library that reads it, and so is where the records of a
-compound file lead. The process, whose program is `apart_child.py`, has neither an environment nor files. It may take as
-much processor time and memory as `LIMITS` say: the system ends it, or the clock where the system counts neither
-(Windows; macOS does not count memory). However it ends, only the file is refused.
+compound file lead. `apart_child.py` reads them in a limited child; however it ends, only the file is refused.
 """
 
 from __future__ import annotations
@@ -12,30 +10,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
-from bomgen.core.children import bare_environment, read_answer, start_python
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.limited_child import Limits, run_limited
 from bomgen.core.provenance import Mark
-from bomgen.core.signals import held_back
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
 
-
-class Limits(NamedTuple):
-    """What the process may take."""
-
-    cpu_seconds: int
-    wall_seconds: int
-    memory_bytes: int
-
-
-LIMITS = Limits(cpu_seconds=12, wall_seconds=60, memory_bytes=768 << 20)
-"""A PDF of 100 pages takes 8 s and 200 MiB; a command has 20 s and 1 GiB in all."""
+LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20, output_bytes=256 << 20)
+"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with a
+bill of 5000 lines takes several more."""
 PDF, XLS = "pdf", "xls"
 """The kinds of files that are read so."""
-OUT_OF_MEMORY = 10
-"""The exit code of a process that had no more memory."""
 _MEBI = 20
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     "broken": Broken,
@@ -50,23 +36,18 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
     """Return the tables of a file of one of the kinds.
 
-    Raises PlanErrors for a file that is wrong, and for one that takes more time or memory than it may.
+    Raises PlanErrors for a file that is wrong, for one that takes more time or memory than it may, and for one on which
+    the program that reads it fails.
     """
-    with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
-        given.write(content)
-        given.seek(0)
-        module, environment = "bomgen.reading.apart_child", bare_environment()
-        process = start_python(module, "main", (kind,), stdin=given, folder=empty, environment=environment)
-        try:
-            with let_through():
-                answer = read_answer(process, LIMITS.wall_seconds)
-        finally:
-            process.kill()
-    if process.returncode:
+    ended = run_limited("bomgen.reading.apart_child", (kind,), content, LIMITS)
+    if ended.failed:
+        message = f"the program that reads the file failed: {ended.reason}; save its tables alone, as .xlsx or .csv"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-failure")])
+    if ended.reason:
         most = f"{LIMITS.cpu_seconds} s or {LIMITS.memory_bytes >> _MEBI} MiB of memory"
         message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-limit")])
-    said = json.loads(answer)
+    said = json.loads(ended.answer)
     if problems := [
         Problem(Mark(file, line, column), "error", message, rule) for line, column, message, rule in said["problems"]
     ]:
@@ -100,7 +81,6 @@ def _plain_value(value: Value) -> Any:
 
 
 def _table(said: Mapping[str, Any], file: str) -> RawTable:
-    """A table out of JSON."""
     return RawTable(
         name=said["name"],
         rows=tuple(

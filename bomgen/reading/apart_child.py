@@ -5,28 +5,20 @@ from __future__ import annotations
 import sys
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.process_limits import lower_limit
-from bomgen.reading.apart import LIMITS, OUT_OF_MEMORY, PDF, written
+from bomgen.core.limited_child import within_limits
+from bomgen.reading.apart import LIMITS, PDF, written
 from bomgen.reading.cells import RawTable
 
 
 def main() -> None:
     """Read the file of the kind that the first argument names."""
     [kind] = sys.argv[1:]
-    for limit, most in (
-        ("RLIMIT_CPU", LIMITS.cpu_seconds),
-        ("RLIMIT_AS", LIMITS.memory_bytes),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-    ):
-        lower_limit(limit, most, most)
-    try:
-        answer = written(_read(kind, sys.stdin.buffer.read()), [])
-    except PlanErrors as errors:
-        answer = written((), errors.problems)
-    except MemoryError:
-        sys.exit(OUT_OF_MEMORY)
-    sys.stdout.buffer.write(answer)
+    with within_limits(LIMITS, sealed=False):  # the library loads the maps of characters that a PDF names
+        try:
+            answer = written(_read(kind, sys.stdin.buffer.read()), [])
+        except PlanErrors as errors:
+            answer = written((), errors.problems)
+        sys.stdout.buffer.write(answer)
 
 
 def _read(kind: str, content: bytes) -> tuple[RawTable, ...]:

@@ -149,7 +149,6 @@ def _may_have(row: Sequence[Cell], name: str) -> bool:
 
 
 def _has_both(roles: Collection[str]) -> bool:
-    """Whether quantities are there, and parts or descriptions."""
     return QUANTITY in roles and bool({PART, MAYBE_PART, DESCRIPTION} & {*roles})
 
 
@@ -183,7 +182,6 @@ def _roles(row: Sequence[Cell]) -> dict[str, list[int]]:
 
 @lru_cache(maxsize=KEPT)
 def _role(text: str) -> str | None:
-    """What a heading names."""
     text = " ".join(text.split())
     bare = _BRACKETED.sub("", text.lower()).rstrip(": ")
     own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
@@ -258,7 +256,6 @@ def _distinct(places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[int
 
 
 def _has_numbers(rows: Sequence[Sequence[Cell]], place: int) -> bool:
-    """Whether most of what stands in a column is numbers."""
     cells = [row[place] for row in rows if place < len(row) and row[place].filled]
     return sum(map(_is_number, cells)) * 2 > len(cells)
 
@@ -287,7 +284,6 @@ def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErr
 
 
 def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
-    """Which of several columns is what."""
     headings = _headings_of(table, at)
     places = [place for place in places if place < len(headings)]
     listed = list_headings(headings, places)

@@ -18,8 +18,6 @@ GPU, SERVER = "gpu", "server"
 
 
 class _Need(NamedTuple):
-    """What a piece of a part requires."""
-
     parts: tuple[str, ...]
     """The part, or those that the buyer chooses from."""
     pieces: Fraction | None

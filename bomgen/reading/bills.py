@@ -260,8 +260,6 @@ def _at(block: Block, name: str) -> Sequence[int]:
 
 
 class _Read(NamedTuple):
-    """What was read of a block."""
-
     block: Block
     lines: list[SentLine]
     sums: list[Sum]
@@ -270,7 +268,6 @@ class _Read(NamedTuple):
 
 
 def _read_blocks(blocks: Sequence[Block], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
-    """Read the rows of blocks."""
     section, left = "", MAX_LINES
     for block in blocks:
         reader = _BlockReader(block, recognizer, point, section if block.continues else "")
@@ -330,13 +327,10 @@ def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
 
 
 def _name(line: SentLine) -> str:
-    """What lines of one part have in common."""
     return line.recognition.named.part if line.recognition.named else line.shown.lower()
 
 
 class _BlockReader:
-    """Reads the rows of a block."""
-
     def __init__(self, block: Block, recognizer: Recognizer, point: str | None, section: str) -> None:
         self.block, self.columns, self.point, self.section = block, block.columns, point, section
         self.recognizer = recognizer
@@ -347,7 +341,6 @@ class _BlockReader:
         self.yen = _yen_of(self.headings)
 
     def read(self, most: int) -> _Read:
-        """Its lines and sums, of the rows up to so many lines."""
         found = _Read(self.block, [], [])
         rows = self.block.table.rows[self.block.start : self.block.end]
         for at, row in enumerate(rows):
@@ -371,7 +364,6 @@ class _BlockReader:
         return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[Cell]) -> Mark:
-        """The place of a row, on its sheet."""
         mark = next(cell.mark for cell in row if cell.filled)
         return mark._replace(sheet=self.block.table.name)
 

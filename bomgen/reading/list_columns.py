@@ -226,7 +226,6 @@ def _header(table: RawTable, begin: int, asked: Asked) -> tuple[int, list[Headin
 
 
 def _is_full(roles: Collection[str]) -> bool:
-    """Whether headings name both parts and prices."""
     return bool({PART, MAYBE_PART} & {*roles} and {*PRICES, TAXED} & {*roles})
 
 
@@ -278,8 +277,6 @@ def _text(cell: Cell | None) -> str:
 
 
 class _Choice:
-    """The choice of the columns of a list."""
-
     def __init__(
         self,
         file: str,
@@ -340,7 +337,6 @@ class _Choice:
             raise self._question(PRICE, [taken.at, *others])
 
     def _asked(self) -> dict[str, Column]:
-        """The columns that were asked for."""
         found: dict[str, Column] = {}
         width = max([len(self.headings), *map(len, self.rows)])
         for role, name in self.asked.columns.items():
@@ -359,7 +355,6 @@ class _Choice:
         return Column(at, self.headings[at], why)
 
     def _part(self) -> Column:
-        """The column of part numbers."""
         for role in (PART, MAYBE_PART):
             places = self.by_role.get(role, [])
             if len(places) == 1:
@@ -397,7 +392,6 @@ class _Choice:
         return self.known().count(value for value in self._values(at) if isinstance(value, str))
 
     def _prices(self) -> dict[str, Column]:
-        """The columns of prices."""
         found: dict[str, Column] = {}
         for role in PRICES:
             places = [at for at in self.by_role.get(role, []) if at not in {column.at for column in found.values()}]
@@ -430,11 +424,9 @@ class _Choice:
         return bool(numbers) and len(numbers) * 2 > len(values)
 
     def _mark(self, at: int = 0) -> Mark:
-        """The place of a heading."""
         return self.header[at].mark if at < len(self.header) else Mark(self.file, 1, 1)
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
-        """Which of several columns is what."""
         names = list_headings([each.text for each in self.headings], places[:MAX_COLUMNS])
         what = what or f"{len(places)} columns may be the {role}"
         among = f": {names}" if names else ""

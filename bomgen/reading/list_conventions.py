@@ -293,7 +293,6 @@ class Conventions:
         return next((word for word in reversed(heading.split()) if any(word in words(kind) for kind in units)), "")
 
     def _texts(self, role: str) -> Iterator[Cell]:
-        """The cells of a column that hold text."""
         cells = (row.cells.get(role) for row in self.rows)
         return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
 
@@ -450,7 +449,6 @@ class Conventions:
         raise self._question(first.mark, message, [f"discount={letter}", f"paid={letter}"])
 
     def _per_piece(self, cells: Mapping[str, Cell]) -> tuple[Decimal, str | None, Mark] | None:
-        """What a piece costs by the amount of a row."""
         amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
@@ -503,5 +501,4 @@ def _first_texts(rows: Iterable[Sequence[Cell]]) -> Iterator[Sequence[Cell]]:
 
 
 def _texts_of(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """The texts of some rows."""
     return (cell.value for row in rows for cell in row if isinstance(cell.value, str))

@@ -84,7 +84,6 @@ class _Reader:
         self.warnings: list[Problem] = []
 
     def read(self) -> Rows:
-        """Read every row."""
         found = Rows([], [], [], self.warnings, self.conventions.notes)
         for row in self.rows:
             filled = row.filled
@@ -233,7 +232,6 @@ def _plain_number(text: str) -> str:
 
 
 def _shown(filled: Sequence[Cell]) -> str:
-    """A row in short."""
     texts = (
         f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
         for cell in filled

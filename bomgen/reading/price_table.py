@@ -128,7 +128,6 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
 def _entry(
     row: Sequence[Cell], names: Sequence[str | None], path: Path, problems: list[Problem]
 ) -> tuple[dict[str, Any], dict[str, Mark]]:
-    """The price of a row, and the place of each of its values."""
     entry: dict[str, Any] = {}
     places: dict[str, Mark] = {}
     for at, cell in enumerate(row):

@@ -16,9 +16,9 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, Cell, RawTable
 from bomgen.reading.sheet_scan import NO_VALUE, column_letters
-from bomgen.reading.tables import read_tables
+from bomgen.reading.tables import PACKAGE, read_tables
 from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
-from bomgen.reading.workbooks import UNREADABLE
+from bomgen.reading.workbooks import UNREADABLE, unpack
 
 ID = "id"
 """The key of the column of ids, and its title."""
@@ -86,7 +86,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     """
     tables = read_tables(content, file)
     try:
-        formulas = read_formulas(content)
+        formulas = read_formulas(unpack(content, file)) if content.startswith(PACKAGE) else None
     except (ValueError, KeyError) as error:
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
     if formulas:
@@ -168,7 +168,6 @@ def name_cell(sheet: str, mark: Mark) -> str:
 
 
 def _marked(table: RawTable) -> Iterator[Cell]:
-    """The cells of a sheet that hold the id of a quote."""
     return (
         cell for row in table.rows for cell in row if isinstance(cell.value, str) and _QUOTE_ID.fullmatch(cell.value)
     )

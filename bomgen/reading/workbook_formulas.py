@@ -1,18 +1,15 @@
 """The formulas and defined names of an Excel workbook, read from its XML because calamine gives neither.
 
-The package was judged before: it has no document types, and unpacks to a bounded size.
+The parts were counted when they were unpacked, and have no document types.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from typing import NamedTuple
-from zipfile import ZipFile
 
 from bomgen.reading.sheet_scan import column_number, feed, parser_of
-from bomgen.reading.tables import PACKAGE
 
 WORKBOOK, RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 Place = tuple[int, int]
@@ -49,30 +46,26 @@ class Formulas(NamedTuple):
     """The area of each defined name of the whole workbook; None for one that names no area, or several."""
 
 
-def read_formulas(content: bytes) -> Formulas | None:
-    """Return the formulas and names of an xlsx workbook; None for another kind of file, whose cells have values.
+def read_formulas(parts: Mapping[str, bytes]) -> Formulas | None:
+    """Return the formulas and names in the parts of an xlsx workbook; None for another kind, whose cells have values.
 
     Raises ValueError for what is no XML, KeyError for a sheet without its part.
     """
-    if not content.startswith(PACKAGE):
+    if WORKBOOK not in parts:
         return None
-    with ZipFile(BytesIO(content)) as package:
-        parts = set(package.namelist())
-        if WORKBOOK not in parts:
-            return None
-        ids, names = _read_workbook(package.read(WORKBOOK))
-        targets = dict[str, str]()
+    ids, names = _read_workbook(parts[WORKBOOK])
+    targets = dict[str, str]()
 
-        def relation(name: str, attributes: dict[str, str]) -> None:
-            if name == "Relationship":
-                targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
+    def relation(name: str, attributes: dict[str, str]) -> None:
+        if name == "Relationship":
+            targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
 
-        _parse(package.read(RELATIONS), relation)
-        cells = dict[str, Mapping[Place, str]]()
-        for title, key in ids.items():
-            part = targets[key] if targets[key] in parts else f"xl/{targets[key]}"
-            if part in parts:
-                cells[title] = _read_sheet(package.read(part))
+    _parse(parts[RELATIONS], relation)
+    cells = dict[str, Mapping[Place, str]]()
+    for title, key in ids.items():
+        part = targets[key] if targets[key] in parts else f"xl/{targets[key]}"
+        if part in parts:
+            cells[title] = _read_sheet(parts[part])
     return Formulas(cells, names)
 
 
@@ -175,5 +168,4 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
 
 
 def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    """Call a function with the local name and the attributes of each element."""
     feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)

@@ -72,7 +72,7 @@ def tables(content: bytes, file: str) -> Iterator[RawTable]:
     The library gets a package that is packed anew out of what was unpacked and counted: it sees nothing else. Raises
     PlanErrors for what is no workbook, or too large.
     """
-    parts = _unpack(content, file)
+    parts = unpack(content, file)
     scanned = _scan(parts, file)
     return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Found()))
 
@@ -102,7 +102,6 @@ def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]
 
 
 def _packed(parts: Mapping[str, bytes]) -> bytes:
-    """A package of the parts, as they are."""
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_STORED) as package:
         for name, part in parts.items():
@@ -176,7 +175,6 @@ def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
 
 
 def _value(value: Any) -> Value:
-    """What a cell shows."""
     kind = type(value)
     if kind is str:
         return value.replace("\r\n", "\n").strip() or None
@@ -199,12 +197,12 @@ def unpacked(content: bytes, file: str) -> Unpacked:
 
     Raises PlanErrors for one that is none, or that would take too much room.
     """
-    parts = _unpack(content, file)
+    parts = unpack(content, file)
     return Unpacked(sum(map(len, parts.values())), sum(part.count(b"<") for part in parts.values()))
 
 
-def _unpack(content: bytes, file: str) -> dict[str, bytes]:
-    """The parts of a package that are read, by their names.
+def unpack(content: bytes, file: str) -> dict[str, bytes]:
+    """Return the parts of a package that are read, by their names.
 
     What the package says of their sizes is checked first, and what comes out is counted: not a byte more is unpacked.
     Raises PlanErrors for what is no package, or takes too much room.
@@ -260,8 +258,11 @@ def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
 
 
 def _check_part(name: str, part: bytes, file: str) -> None:
-    """Raise PlanErrors for a part with a document type, or one that says to have more texts than it has room for."""
-    if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\0" in part:
+    """Raise PlanErrors for a part that is not UTF-8, has a document type, or states more texts than it has room for."""
+    if b"\0" in part:
+        message = f"'{name}' is not text in UTF-8; save the workbook as .xlsx in a spreadsheet program"
+        raise wrong(file, message, "workbook")
+    if b"<!DOCTYPE" in part or b"<!ENTITY" in part:
         message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
         raise wrong(file, message, "workbook")
     for stated in map(int, _STATED.findall(part)):

@@ -122,8 +122,8 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
     tables = [*struct.unpack_from(f"<{IN_HEADER}I", content, TABLES)]
     more = struct.unpack_from("<I", content, MORE)[0]
     seen: set[int] = set()
-    while more < LAST_SECTOR and more not in seen:
-        seen.add(more)
+    while more < LAST_SECTOR:
+        _see(more, seen)
         *numbers, more = struct.unpack_from(f"<{size // INT}I", content, size + more * size)
         tables += numbers
     table: list[int] = []
@@ -148,11 +148,18 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:
-    """The bytes of a chain of sectors, each once."""
+    """The bytes of a chain of sectors. Raises ValueError for one that leads back to itself."""
     pieces: list[bytes] = []
     seen: set[int] = set()
-    while sector < len(table) and sector not in seen:
-        seen.add(sector)
+    while sector < len(table):
+        _see(sector, seen)
         pieces.append(content[offset + sector * size : offset + (sector + 1) * size])
         sector = table[sector]
     return b"".join(pieces)
+
+
+def _see(sector: int, seen: set[int]) -> None:
+    """Add a sector to those of its chain; the library follows one that is there already until it has no memory."""
+    if sector in seen:
+        raise ValueError("sectors in a circle")
+    seen.add(sector)

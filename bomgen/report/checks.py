@@ -136,7 +136,6 @@ def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
 
 @rule
 def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
-    """The line cards of a chassis have room for the links of every switch, and there are slots for them."""
     for fitted in built.chassis:
         tier = built.fabric.tier(fitted.tier)
         cards = next((use.each for use in fitted.uses if use.kind == LINE_CARDS), None)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.part_records import slug
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
-from bomgen.plan.types import COMPUTE, Inference
+from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill import cable_id
 from bomgen.site.facility import Facility
+from bomgen.sizing.storage import Stored, bandwidth_of_servers
 from bomgen.sizing.training.memory import Memory
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.range import Predicted
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Held, Range, Serving
-    from bomgen.sizing.storage import Stored
 
 Path = tuple[str, ...]
 NARROW, WIDE = 50, 90
@@ -108,7 +107,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
         if built.plan.role == COMPUTE:
             found |= _modules_per_gpu(built, sizing.gpus)
     if stored := sizing.stored:
-        found |= _storage_numbers(stored)
+        found |= _storage_numbers(stored, design.plan.storage.servers)
     found |= _site_numbers(design.facility)
     return {path: figure for path, figure in found.items() if figure is not None}
 
@@ -139,7 +138,6 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
 
 
 def _site_numbers(site: Facility) -> dict[Path, Figure | None]:
-    """Racks, power, weight, heat and supply."""
     load, supply = site.load, site.supply
     return {
         ("site", "racks"): site.racks,
@@ -190,7 +188,7 @@ def _opinions(said: Opinions) -> dict[Path, Figure | None]:
     return found
 
 
-def _storage_numbers(stored: Stored) -> dict[Path, Figure | None]:
+def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path, Figure | None]:
     found: dict[Path, Figure | None] = {}
     if checkpoint := stored.checkpoint:
         found |= {
@@ -209,6 +207,14 @@ def _storage_numbers(stored: Stored) -> dict[Path, Figure | None]:
         ("storage", "write_per_server"): stored.bandwidth.write_per_server,
         ("storage", "servers"): stored.servers,
     }
+    if named and stored.servers:
+        for key, rated, of_one in (
+            ("read", named.read, stored.read_of_one),
+            ("write", named.write, stored.write_of_one),
+        ):
+            delivered = bandwidth_of_servers(stored.servers, of_one) if of_one else None
+            found["storage", f"rated_{key}_per_storage_server"] = rated
+            found["storage", f"delivered_{key}_bytes_per_second"] = delivered
     return found
 
 
@@ -281,16 +287,10 @@ def _held(path: Path, held: Held) -> dict[Path, Figure | None]:
     }
 
 
-@formula("pieces")
-def sum_of_pieces(pieces: int, more_pieces: int) -> int:
-    """Pieces in two places."""
-    return pieces + more_pieces
-
-
-@formula("pieces")
-def per_gpu(pieces: int, gpus: int) -> Fraction:
-    """Pieces for each GPU."""
-    return Fraction(pieces) / gpus
+sum_of_pieces = sum_of("sum_of_pieces", "pieces", "pieces", "more_pieces")
+"""Pieces in two places."""
+per_gpu = quotient("per_gpu", "pieces", "pieces", "gpus")
+"""Pieces for each GPU."""
 
 
 def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:

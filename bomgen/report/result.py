@@ -12,6 +12,7 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import Totals, rounded
 from bomgen.core.picture import Logo
+from bomgen.core.plain_data import plain, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
@@ -133,19 +134,6 @@ def digest(content: bytes) -> str:
     from hashlib import sha256
 
     return sha256(content).hexdigest()
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON holds it: fractions become whole numbers or floats, shapes become words."""
-    if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else float(value)
-    return str(value) if isinstance(value, tuple) else value
-
-
-def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the range of an estimate as in bom.json."""
-    low, high = bounds
-    return {"low": plain(low), "high": plain(high)}
 
 
 def result(report: Report) -> dict[str, Any]:
@@ -470,7 +458,6 @@ def choices(report: Report) -> Iterator[Figure]:
 
 
 def _choices_of(report: Report) -> Iterator[Figure]:
-    """Those of one cluster."""
     plan = report.plan
     if report.design.sizing.run and plan.training:
         training, fit = plan.training, report.design.sizing.fit

@@ -7,10 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
-from typing import Any
 
 from bomgen.catalog.chassis import CARDS
-from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given
@@ -91,7 +89,6 @@ def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
 
 
 def _enough(designed: Design, required: Figure) -> Message:
-    """How many GPUs are enough, in whole servers."""
     server = designed.plan.cluster.server
     of_server = server.gpus.value if server else 1
     count = ceil(Fraction(required.value, of_server)) * of_server
@@ -285,7 +282,6 @@ def _subnet_managers(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _gpu_links(designed: Design) -> Iterator[Problem]:
-    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
     for built in designed.fabrics:
         if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
             continue
@@ -413,7 +409,6 @@ def _missed_goals(designed: Design) -> Iterator[Problem]:
 
 
 def _named(kinds: list[str]) -> list[Message]:
-    """What cards of these kinds are called."""
     return [message(CARDS[kind]) for kind in kinds]
 
 
@@ -488,27 +483,6 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
             names = [part.name for part in item.parts]
             text = message("storage-boxes-unchosen", name=named.identity.name, names=names)
             yield Problem(named.mark, "warning", text, "storage-incomplete", "storage.servers")
-
-
-def changed_parts(catalog: Catalog) -> Iterator[Problem]:
-    """User files that change fields of built-in parts in use."""
-    for record in catalog.read():
-        if changes := record.changes:
-            fields = [_changed_field(key, *values) for key, values in changes.items()]
-            text = message("changed-part", kind=record.kind, id=record.id, fields=fields)
-            yield Problem(record.source.key_mark((next(iter(changes)),)), "warning", text, "changed-part", record.kind)
-
-
-def _changed_field(key: str, *values: Any) -> Message | str:
-    """A changed field, with its values before and now if they are short."""
-    if any(isinstance(value, dict | list) for value in values):
-        return key
-    before, now = (
-        "–" if value is None else f"{float(value):g}" if isinstance(value, Fraction) else str(value) for value in values
-    )
-    if values[0] is None:
-        return message("field-from-unknown", key=key, now=now)
-    return message("changed-field", key=key, before=before, now=now)
 
 
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:

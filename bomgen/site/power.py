@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY
 from bomgen.site.equipment import Equipment
 
@@ -25,10 +25,8 @@ def unknown_power() -> int:
 UNKNOWN_POWER = unknown_power()
 
 
-@formula("W")
-def power_of(count: int, each_w: int) -> int:
-    """Power of equal machines, all at their maximum."""
-    return count * each_w
+power_of = product("power_of", "W", "count", "each_w")
+"""Power of equal machines, all at their maximum."""
 
 
 @formula("W")
@@ -37,22 +35,12 @@ def power_with_cards(power_w: int, cards: int, card_power_w: int) -> int:
     return power_w + cards * card_power_w
 
 
-@formula("NICs")
-def cards_of_rack(cards: int, trays: int) -> int:
-    """Cards of all trays of a rack-scale system."""
-    return cards * trays
-
-
-@formula("W")
-def sum_of_power(power_w: int, more_power_w: int) -> int:
-    """Power of all machines."""
-    return power_w + more_power_w
-
-
-@formula("W")
-def power_of_facility(power_w: int, pue: Fraction) -> Fraction:
-    """Power of the facility: power of the machines times power usage effectiveness (PUE)."""
-    return power_w * pue
+cards_of_rack = product("cards_of_rack", "NICs", "cards", "trays")
+"""Cards of all trays of a rack-scale system."""
+sum_of_power = sum_of("sum_of_power", "W", "power_w", "more_power_w")
+"""Power of all machines."""
+power_of_facility = product("power_of_facility", "W", "power_w", "pue")
+"""Power of the facility: power of the machines times power usage effectiveness (PUE)."""
 
 
 @formula("kWh")
@@ -67,25 +55,19 @@ def energy_of_a_year(facility_power_w: Fraction) -> Fraction:
     return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR
 
 
-@formula("money")
-def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
-    """Cost of energy in the currency of the quote; `electricity` is a price per kWh."""
-    return energy_kwh * electricity
-
-
-@formula("kg", source="Touvron et al. 2023, LLaMA, arXiv 2302.13971, section 6")
-def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
-    """CO2 equivalent of energy; `carbon` is in kg per kWh."""
-    return energy_kwh * carbon
+cost_of_energy = product("cost_of_energy", "money", "energy_kwh", "electricity")
+"""Cost of energy in the currency of the quote; `electricity` is a price per kWh."""
+carbon_of_energy = product(
+    "carbon_of_energy", "kg", "energy_kwh", "carbon", source="Touvron et al. 2023, LLaMA, arXiv 2302.13971, section 6"
+)
+"""CO2 equivalent of energy; `carbon` is in kg per kWh."""
 
 
 def in_words(power_w: Figure, shared_by: int = 1) -> Message:
     """Return a power for a message, or an equal share of it, rounded up; an estimate with its range."""
     watts, *ends = (ceil(Fraction(each) / shared_by) for each in (power_w.value, *(power_w.bounds or ())))
-    if not ends:
-        return message("watts", watts=watts)
-    low, high = ends
-    return message("estimated-watts", watts=watts, low=low, high=high)
+    amount = message("watts", watts=watts)
+    return message("estimate", amount=amount, low=ends[0], high=ends[1]) if ends else amount
 
 
 def at_end(power_w: Figure, end: int) -> Figure:

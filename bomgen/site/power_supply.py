@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, ceil_div, difference, formula, product, sum_of
 from bomgen.plan.types import Site
 from bomgen.site.power import in_words
 
@@ -47,22 +47,12 @@ class Supply(NamedTuple):
 NO_SUPPLY = Supply({}, {}, None, {}, None, None)
 
 
-@formula("outlets")
-def outlets_of_servers(servers: int, supplies: int) -> int:
-    """Outlets that the servers of a rack need, one per power supply."""
-    return servers * supplies
-
-
-@formula("outlets")
-def outlets_of_pdus(pdus: int, outlets_of_pdu: int) -> int:
-    """Outlets of the PDUs of a rack."""
-    return pdus * outlets_of_pdu
-
-
-@formula("feeds")
-def feeds_of_pdus(pdus: int, feeds_per_pdu: int) -> int:
-    """Feeds where each PDU of a rack has its own."""
-    return pdus * feeds_per_pdu
+outlets_of_servers = product("outlets_of_servers", "outlets", "servers", "supplies")
+"""Outlets that the servers of a rack need, one per power supply."""
+outlets_of_pdus = product("outlets_of_pdus", "outlets", "pdus", "outlets_of_pdu")
+"""Outlets of the PDUs of a rack."""
+feeds_of_pdus = product("feeds_of_pdus", "feeds", "pdus", "feeds_per_pdu")
+"""Feeds where each PDU of a rack has its own."""
 
 
 @formula("feeds", source="Uptime Institute, Tier Standard: Topology (N, N+1, 2N)")
@@ -77,16 +67,10 @@ def pieces_lost(pieces: int, feeds: int, lost: int) -> int:
     return min(lost, feeds) * (pieces // feeds) + min(lost, pieces % feeds)
 
 
-@formula("pieces")
-def pdus_of_next_feed(pdus: int, feeds: int) -> int:
-    """PDUs of a rack on the next feed, out of the remaining PDUs and feeds."""
-    return ceil(pdus / feeds)
-
-
-@formula("pieces")
-def pdus_left(pdus: int, dealt: int) -> int:
-    """PDUs that remain for the next feeds."""
-    return pdus - dealt
+pdus_of_next_feed = ceil_div("pdus_of_next_feed", "pieces", "pdus", "feeds")
+"""PDUs of a rack on the next feed, out of the remaining PDUs and feeds."""
+pdus_left = difference("pdus_left", "pieces", "pdus", "dealt")
+"""PDUs that remain for the next feeds."""
 
 
 @formula("feeds")
@@ -119,10 +103,8 @@ def load_of_first_feed(power_w: int, pdus: int, lost: int, dealt: int) -> Fracti
     return Fraction(power_w) / (pdus - lost) * dealt
 
 
-@formula("W")
-def sum_of_loads(load_w: Fraction, more_load_w: Fraction) -> Fraction:
-    """Load of a feed by racks of both kinds."""
-    return load_w + more_load_w
+sum_of_loads = sum_of("sum_of_loads", "W", "load_w", "more_load_w")
+"""Load of a feed by racks of both kinds."""
 
 
 def supply(

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.core.provenance import Figure, Number, formula
+from bomgen.core.provenance import Figure, Number, formula, sum_of
 
 
 class RackRun(NamedTuple):
@@ -132,10 +132,8 @@ def empty_rack() -> int:
 EMPTY = empty_rack()
 
 
-@formula("racks")
-def sum_of_racks_opened(racks: int, more_racks: int) -> int:
-    """Racks that several kinds open one after the other."""
-    return racks + more_racks
+sum_of_racks_opened = sum_of("sum_of_racks_opened", "racks", "racks", "more_racks")
+"""Racks that several kinds open one after the other."""
 
 
 def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:

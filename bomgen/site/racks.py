@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import ceil
 
 from bomgen.catalog.parts import Pdu, Server
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.provenance import Figure, Given, ceil_div, floor_div, formula, minimum, product, sum_of
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing
 from bomgen.site.equipment import Equipment
@@ -33,10 +32,8 @@ def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, serv
     return min(rack_units // server_units, rack_power_w // server_power_w)
 
 
-@formula("servers")
-def servers_that_fit_height(rack_units: int, server_units: int) -> int:
-    """Servers per rack by height, where their power is not known."""
-    return rack_units // server_units
+servers_that_fit_height = floor_div("servers_that_fit_height", "servers", "rack_units", "server_units")
+"""Servers per rack by height, where their power is not known."""
 
 
 @formula("servers")
@@ -45,46 +42,20 @@ def lone_server() -> int:
     return 1
 
 
-@formula("servers")
-def servers_of_fullest_rack(servers: int, servers_per_rack: int) -> int:
-    """Servers in the fullest rack: as many as fit, but no more than there are."""
-    return min(servers, servers_per_rack)
-
-
-@formula("racks")
-def racks_of_servers(servers: int, servers_per_rack: int) -> int:
-    """Racks that hold the servers."""
-    return ceil(servers / servers_per_rack)
-
-
-@formula("racks")
-def racks_of_systems(servers: int, trays: int) -> int:
-    """Racks of a rack-scale system, each of which is one rack."""
-    return ceil(servers / trays)
-
-
-@formula("servers")
-def trays_of_racks(racks: int, trays: int) -> int:
-    """Compute trays of whole racks."""
-    return racks * trays
-
-
-@formula("racks")
-def sum_of_racks(compute_racks: int, management_racks: int) -> int:
-    """All racks."""
-    return compute_racks + management_racks
-
-
-@formula("pieces")
-def pdus_of_racks(racks: int, pdus_per_rack: int) -> int:
-    """PDUs of equal racks."""
-    return racks * pdus_per_rack
-
-
-@formula("servers")
-def bought_servers(servers: int, spare_servers: int) -> int:
-    """Servers in use and spare servers, which both stand in racks."""
-    return servers + spare_servers
+servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")
+"""Servers in the fullest rack: as many as fit, but no more than there are."""
+racks_of_servers = ceil_div("racks_of_servers", "racks", "servers", "servers_per_rack")
+"""Racks that hold the servers."""
+racks_of_systems = ceil_div("racks_of_systems", "racks", "servers", "trays")
+"""Racks of a rack-scale system, each of which is one rack."""
+trays_of_racks = product("trays_of_racks", "servers", "racks", "trays")
+"""Compute trays of whole racks."""
+sum_of_racks = sum_of("sum_of_racks", "racks", "compute_racks", "management_racks")
+"""All racks."""
+pdus_of_racks = product("pdus_of_racks", "pieces", "racks", "pdus_per_rack")
+"""PDUs of equal racks."""
+bought_servers = sum_of("bought_servers", "servers", "servers", "spare_servers")
+"""Servers in use and spare servers, which both stand in racks."""
 
 
 def units_bought(servers: Figure, server: Server) -> Figure:
@@ -92,10 +63,8 @@ def units_bought(servers: Figure, server: Server) -> Figure:
     return racks_of_systems(servers, server.trays) if server.trays else servers
 
 
-@formula("W")
-def usable_power(rack_power_w: int, rack_cooling_w: int) -> int:
-    """Power that the machines of a rack may draw: limited by its feed and by its cooling."""
-    return min(rack_power_w, rack_cooling_w)
+usable_power = minimum("usable_power", "W", "rack_power_w", "rack_cooling_w")
+"""Power that the machines of a rack may draw: limited by its feed and by its cooling."""
 
 
 @formula("U")

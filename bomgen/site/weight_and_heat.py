@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.plan.types import Site
 from bomgen.site.equipment import Equipment
 from bomgen.site.power import power_of
@@ -78,16 +78,10 @@ class SiteContents(NamedTuple):
     management_pdus: Figure | None
 
 
-@formula("kg")
-def weight_of(pieces: int, each: Fraction) -> Fraction:
-    """Weight of equal items."""
-    return pieces * each
-
-
-@formula("kg")
-def sum_of_weights(weight: Fraction, more_weight: Fraction) -> Fraction:
-    """Weight of different items."""
-    return weight + more_weight
+weight_of = product("weight_of", "kg", "pieces", "each")
+"""Weight of equal items."""
+sum_of_weights = sum_of("sum_of_weights", "kg", "weight", "more_weight")
+"""Weight of different items."""
 
 
 @formula("kg/m2")

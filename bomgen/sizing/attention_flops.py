@@ -12,7 +12,7 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Given, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Given, Reference, formula, product, quotient, sum_of
 from bomgen.plan.types import Training
 from bomgen.sizing.attention_layers import Layers, layers_by_attention
 
@@ -119,10 +119,8 @@ def positions_in_chunks(attention: str, layers: int, sequence: int, chunk: int) 
     )
 
 
-@formula("positions")
-def entries_met(positions: Fraction, joined: int) -> Fraction:
-    """Compressed entries of so many positions."""
-    return Fraction(positions) / joined
+entries_met = quotient("entries_met", "positions", "positions", "joined")
+"""Compressed entries of so many positions."""
 
 
 @formula("multiply-adds", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
@@ -146,10 +144,8 @@ def state_products(linear_layers: int, value_heads: int, key_head_dim: int, valu
     return 2 * linear_layers * value_heads * key_head_dim * value_head_dim
 
 
-@formula("multiply-adds")
-def add_products(products: Fraction, more: Fraction) -> Fraction:
-    """Multiply-adds of layers of several kinds."""
-    return products + more
+add_products = sum_of("add_products", "multiply-adds", "products", "more")
+"""Multiply-adds of layers of several kinds."""
 
 
 @formula("FLOPs", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
@@ -158,16 +154,10 @@ def attention_flops(products: Fraction, pass_per_unit: int, tokens: int, epochs:
     return ceil(pass_per_unit * products * tokens * epochs)
 
 
-@formula("FLOPs")
-def recomputed_share(attention_part: int, share: Fraction) -> Fraction:
-    """Attention FLOPs that are recomputed, by recomputation of activations or by the kernel."""
-    return attention_part * share
-
-
-@formula("share")
-def sum_of_shares(forward: Fraction, kernel: Fraction) -> Fraction:
-    """Share of attention FLOPs that recomputation and FlashAttention recompute."""
-    return forward + kernel
+recomputed_share = product("recomputed_share", "FLOPs", "attention_part", "share")
+"""Attention FLOPs that are recomputed, by recomputation of activations or by the kernel."""
+sum_of_shares = sum_of("sum_of_shares", "share", "forward", "kernel")
+"""Share of attention FLOPs that recomputation and FlashAttention recompute."""
 
 
 @formula("share")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, difference, formula
 
 _DEEPSEEK_V4 = "Hugging Face Transformers, modular_deepseek_v4.py"
 
@@ -81,7 +81,5 @@ def tokens_of_entries(index_topk: int, compress_rate_csa: int) -> int:
     return index_topk * compress_rate_csa
 
 
-@formula("layers")
-def layers_with_all_tokens(layers: int, sparse_layers: int) -> int:
-    """Layers with attention to all tokens, beside those with sparse attention."""
-    return layers - sparse_layers
+layers_with_all_tokens = difference("layers_with_all_tokens", "layers", "layers", "sparse_layers")
+"""Layers with attention to all tokens, beside those with sparse attention."""

@@ -56,8 +56,6 @@ MOST_CANDIDATES = 2**11
 
 
 class _SplitRun(NamedTuple):
-    """A run on a cluster, and how it is split."""
-
     run: TrainingRun
     servers: Figure | None
     gpus: Figure
@@ -176,7 +174,7 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
     unit = lcm(replica, gpus_of_unit(plan.cluster))
     server = plan.cluster.server
-    gpus = GpusOfRun(gpu_with_host(plan.cluster), server.gpus if server else None, unit, first.gpus, MAX_GPUS)
+    gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     known = [each for each in predictors if each]
     for count, step_seconds in islice(counts_in_time(known, gpus, seconds), MOST_CANDIDATES):
         size_tried = interruptions.candidate_size(count)
@@ -214,16 +212,17 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
     Raises Infeasible when nothing fits that the plan asks for, with numbers of GPUs that do.
     """
-    asked, found = workload, _find_split(plan, workload, attached)
-    length = workload.sequence
-    if isinstance(found, Infeasible) and length is not None and not isinstance(length.origin, Given):
-        refusal, asked = found, workload._replace(sequence=None)
-        found = _find_split(plan, asked, attached)
+    found, length = _find_split(plan, workload, attached), workload.sequence
+    if length is not None and isinstance(length.origin, Given):
+        length = None
+    if isinstance(found, Infeasible) and length is not None:
+        refusal, found = found, _find_split(plan, workload._replace(sequence=None), attached)
         if not isinstance(found, Infeasible):
-            warning = message("activations-left-out", length=length.value, shortage=refusal.message)
+            shortage = _add_counts_that_fit(plan, workload, attached, refusal).message
+            warning = message("activations-left-out", length=length.value, shortage=shortage)
             found = found._replace(fit=found.fit._replace(warning=warning))
     if isinstance(found, Infeasible):
-        raise _add_counts_that_fit(plan, asked, attached, found)
+        raise _add_counts_that_fit(plan, workload, attached, found, length)
     run, servers, gpus, lost, fit = found
     days = training.days(workload, run, gpus)
     compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
@@ -313,9 +312,16 @@ def _first_fitting(
 
 
 def _add_counts_that_fit(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], refusal: Infeasible
+    plan: Plan,
+    workload: Training,
+    attached: Mapping[str, Attachment],
+    refusal: Infeasible,
+    assumed_length: Figure | None = None,
 ) -> Infeasible:
-    """A refusal of given GPUs with the smallest number that fits, and the smallest larger one than was given."""
+    """A refusal of given GPUs with the smallest number that fits, and the smallest larger one than was given.
+
+    The numbers count activations, so that none of them is refused or left without its activations in its turn.
+    """
     given = given_gpus(plan.cluster)
     if given is None or workload.parallelism:
         return refusal
@@ -325,11 +331,12 @@ def _add_counts_that_fit(
     if not numbers:
         return refusal
     text = message("no-split-fits-but", refusal=refusal.message, counts=numbers)
+    if assumed_length:
+        text = message("at-assumed-sequence", sentence=text, length=assumed_length.value)
     return Infeasible(text, because=refusal.because, rule=refusal.rule)
 
 
 def _with_gpus(plan: Plan, count: int, why: Message) -> Plan:
-    """The plan with a number of GPUs that the program chose."""
     origin = Assumed(message("chosen-gpus"), why, (), "high", chosen=True)
     return plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
 
@@ -444,7 +451,7 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
     per_server = server.gpus if server else None
     try:
         if workload.parallelism is not None:
-            return parallelism.fit(workload, gpu, gpus, per_server)
+            return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(plan.cluster))
         predict = _predictor(plan, workload, attached)
         fastest = _fastest_splits(predict, gpu, gpus) if predict else None
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)

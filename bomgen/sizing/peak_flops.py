@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, Mark, first_given, formula
+from bomgen.core.provenance import Figure, Mark, first_given, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import Compute
 
@@ -37,10 +37,8 @@ def gpus_for_target(target: int, peak: Fraction) -> int:
     return ceil(Fraction(target) / peak)
 
 
-@formula("FLOP/s")
-def peak_of_cluster(gpus: int, peak: Fraction) -> Fraction:
-    """Peak of all GPUs."""
-    return gpus * peak
+peak_of_cluster = product("peak_of_cluster", "FLOP/s", "gpus", "peak")
+"""Peak of all GPUs."""
 
 
 def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: bool = False) -> Figure:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil, lcm
 
 from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Figure, formula, require
+from bomgen.core.provenance import Figure, ceil_div, formula, product, quotient, require
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
@@ -20,16 +19,10 @@ MAX_ROUNDS = 8
 """Rounding up to a leaf may change the leaf; this settles in two rounds or exceeds the largest fabric."""
 
 
-@formula("servers")
-def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
-    """Whole servers for the GPUs."""
-    return ceil(gpus / gpus_per_server)
-
-
-@formula("bytes")
-def host_memory_of_gpu(host_memory: int, gpus_per_server: int) -> Fraction:
-    """Host memory that falls to a GPU of a server [bytes]."""
-    return Fraction(host_memory) / gpus_per_server
+servers_for_gpus = ceil_div("servers_for_gpus", "servers", "gpus", "gpus_per_server")
+"""Whole servers for the GPUs."""
+host_memory_of_gpu = quotient("host_memory_of_gpu", "bytes", "host_memory", "gpus_per_server")
+"""Host memory that falls to a GPU of a server [bytes]."""
 
 
 @formula("servers")
@@ -38,22 +31,12 @@ def round_up_servers(servers: int, unit: int) -> int:
     return ceil(servers / unit) * unit
 
 
-@formula("servers")
-def trays_of_racks(racks: int, trays: int) -> int:
-    """Compute trays of whole racks."""
-    return racks * trays
-
-
-@formula("GPUs")
-def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
-    """GPUs in all servers."""
-    return servers * gpus_per_server
-
-
-@formula("pods")
-def pods_of_chips(chips: int, chips_of_pod: int) -> int:
-    """Whole pods for the accelerators."""
-    return ceil(chips / chips_of_pod)
+trays_of_racks = product("trays_of_racks", "servers", "racks", "trays")
+"""Compute trays of whole racks."""
+gpus_of_servers = product("gpus_of_servers", "GPUs", "servers", "gpus_per_server")
+"""GPUs in all servers."""
+pods_of_chips = ceil_div("pods_of_chips", "pods", "chips", "chips_of_pod")
+"""Whole pods for the accelerators."""
 
 
 def gpu_with_host(cluster: Cluster) -> Gpu:

@@ -114,7 +114,7 @@ class _Size(NamedTuple):
 
 def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
     """The days of a run, and whether it fits, as `cluster_size` tries one recomputation after the other."""
-    plan, gpu, server = found.plan, gpu_with_host(found.plan.cluster), found.plan.cluster.server
+    plan, gpu = found.plan, gpu_with_host(found.plan.cluster)
     gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
@@ -138,7 +138,7 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
             run = training.size(choice, top, goodput)
         except Infeasible:
             break
-        fit = fitting(choice, gpu, largest.gpus, server.gpus if server else None, found.gpus[waiting])
+        fit = fitting(choice, gpu, largest.gpus, found.gpus[waiting])
         if fit is None:
             return None
         taken = fit.possible if choice is choices[-1] else fit.fits
@@ -158,7 +158,6 @@ def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:
 
 
 def _given(plan: Plan) -> Figure:
-    """The number that a plan gives of its cluster."""
     cluster = plan.cluster
     return require(cluster.servers or cluster.racks or cluster.gpus, "the plan gives a number")
 

@@ -21,7 +21,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, maximum, minimum, product, quotient, sum_of
 from bomgen.core.units import GIGA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
@@ -89,10 +89,8 @@ class Stored(NamedTuple):
     write_of_one: Figure | None
 
 
-@formula("bytes/s")
-def bandwidth_of_servers(servers: int, of_server: Fraction) -> Fraction:
-    """Bandwidth of all servers together."""
-    return servers * of_server
+bandwidth_of_servers = product("bandwidth_of_servers", "bytes/s", "servers", "of_server")
+"""Bandwidth of all servers together."""
 
 
 @formula("bytes/s", LEVELS)
@@ -101,40 +99,18 @@ def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_
     return min(servers * of_server, ceil(servers / unit_servers) * of_four_units // UNITS_IN_TABLE // GIGA * GIGA)
 
 
-@formula("bytes/s")
-def carried_by_all_ports(carried: Fraction, more: Fraction) -> Fraction:
-    """The bandwidth of the ports of a machine on several fabrics."""
-    return carried + more
-
-
-@formula("bytes/s")
-def rate_as_cabled(rated: Fraction, carried_by_ports: Fraction) -> Fraction:
-    """The bandwidth of a machine: its rated figure, limited by its ports."""
-    return min(rated, carried_by_ports)
-
-
-@formula("bytes")
-def checkpoint_bytes(weights: int, optimizer: int) -> int:
-    """A checkpoint: weights and optimizer states."""
-    return weights + optimizer
-
-
-@formula("s")
-def write_seconds(checkpoint_bytes: int, write: Fraction) -> Fraction:
-    """Time to write a checkpoint with all servers, during which training stops."""
-    return Fraction(checkpoint_bytes) / write
-
-
-@formula("bytes")
-def capacity_of_checkpoints(checkpoint_bytes: int, kept: int) -> int:
-    """Capacity for the checkpoints kept at a time."""
-    return checkpoint_bytes * kept
-
-
-@formula("bytes")
-def capacity_of_all(dataset_bytes: int, checkpoint_capacity_bytes: int) -> int:
-    """Capacity for data and checkpoints."""
-    return dataset_bytes + checkpoint_capacity_bytes
+carried_by_all_ports = sum_of("carried_by_all_ports", "bytes/s", "carried", "more")
+"""The bandwidth of the ports of a machine on several fabrics."""
+rate_as_cabled = minimum("rate_as_cabled", "bytes/s", "rated", "carried_by_ports")
+"""The bandwidth of a machine: its rated figure, limited by its ports."""
+checkpoint_bytes = sum_of("checkpoint_bytes", "bytes", "weights", "optimizer")
+"""A checkpoint: weights and optimizer states."""
+write_seconds = quotient("write_seconds", "s", "checkpoint_bytes", "write")
+"""Time to write a checkpoint with all servers, during which training stops."""
+capacity_of_checkpoints = product("capacity_of_checkpoints", "bytes", "checkpoint_bytes", "kept")
+"""Capacity for the checkpoints kept at a time."""
+capacity_of_all = sum_of("capacity_of_all", "bytes", "dataset_bytes", "checkpoint_capacity_bytes")
+"""Capacity for data and checkpoints."""
 
 
 @formula("servers")
@@ -152,16 +128,10 @@ def zero_servers() -> int:
 ZERO_SERVERS = zero_servers()
 
 
-@formula("servers")
-def storage_servers(for_capacity: int, for_read: int, for_write: int) -> int:
-    """Storage servers that meet every need."""
-    return max(for_capacity, for_read, for_write)
-
-
-@formula("servers")
-def storage_servers_sold(servers: int, least: int) -> int:
-    """Storage servers that meet every need, and no fewer than a system is sold with."""
-    return max(servers, least)
+storage_servers = maximum("storage_servers", "servers", "for_capacity", "for_read", "for_write")
+"""Storage servers that meet every need."""
+storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "least")
+"""Storage servers that meet every need, and no fewer than a system is sold with."""
 
 
 def contents(training: Training) -> Contents:

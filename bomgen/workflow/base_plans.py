@@ -12,31 +12,28 @@ from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any
 
-from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import FileName
 from bomgen.core.yaml_source import Path, Source, decoded, merged, override, read
 from bomgen.pricing.alternatives import ALTERNATIVES
-from bomgen.workflow.plan_files import PlanFile, content_of, inside
+from bomgen.workflow.plan_files import Contents, PlanFile, inside, read_once
 
 KEY = "extends"
 MAX_BASES = 20
 """Files that a plan may take values from, by way of others too."""
-PATHS: tuple[Path, ...] = (
-    ("catalog",),
-    ("templates",),
-    ("quote", "price_book"),
-    ("quote", "cost_book"),
-    ("quote", "vendor", "logo"),
-)
+BOOKS: Path = ("quote", "price_book")
+COST_BOOKS: Path = ("quote", "cost_book")
+LOGO: Path = ("quote", "vendor", "logo")
+TEMPLATES: Path = ("templates",)
+PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
 """The keys whose values are paths of files: one, or a list."""
 
 
-def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:
+def extended(file: PlanFile, settings: Sequence[str], contents: Contents) -> Source:
     """The data of a plan laid over that of the files it extends.
 
     Paths in these are relative to the file that they stand in; here they are made relative to the plan. A setting of
-    `extends` itself decides which files these are; no other setting is looked at.
+    `extends` itself decides which files these are; no other setting is looked at. Their bytes are put into `contents`.
 
     Raises PlanErrors when the plan or one of these files is no mapping, cannot be read, or extends itself.
     """
@@ -46,10 +43,12 @@ def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     if chosen:
         source = override(source, chosen)
     own = (file.folder / FilePath(file.name).name).resolve()
-    return _over_bases(file, source, PurePosixPath("."), {own: name})
+    return _over_bases(file, source, PurePosixPath("."), {own: name}, contents)
 
 
-def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: dict[FilePath, str]) -> Source:
+def _over_bases(
+    file: PlanFile, source: Source, folder: PurePosixPath, above: dict[FilePath, str], contents: Contents
+) -> Source:
     """A source over the files that it extends; `folder` is its own relative to the plan, `above` who asked for it."""
     under: Source | None = None
     for path, given in _named(source):
@@ -60,13 +59,13 @@ def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: di
             message = f"'{given}' extends itself, by way of {', '.join(above.values())}; remove one of them"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
         try:
-            content = progress.read(shown, content_of(place))
+            content = read_once(contents, place, shown)
         except OSError as error:
             message = f"the plan '{given}' cannot be read ({error.strerror}); give its path relative to this file"
             raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None
         base = _mapping(content, shown, "a mapping of keys that plans have must stand here")
         at = PurePosixPath(os.path.normpath(folder / given))
-        base = _over_bases(file, base, at.parent, above | {place: shown})
+        base = _over_bases(file, base, at.parent, above | {place: shown}, contents)
         base = _relative(base, at.parent)._replace(files=(*base.files, (str(at), content)))
         if len(base.files) > MAX_BASES or (under and len(under.files) + len(base.files) > MAX_BASES):
             message = f"values from more than {MAX_BASES} files; put some of them together"
@@ -123,7 +122,6 @@ def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _all_moved(given: Any, folder: PurePosixPath) -> Any:
-    """A path, or each of a list."""
     return [_moved(each, folder) for each in given] if isinstance(given, list) else _moved(given, folder)
 
 

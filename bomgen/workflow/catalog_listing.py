@@ -11,12 +11,12 @@ from bomgen.catalog.files import (
     ANY_LENGTH,
     KINDS,
     LENGTH_CODE,
-    UNVERIFIED,
     Catalog,
     Record,
     UnknownPart,
     named_length,
 )
+from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.units import parse
 from bomgen.fabric import registry
@@ -167,7 +167,6 @@ def audit(catalog: Catalog, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every figure of a record that says where it comes from, with its path."""
     if isinstance(data, dict) and "value" in data:
         yield path, data
     elif isinstance(data, dict):
@@ -185,7 +184,6 @@ def described(record: Record) -> str:
 
 
 def _summary(record: Record) -> str:
-    """A few figures of a part, each with its name."""
     values = {key: record.value(key) for key in _OF_INTEREST[record.kind]} | _counted(record)
     return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None)
 

@@ -37,7 +37,7 @@ from bomgen.report.search.columns import UNITS, Columns, column_type, column_val
 from bomgen.sizing.cluster_size import size
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
-from bomgen.workflow.inputs import PlanFile, catalog_of, price_books_of, source_of
+from bomgen.workflow.inputs import Inputs, price_books_of, read_all
 from bomgen.workflow.pipeline import work_out_variant
 
 SERVERS = "cluster.servers"
@@ -52,7 +52,7 @@ RUN = (DAYS, "days_low", "days_high")
 BUILT = tuple(name for name in UNITS if name not in RUN)
 """Columns of what is built."""
 MAX_BYTES = 1 << 29
-"""Of a table: 500 MB, some six million combinations of hardware."""
+"""Of a table: 500 MB, some four million combinations of hardware."""
 CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
 """Designs are looked at in so many chunks, so that there is progress to tell, of at least and at most so many."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
@@ -100,11 +100,9 @@ class _Digits(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
         return prod(self.lengths)
 
     def values(self, number: int) -> dict[int, int]:
-        """The place of the value of each axis, by axis."""
         found = {}
         for axis, length in zip(reversed(self.axes), reversed(self.lengths), strict=True):
             number, found[axis] = divmod(number, length)
@@ -156,7 +154,6 @@ class _Table:
             self.pending[family, place] = False
 
     def put(self, family: int, rows: Any, name: str, values: Any) -> None:
-        """A measure of some sizes of a family."""
         self.measures[name][family, rows] = values
         self.known[name][family, rows] = True
 
@@ -164,11 +161,11 @@ class _Table:
 class DesignTables:
     """The designs of a separable space (report/search/columns.py, `Evaluator`)."""
 
-    def __init__(self, file: PlanFile, settings: Sequence[str], space: SearchSpace) -> None:
+    def __init__(self, inputs: Inputs, space: SearchSpace) -> None:
         """The tables of a separable space. Raises MemoryError where they take more than MAX_BYTES each."""
-        self.file, self.settings, self.space, self.size = file, tuple(settings), space, space.size
+        self.inputs, self.space, self.size = inputs, space, space.size
         self.chunk = min(max(space.size // CHUNKS, LEAST_CHUNK), MOST_CHUNK)
-        source = source_of(file, settings)
+        source = inputs.source
         axes = list(enumerate(space.axes))
         self._size_axis = next((at for at, axis in axes if axis.key in SIZES), None)
         on_fabrics = is_sized_by_fabrics(source, space)
@@ -241,7 +238,7 @@ class DesignTables:
         return f"{self.space.axes[axis].key}={self.space.axes[axis].values[place]}"
 
     def _family_settings(self, table: _Digits, family: int) -> tuple[str, ...]:
-        return (*self.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
+        return (*self.inputs.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
         """The size of a cluster as settings: that of the axis, or as the sizing found it."""
@@ -276,10 +273,9 @@ class DesignTables:
             table.pending[family, rows] = table.refused[family, rows[0]] == 0
 
     def _build_one(self, family: int, row: int, table: _Table) -> None:
-        """The hardware of a design, worked out whole."""
         settings = (*self._family_settings(self._built_axes, family), *self._size_settings(row))
         try:
-            report = work_out_variant(self.file, settings, WITHOUT_WORKLOAD)
+            report = work_out_variant(self._read(settings, WITHOUT_WORKLOAD))
         except PlanErrors as errors:
             table.refused[family, row] = self._reason(_message(errors))
             return
@@ -300,8 +296,9 @@ class DesignTables:
 
         Raises PlanErrors for what is wrong at any size.
         """
-        plan, catalog = self._bind((*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
-        books, _ = price_books_of(self.file, plan.quote.price_books, "quote.price_book")
+        inputs = self._read((*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
+        plan, catalog = self._bind(inputs), inputs.catalog
+        books, _ = price_books_of(inputs, plan.quote.price_books)
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
@@ -360,7 +357,6 @@ class DesignTables:
         table.put(family, sized, DAYS, days[sized])
 
     def _size_one(self, family: int, row: int, table: _Table) -> None:
-        """The sizing of a design alone."""
         settings = self._family_settings(self._sized_axes, family)
         try:
             if self._size_axis is not None and all(self._counts):
@@ -383,18 +379,21 @@ class DesignTables:
         """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
         if (settings, row) not in self._kept:
             sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
-            plan, catalog = self._bind((*settings, *sizes), self._without)
-            self._kept = {(settings, row): (plan, attachments(plan, catalog.assumption("bmc-port-rate")))}
+            inputs = self._read((*settings, *sizes), self._without)
+            plan = self._bind(inputs)
+            self._kept = {(settings, row): (plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))}
         return self._kept[settings, row]
 
-    def _bind(self, settings: tuple[str, ...], without: Sequence[str]) -> tuple[Plan, Catalog]:
-        """The plan with settings and without some sections, and its catalogue. Raises PlanErrors."""
-        source = source_of(self.file, settings, without)
-        catalog = catalog_of(self.file, source)
-        plan = bind(source, catalog)
-        if wrong := [problem for problem in rules.check(plan, source) if problem.severity == "error"]:
+    def _read(self, settings: Sequence[str], without: Sequence[str]) -> Inputs:
+        """The inputs with settings and without some sections. Raises PlanErrors."""
+        return read_all(self.inputs.file, settings, known=self.inputs, without=without)
+
+    def _bind(self, inputs: Inputs) -> Plan:
+        """The plan of inputs. Raises PlanErrors."""
+        plan = bind(inputs.source, inputs.catalog)
+        if wrong := [problem for problem in rules.check(plan, inputs.source) if problem.severity == "error"]:
             raise PlanErrors(wrong)
-        return plan, catalog
+        return plan
 
     def _reason(self, reason: str) -> int:
         return self._reasons.setdefault(reason, len(self._reasons) + 1)

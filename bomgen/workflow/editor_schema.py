@@ -48,7 +48,6 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
 
 
 def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The places of ids, each with the key that it stands at."""
     if isinstance(data, dict):
         if IDS in data:
             yield key, data

@@ -166,7 +166,6 @@ def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequ
 
 
 def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The file and all that it names, and those name."""
     folder = posixpath.dirname(path)
     wanted = {path, lock_name(path)} & revision.files.keys()
     for text in _settings(settings):

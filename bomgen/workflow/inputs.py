@@ -1,26 +1,28 @@
-"""The files that a plan names: plans that it extends, part folders, price books, the vendor's picture, templates."""
+"""The inputs of a plan: its file, and the plans, part folders, price books, picture, templates and lock that it names.
+
+`read_all` is the only reader. It opens each file once; one that cannot be opened is refused where it is asked for.
+"""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
-from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
-from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, override, read
+from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
+from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.plan.unknown_parts import unknown_parts
 from bomgen.pricing.books import book
@@ -28,22 +30,26 @@ from bomgen.pricing.books.book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
 from bomgen.report.result import Input
 from bomgen.report.user_template import Template
-from bomgen.workflow.base_plans import extended
-from bomgen.workflow.plan_files import LOCK_KEY, PlanFile, content_of, inside, lock_name, real
+from bomgen.workflow.base_plans import BOOKS, COST_BOOKS, LOGO, TEMPLATES, extended
+from bomgen.workflow.plan_files import (
+    LOCK_KEY,
+    STANDARD_INPUT,
+    STANDARD_INPUT_NAME,
+    Contents,
+    PlanFile,
+    content_of,
+    inside,
+    lock_name,
+    open_plan,
+    read_once,
+    real,
+)
 
-__all__ = [
-    "PlanFile",
-    "catalog_of",
-    "known_as",
-    "lock_name",
-    "logo_of",
-    "name_of",
-    "open_plan",
-    "price_books_of",
-    "source_of",
-    "templates_of",
-    "text_of",
-]
+if TYPE_CHECKING:
+    from bomgen.workflow.lock import Lock
+
+__all__ = ["STANDARD_INPUT", "STANDARD_INPUT_NAME", "PlanFile", "lock_name", "open_plan"]
+"""Of `plan_files`, what whoever opens a plan needs."""
 
 FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
@@ -63,56 +69,115 @@ _KEYS = re.compile(
 )
 """The keys of the uppermost level; in braces the first, which is the version of a format, but not that of a result."""
 
-STANDARD_INPUT = "-"
-STANDARD_INPUT_NAME = "<stdin>"
+
+class Inputs(NamedTuple):
+    """What a plan is worked out from. A variant of the plan is worked out from the same."""
+
+    file: PlanFile
+    settings: tuple[str, ...]
+    """`KEY=VALUE`, laid over the plan."""
+    templates: tuple[str, ...]
+    """Paths of templates beside those that the plan names."""
+    source: Source
+    """The plan over the plans that it extends, under its settings."""
+    catalog: Catalog
+    """It opens the part files that are looked up, each once."""
+    lock: Lock | None
+    contents: Mapping[FilePath, bytes | OSError]
+    """What the files hold, by their real paths, or why they cannot be read."""
+    keys: tuple[str, ...]
+    """Dotted keys that settings or an alternative set over the plan, and so over its lock."""
 
 
-def open_plan(path: str, root: str | None) -> PlanFile:
-    """The plan at a path, `-` for standard input.
+class PriceBooks(NamedTuple):
+    """The prices that a quote rests on."""
 
-    Raises OSError, with its name, when it or its lock cannot be read.
+    quote: QuotePlan
+    """The quote with the rates that hold: those of the lock, where it has them."""
+    rates: Mapping[str, Exchange]
+    """The rates of the plan itself."""
+    used: list[PriceBook]
+    inputs: list[Input]
+    current: dict[str, PriceBook]
+    """Books of the lock as they are now, by path; one that cannot be read is not there."""
+
+
+def read_all(
+    file: PlanFile,
+    settings: Sequence[str] = (),
+    templates: Sequence[str] = (),
+    known: Inputs | None = None,
+    without: Sequence[str] = (),
+    costs: bool = False,
+) -> Inputs:
+    """Read what a plan rests on; files that `known` inputs of a variant hold are not read again.
+
+    `without` leaves out sections of the plan. The seller's `costs` are read where they are asked for: no result rests
+    on them.
+
+    Raises PlanErrors with all problems that the schema finds, for a plan or a part folder that is not there, and for a
+    lock that is wrong.
     """
-    if path == STANDARD_INPUT:
-        folder = FilePath.cwd()
-        if sys.stdin is None:
-            raise OSError(errno.EBADF, "standard input is closed")
-        content = progress.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read(MAX_BYTES + 1))
-        return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
-    place = FilePath(path)
-    content = progress.read(path, _limited(place))
-    folder = place.resolve().parent
-    widest = FilePath(root).resolve() if root else _checkout(folder)
-    _refuse_outside(place, FilePath(root).resolve() if root else _checkout(place.parent.resolve()))
-    pinned = FilePath(lock_name(path))
-    _refuse_outside(pinned, widest)
-    lock = (str(pinned), progress.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
-    return PlanFile(path, content, folder, widest, lock)
+    if known is None:
+        progress.stage("plan")
+    contents: Contents = dict(known.contents) if known else {}
+    contents |= {real(place): content for place, content in file.unwritten}
+    source = source_of(file, settings, without, contents)
+    catalog = catalog_of(file, source)
+    if known and (catalog.folders, catalog.shown) == (known.catalog.folders, known.catalog.shown):
+        catalog = known.catalog.start_again()
+    lock = None
+    if file.lock:
+        from bomgen.workflow.lock import lock_of
+
+        lock = lock_of(*file.lock)
+    inputs = Inputs(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings))
+    return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
 
 
-def _refuse_outside(place: FilePath, tree: FilePath) -> None:
-    """Raise OSError for a link that leads out of a folder tree."""
-    if place.is_symlink() and not real(place).is_relative_to(tree):
-        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(place))
+def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
+    """The inputs of an alternative of a plan, which sets `keys` over it."""
+    return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys)), [BOOKS])
 
 
-def _limited(place: FilePath) -> bytes:
-    """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
-    refuse_git_files(place)
-    with place.open("rb") as stream:
-        return stream.read(MAX_BYTES + 1)
+def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
+    """The inputs with the files that the plan names at some keys, and the templates of the command line."""
+    contents = dict(inputs.contents)
+    named = [(given, inputs.source.mark(key), key) for key in keys for given in _texts_at(inputs.source, key)]
+    named += [(given, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for given in inputs.templates]
+    for given, mark, key in named:
+        with suppress(PlanErrors, OSError):  # said where the file is asked for
+            read_once(contents, _place_of(inputs.file, given, mark, key), given)
+    return inputs._replace(contents=contents)
 
 
-def _checkout(folder: FilePath) -> FilePath:
-    """The git checkout that a folder is in, else the folder itself."""
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+def _texts_at(source: Source, key: Path) -> Sequence[str]:
+    """The paths at a key: one, or a list."""
+    found = source.data
+    for step in key:
+        found = (found or {}).get(step)
+    return [found] if isinstance(found, str) else found or []
 
 
-def source_of(file: PlanFile, settings: Sequence[str] = (), without: Sequence[str] = ()) -> Source:
+def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
+    """The place of a file that a plan or the command line names. Raises PlanErrors when it leads out of the root."""
+    if key == TEMPLATES and (shipped := own_templates.shipped().get(given)):
+        return shipped
+    if mark.file == own_templates.OPTION:
+        return real(FilePath(given))
+    return inside(file, given, mark, ".".join(map(str, key)))
+
+
+def source_of(
+    file: PlanFile, settings: Sequence[str] = (), without: Sequence[str] = (), contents: Contents | None = None
+) -> Source:
     """The plan's data with settings laid over it, in the form that the schema asks for; `without` some of its sections.
+
+    Files that it extends are taken from `contents`, or read into them.
 
     Raises PlanErrors with all problems that the schema finds.
     """
-    source = extended(file, settings)
+    source = extended(file, settings, {} if contents is None else contents)
     if settings:
         source = override(source, settings)
     if without and isinstance(source.data, dict):
@@ -169,16 +234,45 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
     return Catalog(tuple(folders), shown, file.root)
 
 
-def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
+def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
+    """The prices of a quote: those of its lock, and of its books for the parts that the lock does not cover.
+
+    Raises PlanErrors for a book that is wrong or cannot be read, unless it is pinned, and TooMuch as `price_books_of`.
+    """
+    lock = inputs.lock
+    if lock is None:
+        return PriceBooks(quoted, quoted.exchange, *price_books_of(inputs, quoted.price_books), {})
+    rates = lock.rates_for(quoted, inputs.keys)
+    found = PriceBooks(quoted._replace(exchange=rates), quoted.exchange, [], [], {})
+    for given, mark in quoted.price_books:
+        try:
+            (book,), read = price_books_of(inputs, [(given, mark)])
+        except PlanErrors:
+            if given not in lock.books:
+                raise
+            found.used.append(lock.books[given].book)
+            continue
+        if given in lock.books:
+            found.current[given] = book
+            found.used.append(lock.pin(given, book))
+        else:
+            found.used.append(book)
+            found.inputs.extend(read)
+    found.inputs.append(Input(FilePath(lock.file).name, lock.content))
+    return found
+
+
+def price_books_of(
+    inputs: Inputs, named: Sequence[tuple[str, Mark]], key: Path = BOOKS
+) -> tuple[list[PriceBook], list[Input]]:
     """The price books that a plan names at a key.
 
     Raises PlanErrors for one that is wrong or cannot be read, TooMuch when they have more lines than a plan may.
     """
-    inputs = [Input(given, _content(file, given, mark, path, "price book")) for given, mark in named]
-    for given, content in inputs:
+    read = [Input(given, _content(inputs, given, mark, key, "price book")) for given, mark in named]
+    for given, content in read:
         spend(_steps(content, given), (given, content))
-    books = [_book(content, given) for given, content in inputs]
-    return books, inputs
+    return [_book(content, given) for given, content in read], read
 
 
 def known_as(place: FilePath) -> str:
@@ -232,17 +326,13 @@ def _book(content: bytes, given: str) -> PriceBook:
     return read_book(content, given)
 
 
-def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
-    """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
-    place = inside(file, given, mark, path)
-    for unwritten, content in file.unwritten:
-        if place == real(unwritten):
-            return content
-    try:
-        return progress.read(given, content_of(place))
-    except OSError as error:
-        message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None
+def _content(inputs: Inputs, given: str, mark: Mark, key: Path, what: str) -> bytes:
+    """What a file holds that the plan names at a key. Raises PlanErrors when it could not be read."""
+    content = inputs.contents[_place_of(inputs.file, given, mark, key)]
+    if isinstance(content, OSError):
+        message = f"the {what} '{given}' cannot be read ({content.strerror}); give its path relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", ".".join(map(str, key)))])
+    return content
 
 
 def text_of(file: PlanFile, name: str) -> str:
@@ -261,44 +351,44 @@ def text_of(file: PlanFile, name: str) -> str:
     return ""
 
 
-def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
+def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
     """The vendor's picture, where the plan names one. Raises PlanErrors when it is none that documents can show."""
     if plan.quote.logo is None:
         return None, []
     given, mark = plan.quote.logo
-    content = _content(file, given, mark, "quote.vendor.logo", "logo")
+    content = _content(inputs, given, mark, LOGO, "logo")
     found = logo(content)
     if found is None:
         message = f"'{given}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
-        raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
+        raise PlanErrors([Problem(mark, "error", message, "logo", ".".join(map(str, LOGO)))])
     return found, [Input(given, content)]
 
 
-def templates_of(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[list[Template], list[Input]]:
+def templates_of(inputs: Inputs, plan: Plan) -> tuple[list[Template], list[Input]]:
     """The templates that the plan names, below its root, and those of the command line, wherever these lie.
 
     A name of a template that comes with bomgen is that one.
 
     Raises PlanErrors for templates that are wrong.
     """
-    named = [(str(FilePath(file.name).parent / given), given, given, mark) for given, mark in plan.templates]
-    marks = [Mark(own_templates.OPTION, number, 1) for number in range(1, len(options) + 1)]
-    named += [(path, f"--template {FilePath(path).name}", "", mark) for path, mark in zip(options, marks, strict=True)]
-    templates, inputs, problems = list[Template](), [], list[Problem]()
-    for shown, input, given, mark in named:
+    folder = FilePath(inputs.file.name).parent
+    named = [(given, str(folder / given), given, mark) for given, mark in plan.templates]
+    named += [
+        (path, path, f"--template {FilePath(path).name}", Mark(own_templates.OPTION, number, 1))
+        for number, path in enumerate(inputs.templates, start=1)
+    ]
+    templates, read, problems = list[Template](), list[Input](), list[Problem]()
+    for given, shown, input, mark in named:
         try:
-            place = own_templates.shipped().get(given or shown)
-            if place:
-                shown = place.name
-            else:
-                place = inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
-            template, content = own_templates.open_template(place, shown, mark)
+            place = _place_of(inputs.file, given, mark, TEMPLATES)
+            name = place.name if given in own_templates.shipped() else shown
+            template, content = own_templates.template_of(inputs.contents[place], name, mark)
         except PlanErrors as errors:
             problems += errors.problems
             continue
         templates.append(template)
-        inputs.append(Input(input, content))
+        read.append(Input(input, content))
     problems += own_templates.clashes(templates)
     if problems:
         raise PlanErrors(problems)
-    return templates, inputs
+    return templates, read

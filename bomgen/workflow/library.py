@@ -17,11 +17,12 @@ from warnings import warn
 
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
+from bomgen.core.plain_data import plain
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose_documents
 from bomgen.report.metrics import dotted
-from bomgen.report.result import Report, numbers_of, plain, result
+from bomgen.report.result import Report, numbers_of, result
 from bomgen.workflow import inputs, pipeline
 from bomgen.workflow.inputs import PlanFile
 
@@ -199,7 +200,6 @@ class Result:
 
 
 def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
-    """The plan as a file."""
     top = None if root is None else fspath(root)
     if isinstance(plan, Mapping):
         return _in_memory(_json(plan, indent=1), DATA_NAME, top)

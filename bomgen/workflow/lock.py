@@ -13,11 +13,10 @@ a document, because the documents would then differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import eq
-from pathlib import Path
 from typing import NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
@@ -29,8 +28,6 @@ from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.pricing.books import book as prices
 from bomgen.pricing.books.book import Price, PriceBook, price_book
-from bomgen.report.result import Input
-from bomgen.workflow.inputs import PlanFile, price_books_of
 from bomgen.workflow.plan_files import LOCK_KEY
 
 RULE = "lock"
@@ -83,6 +80,12 @@ class Lock(NamedTuple):
         """Whether it says what a part costs, or that it has no price."""
         return part in self.parts or family(part) in self.parts
 
+    def pin(self, file: str, book: PriceBook) -> PriceBook:
+        """Return a book with its pinned prices; parts that the lock does not cover have those of today."""
+        pinned = self.books[file].book
+        others = tuple(price for price in book.prices if not self.covers(price.part))
+        return pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others))
+
     def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
         """The rates of a quote: the pinned ones of the currencies that it has rates for.
 
@@ -94,17 +97,6 @@ class Lock(NamedTuple):
             currency: given if sets_rate(keys, currency) else self.rates.get(currency, given)
             for currency, given in quote.exchange.items()
         }
-
-
-class Books(NamedTuple):
-    """The price books of a plan."""
-
-    used: list[PriceBook]
-    inputs: list[Input]
-    now: dict[str, PriceBook]
-    """Those of a lock as they are read now, by path; one that cannot be read is not there."""
-    rates: Mapping[str, Exchange]
-    """What the plan itself says of exchange rates."""
 
 
 def sets_rate(keys: Iterable[str], currency: str) -> bool:
@@ -184,7 +176,6 @@ def _slips(source: Source) -> Iterable[Problem]:
 
 
 def _as_lock(problem: Problem) -> Problem:
-    """A problem of a lock, with what to do about it."""
     wrong = problem.message.partition(";")[0]
     return problem._replace(message=f"{wrong}; write the lock again with `bomgen lock`, or remove it", rule=RULE)
 
@@ -197,32 +188,6 @@ def _book(source: Source, at: int) -> LockedBook:
         return LockedBook(price_book(inner), inner.mark(()))
     except PlanErrors as errors:
         raise PlanErrors([_as_lock(problem) for problem in errors.problems[:1]]) from None
-
-
-def books_of(file: PlanFile, lock: Lock, quote: QuotePlan) -> Books:
-    """The price books that a plan names, with the prices of its lock where that has them.
-
-    Of a part that the lock does not cover the book itself says the price. Raises PlanErrors for a book that is wrong
-    or cannot be read, unless it is pinned, and TooMuch as `price_books_of`.
-    """
-    found = Books([], [], {}, quote.exchange)
-    for given, mark in quote.price_books:
-        try:
-            (book,), inputs = price_books_of(file, [(given, mark)], "quote.price_book")
-        except PlanErrors:
-            if given not in lock.books:
-                raise
-            book, inputs = None, []
-        if given not in lock.books or book is None:
-            found.used.append(book or lock.books[given].book)
-            found.inputs.extend(inputs)
-            continue
-        found.now[given] = book
-        pinned = lock.books[given].book
-        others = tuple(price for price in book.prices if not lock.covers(price.part))
-        found.used.append(pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others)))
-    found.inputs.append(Input(Path(lock.file).name, lock.content))
-    return found
 
 
 def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from bomgen import __version__
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
-from bomgen.core.yaml_source import Source
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.books.book import Price
 from bomgen.report.result import Report
-from bomgen.workflow.lock import RULE, Books, Lock, LockedBill, sets_rate
+from bomgen.workflow.inputs import Inputs, PriceBooks
+from bomgen.workflow.lock import RULE, Lock, LockedBill, sets_rate
 from bomgen.workflow.lock_text import bills_of, defaults, digest_of_lines, digest_of_plan, digests
 
 ASSUMPTION = "assumption/"
@@ -21,12 +21,13 @@ MAX_NAMED = 5
 """Names that a message lists at most."""
 
 
-def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequence[str]) -> list[Problem]:
+def stale(lock: Lock, inputs: Inputs, report: Report, books: PriceBooks) -> list[Problem]:
     """Warnings about all that has changed since the lock was written.
 
-    `keys` are set over the plan. Where there are none, the plan is the one that was locked, and all it rests on is
-    unchanged, its quote must be the same too.
+    Where nothing is set over the plan, it is the one that was locked, and all it rests on is unchanged, its quote must
+    be the same too.
     """
+    keys = inputs.keys
     given = report.plan.quote._replace(exchange=books.rates)
     found = [
         *_defaults(lock, defaults(report)),
@@ -35,7 +36,7 @@ def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequen
         *_rates(lock, given, keys),
         *_unpinned(lock, report),
     ]
-    same_plan = lock.plan == digest_of_plan(report.content, source.files) and not keys
+    same_plan = lock.plan == digest_of_plan(report.content, inputs.source.files) and not keys
     if same_plan and not found and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
         found.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
@@ -98,18 +99,18 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
         yield f"the plan rests on records that are not pinned: {_listed(added)}"
 
 
-def _books(lock: Lock, books: Books, report: Report) -> Iterator[str]:
+def _books(lock: Lock, books: PriceBooks, report: Report) -> Iterator[str]:
     """Price books that are gone or new, and prices that are not what they were."""
     in_all_planes = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
     named = list(dict.fromkeys(in_all_planes))
     for file, pinned in lock.books.items():
         if file not in named:
             yield f"the plan no longer names the price book {file}"
-        elif file not in books.now:
+        elif file not in books.current:
             yield f"the price book {file} cannot be read any more: its pinned prices are used"
         else:
             then = _prices_by_tier(pinned.book.prices)
-            now = _prices_by_tier(price for price in books.now[file].prices if lock.covers(price.part))
+            now = _prices_by_tier(price for price in books.current[file].prices if lock.covers(price.part))
             tiers = [tier for tier in sorted(then | now) if _fields(then.get(tier)) != _fields(now.get(tier))]
             changed = [_change(tier, then.get(tier), now.get(tier)) for tier in tiers]
             if changed:

@@ -79,7 +79,6 @@ def _mapping(fields: dict[str, Any]) -> str:
 
 
 def _entry(price: Price) -> dict[str, Any]:
-    """A price as a price book has it."""
     ranged = (price.low, price.high) != (price.amount, price.amount)
     return {
         "part": price.part,
@@ -132,7 +131,6 @@ def defaults(report: Report) -> dict[str, str]:
 
 
 def _locked(line: Mapping[str, Any]) -> list[Any]:
-    """What a lock holds of a line."""
     return [line[key] for key in LOCKED]
 
 

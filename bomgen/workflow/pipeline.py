@@ -15,19 +15,36 @@ from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget
-from bomgen.core.yaml_source import Source, keys_of
+from bomgen.core.yaml_source import Source
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
-from bomgen.pricing.alternatives import ALTERNATIVES, alternative_problems, substitutes, unused, varied, warnings_of
+from bomgen.pricing.alternatives import (
+    alternative_problems,
+    drop_alternatives,
+    substitutes,
+    unused,
+    varied,
+    warnings_of,
+)
 from bomgen.pricing.bill import Line
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
-from bomgen.workflow.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
+from bomgen.workflow.base_plans import COST_BOOKS
+from bomgen.workflow.inputs import (
+    Inputs,
+    PlanFile,
+    PriceBooks,
+    logo_of,
+    price_books_of,
+    read_all,
+    templates_of,
+    vary,
+)
 from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 
 if TYPE_CHECKING:
@@ -35,7 +52,6 @@ if TYPE_CHECKING:
     from bomgen.output.price_lists.entries import Entry
     from bomgen.pricing.books.book import PriceBook
     from bomgen.pricing.margin import Margin
-    from bomgen.workflow.lock import Books, Lock
 
 __all__ = [
     "BrokenResult",
@@ -45,7 +61,6 @@ __all__ = [
     "list_cables",
     "list_unpriced_parts",
     "lock_result",
-    "open_cost_books",
     "require_lock",
     "size_plan",
     "work_out",
@@ -58,22 +73,22 @@ def check_plan(file: PlanFile, settings: Sequence[str] = (), locked: bool = Fals
 
     Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `require_lock`.
     """
-    report = work_out(file, settings)
+    report = work_out(inputs := read_all(file, settings, costs=True))
     if locked:
         require_lock(file, report)
     if problems := own_templates.parsed(report.templates):
         raise PlanErrors((*report.problems, *problems))
-    open_cost_books(file, report)
+    _price_costs(inputs, report)
     return (*report.problems, *report.stale)
 
 
-def open_cost_books(file: PlanFile, report: Report) -> list[PriceBook]:
-    """The seller's own costs, where the plan names them; `build` has no use for them and never opens their files.
+def _price_costs(inputs: Inputs, report: Report) -> list[PriceBook]:
+    """The seller's own costs, where the plan names them.
 
     Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
     """
     quoted = report.plan.quote
-    books, _ = price_books_of(file, quoted.cost_books, "quote.cost_book")
+    books, _ = price_books_of(inputs, quoted.cost_books, COST_BOOKS)
     if wrong := missing_rates(quoted, books):
         raise PlanErrors(wrong)
     return books
@@ -82,16 +97,16 @@ def open_cost_books(file: PlanFile, report: Report) -> list[PriceBook]:
 def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
     """The result for a plan, and what its seller earns.
 
-    Raises PlanErrors as `work_out` and `open_cost_books`, and where the plan names no cost book.
+    Raises PlanErrors as `work_out`, for cost books that are wrong, and where the plan names none.
     """
     from bomgen.pricing.margin import margin
 
-    report = work_out(file, settings)
+    report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
     if not quoted.cost_books:
         message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
         raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
-    return report, margin(report.quote.lines, quoted, open_cost_books(file, report))
+    return report, margin(report.quote.lines, quoted, _price_costs(inputs, report))
 
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
@@ -108,32 +123,49 @@ def list_unpriced_parts(report: Report) -> list[Entry]:
     return list(found.values())
 
 
-def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
-    """The whole result for a plan, with those of its alternatives.
+def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
+    """The whole result for a plan, or for its inputs as they were read, with those of its alternatives.
 
-    `templates` are paths of templates beside those that the plan names.
+    `settings` are laid over a plan; `templates` are paths of templates beside those that it names.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
     """
-    progress.stage("plan")
-    source = source_of(file, settings)
-    with _limited(source):
-        return _work_out(file, source, settings, templates)
+    inputs = plan if isinstance(plan, Inputs) else read_all(plan, settings, templates)
+    with _limited(inputs.source):
+        report, prices = build_report(inputs)
+        picture, of_picture = logo_of(inputs, report.plan)
+        own, of_templates = templates_of(inputs, report.plan)
+        others = [_alternative(inputs, report, prices, place) for place in range(len(report.plan.quote.alternatives))]
+        found = tuple(other for other, _ in others)
+        beside = zip(report.plan.quote.alternatives, found, strict=True)
+        noted = [problem for asked, other in beside for problem in alternative_problems(asked, other.problems)]
+        read = (*report.inputs, *of_picture, *of_templates, *(input for other in found for input in other.inputs))
+        whole = report._replace(
+            inputs=tuple(dict.fromkeys(read)),
+            logo=picture,
+            templates=tuple(own),
+            alternatives=found,
+            problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
+            records=inputs.catalog.read(),
+        )
+        if inputs.lock is None:
+            return whole
+        from bomgen.workflow.lock_staleness import stale
+
+        for _, of_other in others:
+            prices.current.update(of_other.current)
+        return whole._replace(stale=tuple(stale(inputs.lock, inputs, whole, prices)))
 
 
-def work_out_variant(file: PlanFile, settings: Sequence[str], without: Sequence[str] = ()) -> Report:
-    """The result for a plan as a design among others: without its alternatives, lock, logo and templates.
-
-    `without` some of its sections.
+def work_out_variant(inputs: Inputs) -> Report:
+    """The result for a plan as a design among others: without its alternatives, logo and templates.
 
     Raises as `work_out`.
     """
-    source = source_of(file, settings, without)
-    if ALTERNATIVES[1] in (source.data.get(ALTERNATIVES[0]) or {}):
-        del source.data[ALTERNATIVES[0]][ALTERNATIVES[1]]
+    source = drop_alternatives(inputs.source)
     with _limited(source):
-        return build_report(file, source, catalog_of(file, source), settings, None)[0]
+        return build_report(inputs._replace(source=source))[0]
 
 
 @contextmanager
@@ -150,48 +182,6 @@ def _limited(source: Source) -> Iterator[None]:
         raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
 
 
-def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates: Sequence[str]) -> Report:
-    """The whole result for the data of a plan."""
-    catalog = catalog_of(file, source)
-    lock = _lock_of(file)
-    keys = keys_of(settings)
-    report, books = build_report(file, source, catalog, settings, lock, keys)
-    picture, of_picture = logo_of(file, report.plan)
-    own, of_templates = templates_of(file, report.plan, templates)
-    own_inputs = (*report.inputs, *of_picture, *of_templates)
-    others = [
-        _alternative(file, source, catalog, report, place, lock, keys)
-        for place in range(len(report.plan.quote.alternatives))
-    ]
-    found = tuple(other for other, _ in others)
-    beside = zip(report.plan.quote.alternatives, found, strict=True)
-    noted = [problem for asked, other in beside for problem in alternative_problems(asked, other.problems)]
-    whole = report._replace(
-        inputs=tuple(dict.fromkeys((*own_inputs, *(input for other in found for input in other.inputs)))),
-        logo=picture,
-        templates=tuple(own),
-        alternatives=found,
-        problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
-        records=catalog.read(),
-    )
-    if lock is None or books is None:
-        return whole
-    from bomgen.workflow.lock_staleness import stale
-
-    for _, of_other in others:
-        books.now.update(of_other.now if of_other else {})
-    return whole._replace(stale=tuple(stale(lock, whole, books, source, keys)))
-
-
-def _lock_of(file: PlanFile) -> Lock | None:
-    """The lock beside a plan. Raises PlanErrors when it cannot be read."""
-    if file.lock is None:
-        return None
-    from bomgen.workflow.lock import lock_of
-
-    return lock_of(*file.lock)
-
-
 def require_lock(file: PlanFile, report: Report) -> None:
     """Raise PlanErrors unless a result rests on a lock that is not stale."""
     if file.lock is None:
@@ -203,56 +193,43 @@ def require_lock(file: PlanFile, report: Report) -> None:
 
 def lock_result(file: PlanFile) -> tuple[str, Report]:
     """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
+    from bomgen.workflow.lock import lock_of
     from bomgen.workflow.lock_text import text
 
-    unlocked = file._replace(lock=None)
-    report = work_out(unlocked)
+    report = work_out(inputs := read_all(file._replace(lock=None)))
     try:
-        lock = _lock_of(file)
+        digits = lock_of(*file.lock).digits if file.lock else {}
     except PlanErrors:
-        lock = None
-    return text(report, source_of(file).files, lock.digits if lock else {}), report
+        digits = {}
+    return text(report, inputs.source.files, digits), report
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
-    source = source_of(file)
-    catalog = catalog_of(file, source)
-    plans = [bind(each, catalog) for _, each in split(source)]
-    return [(plan, size(plan, attachments(plan, catalog.assumption("bmc-port-rate")))) for plan in plans]
+    inputs = read_all(file)
+    plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
+    return [(plan, size(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
 
 
-def _alternative(
-    file: PlanFile,
-    source: Source,
-    catalog: Catalog,
-    report: Report,
-    place: int,
-    lock: Lock | None,
-    keys: Sequence[str],
-) -> tuple[Report, Books | None]:
-    """The result for one alternative of a plan, and the price books of a lock; `keys` are set over the plan.
-
-    Raises what `work_out` raises, said to be the alternative's.
-    """
+def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int) -> tuple[Report, PriceBooks]:
+    """The result for one alternative of a plan, and its prices. Raises what `work_out` raises, as the alternative's."""
     alternative = report.plan.quote.alternatives[place]
-    keys = (*keys, *alternative.settings)
     progress.stage(f"alternative {alternative.name}")
     try:
-        other = varied(source, place)
-        if problems := plan_schema.check(other, "plan"):
+        source = varied(inputs.source, place)
+        if problems := plan_schema.check(source, "plan"):
             raise PlanErrors(problems)
-        before, books = build_report(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
-        instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))
-        found = before
+        inputs = vary(inputs, source, tuple(alternative.settings))
+        found, prices = build_report(inputs) if alternative.settings else (report, prices)
+        instead = substitutes(alternative, found.bill, inputs.catalog, partial(_cheapest, found, inputs.catalog))
         if instead:
-            found, books = build_report(file, other, catalog.substitute(instead), (), lock, keys)
+            found, prices = build_report(inputs._replace(catalog=inputs.catalog.substitute(instead)))
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
     said = warnings_of(alternative, found.problems, report.problems)
-    return found._replace(problems=said, own_problems=found.problems), books
+    return found._replace(problems=said, own_problems=found.problems), prices
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
@@ -268,7 +245,6 @@ def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) 
 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
-    """The part numbers of a part, in lower case."""
     record = catalog.find_original(kind, id)
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
 

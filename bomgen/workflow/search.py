@@ -151,7 +151,6 @@ def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: P
 
 
 def _extending(name: str, base: str, settings: Sequence[str]) -> bytes:
-    """A plan that extends another one and differs from it by settings."""
     header = f"bomgen: 1\nname: {name}\nextends: {json.dumps(base, ensure_ascii=False)}\n"
     tree: dict[str, Any] = {}
     for setting in settings:

@@ -27,7 +27,7 @@ from bomgen.report.search.front import (
     no_next_better,
 )
 from bomgen.workflow.design_tables import DesignTables, are_separable
-from bomgen.workflow.inputs import PlanFile, source_of
+from bomgen.workflow.inputs import Inputs, PlanFile, read_all
 from bomgen.workflow.pipeline import work_out_variant
 from bomgen.workflow.stages import BrokenResult
 
@@ -56,6 +56,10 @@ class Search(NamedTuple):
     """Of the program's version, its catalogue and the plan with its files, which who takes a part must have; empty:
     it is the same machine."""
 
+    def inputs(self) -> Inputs:
+        """What the designs are worked out from: read once in a process. Raises PlanErrors."""
+        return _inputs(self)
+
     def evaluator(self) -> Evaluator:
         """Who works the designs of the search out as columns: opened once in a process.
 
@@ -72,15 +76,20 @@ class Search(NamedTuple):
 
     def refusal(self, text: str) -> PlanErrors:
         """What is wrong with the search as a whole, at its place."""
-        mark = source_of(self.file, self.settings).mark((KEY,))
+        mark = self.inputs().source.mark((KEY,))
         return PlanErrors([Problem(mark, "error", text, "search", KEY)])
 
 
 @lru_cache(maxsize=1)
+def _inputs(search: Search) -> Inputs:
+    return read_all(search.file._replace(lock=None), search.settings)
+
+
+@lru_cache(maxsize=1)
 def _evaluator(search: Search) -> Evaluator:
-    if are_separable(source_of(search.file, search.settings), search.space):
+    if are_separable(search.inputs().source, search.space):
         try:
-            tables = DesignTables(search.file, search.settings, search.space)
+            tables = DesignTables(search.inputs(), search.space)
         except MemoryError:
             text = "too many combinations of hardware, or of workloads; give fewer values or ranges with a step"
             raise search.refusal(text) from None
@@ -120,7 +129,9 @@ def work_out_design(search: Search, place: int) -> Candidate:
     Raises BrokenResult when a check on a result fails.
     """
     try:
-        report = work_out_variant(search.file, (*search.settings, *search.space.settings(place)))
+        inputs = search.inputs()
+        settings = (*search.settings, *search.space.settings(place))
+        report = work_out_variant(read_all(inputs.file, settings, known=inputs))
         return candidate(place, report, search.space.confidence)
     except PlanErrors as errors:
         return Candidate(place, {}, problem=errors.first_error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -18,96 +18,102 @@ from bomgen.plan import rules
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
-from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, bill, cluster_bill, cluster_path
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
 from bomgen.pricing.running_costs import Running, running
+from bomgen.report.changed_parts import changed_parts
 from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report
-from bomgen.report.warnings import changed_parts, design_warnings, ineffective_keys, unchosen_storage
+from bomgen.report.warnings import design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
-from bomgen.workflow.inputs import PlanFile, price_books_of
+from bomgen.workflow.base_plans import COST_BOOKS
+from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 
 if TYPE_CHECKING:
     from bomgen.report.elevations.types import Elevations
-    from bomgen.workflow.lock import Books, Lock
-
-COST_BOOK = ["quote", "cost_book"]
-"""The key that no result names."""
 
 
 class BrokenResult(Exception):
     """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
 
 
-def build_report(
-    file: PlanFile,
-    source: Source,
-    catalog: Catalog,
-    settings: Sequence[str],
-    lock: Lock | None,
-    keys: Sequence[str] = (),
-) -> tuple[Report, Books | None]:
-    """The result for a source, and the price books of a lock.
+def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
+    """Work out a plan, or a variant of one: the flow of bomgen from what was read to a result.
 
-    `settings` were laid over it and are recorded; `keys` are set over what a lock pins, by settings or an alternative.
+    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
+    result fails.
     """
-    clusters = split(source)
-    plans = _bound(clusters, catalog, lock.digits if lock else {})
-    warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, clusters, strict=True)]
-    if any(problem.severity == "error" for problems in warned for problem in problems):
-        raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
-    quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock, keys)
-    if wrong := missing_rates(quoted, books):
+    clusters = split(inputs.source)
+    plans = _bind_clusters(clusters, inputs)
+    warned = _check_rules(plans, clusters)
+    prices = quote_prices(inputs, plans[0].quote)
+    if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
-    designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
+    designs = [design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
     progress.stage("bill and prices")
-    billed = bill(catalog, *designs)
-    priced = quote(billed, quoted, books)
+    billed = bill(inputs.catalog, *designs)
+    priced = quote(billed, prices.quote, prices.used)
     progress.stage("checks")
     racked = any(designed.facility.racks for designed in designs)
-    found = [
-        _cluster_report(file, each, catalog, designed, problems, billed, priced, books, racked)
-        for (_, each), designed, problems in zip(clusters, designs, warned, strict=True)
+    reports = [
+        _report_cluster(inputs._replace(source=source), designed, problems, billed, priced, prices.used, racked)
+        for (_, source), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
-    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
-    inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
-    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, settings) if setting]
-    problems = _ordered(
-        [*(problem for each in found for problem in each.problems), *priced.problems, *changed_parts(catalog)]
-    )
-    whole = found[0]._replace(
-        inputs=tuple(inputs),
+    return _report_plan(inputs, reports, billed, priced, prices), prices
+
+
+def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:
+    """The result of a plan, of those of its clusters: the whole bill, and all that was read."""
+    read = [*(Input(name, content) for name, content in inputs.source.files), *prices.inputs]
+    read += [Input(name, content) for name, content in sorted(inputs.catalog.inputs.items())]
+    read += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, inputs.settings) if setting]
+    whole = reports[0]._replace(
+        inputs=tuple(read),
         bill=billed,
         quote=priced,
-        books=tuple(books),
-        running=running(designs, priced),
+        running=running([report.design for report in reports], priced),
         checks=(
-            *(check for each in found for check in each.checks),
+            *(check for report in reports for check in report.checks),
             *check_money(priced),
             *checks_from_problems(priced.problems),
         ),
-        problems=problems,
+        problems=_ordered(
+            [
+                *(problem for report in reports for problem in report.problems),
+                *priced.problems,
+                *changed_parts(inputs.catalog, [report.design for report in reports], prices.used),
+            ]
+        ),
     )
-    if not found[0].plan.cluster_name:
-        return whole, pinned
-    whole = whole._replace(plan=whole.plan._replace(cluster_name=""), clusters=tuple(found), elevations=None)
-    return whole, pinned
+    if not whole.plan.cluster_name:
+        return whole
+    plan = whole.plan._replace(cluster_name="")
+    return whole._replace(plan=plan, clusters=tuple(reports), elevations=None)
 
 
-def _bound(clusters: Sequence[tuple[str, Source]], catalog: Catalog, digits: Mapping[str, int]) -> list[Plan]:
+def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> list[Plan]:
     """The plans of clusters. Raises PlanErrors with the problems of all of them, each once."""
+    digits = inputs.lock.digits if inputs.lock else {}
     plans, problems = list[Plan](), list[Problem]()
-    for name, each in clusters:
+    for name, source in clusters:
         try:
-            plans.append(bind(each, catalog)._replace(cluster_name=name, digits=digits))
+            plans.append(bind(source, inputs.catalog)._replace(cluster_name=name, digits=digits))
         except PlanErrors as errors:
             problems += errors.problems
     if problems:
         raise PlanErrors(_ordered(problems))
     return plans
+
+
+def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) -> list[list[Problem]]:
+    """The warnings of the rules about each cluster. Raises PlanErrors with all problems when there is an error."""
+    found = [rules.check(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
+    problems = [problem for of_cluster in found for problem in of_cluster]
+    if any(problem.severity == "error" for problem in problems):
+        raise PlanErrors(_ordered(problems))
+    return found
 
 
 def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -118,8 +124,11 @@ def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(found.values(), key=lambda problem: problem.mark))
 
 
-def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Design:
-    """What is built for a plan. Raises PlanErrors at the place of what makes it impossible."""
+def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()) -> Design:
+    """Size a plan and design what is built for it, with the cheapest links by the prices of books.
+
+    Raises PlanErrors at the place of what makes it impossible.
+    """
     try:
         progress.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
@@ -132,10 +141,8 @@ def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Desig
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
 
 
-def _cluster_report(
-    file: PlanFile,
-    source: Source,
-    catalog: Catalog,
+def _report_cluster(
+    inputs: Inputs,
     designed: Design,
     warned: Sequence[Problem],
     billed: Bill,
@@ -143,7 +150,7 @@ def _cluster_report(
     books: Sequence[PriceBook],
     racked: bool,
 ) -> Report:
-    """The result for one cluster of a plan: its share of the bill, and what is to be said of it.
+    """The result for one cluster, whose part of the plan is the source of the inputs: its share of the bill.
 
     `racked`: whether any cluster of the plan counts racks.
 
@@ -159,18 +166,18 @@ def _cluster_report(
         *warned,
         *design_warnings(designed),
         *unchosen_storage(designed, own_bill),
-        *ineffective_keys(source, designed, billed, racked),
+        *ineffective_keys(inputs.source, designed, billed, racked),
         *_rack_problems(elevated, plan),
     ]
     problems = [*noted, *_warnings(outcome, designed)]
     place = cluster_path(plan.cluster_name)
     return Report(
         plan=plan,
-        plan_file=file.recorded,
-        content=file.content,
+        plan_file=inputs.file.recorded,
+        content=inputs.file.content,
         inputs=(),
-        source=source,
-        catalog=catalog,
+        source=inputs.source,
+        catalog=inputs.catalog,
         design=designed,
         bill=own_bill,
         quote=own,
@@ -184,24 +191,12 @@ def _cluster_report(
     )
 
 
-def _priced_by(
-    file: PlanFile, quoted: QuotePlan, lock: Lock | None, keys: Sequence[str]
-) -> tuple[QuotePlan, list[PriceBook], list[Input], Books | None]:
-    """The quote with the rates that hold, its price books, the files that these are, and what a lock has of them."""
-    if lock is None:
-        return quoted, *price_books_of(file, quoted.price_books, "quote.price_book"), None
-    from bomgen.workflow.lock import books_of
-
-    books = books_of(file, lock, quoted)
-    return quoted._replace(exchange=lock.rates_for(quoted, keys)), books.used, books.inputs, books
-
-
 def _hide_costs(setting: str) -> str:
     """A setting as results may name it: nothing of the cost book, which is no customer's business."""
     key, _, value = setting.partition("=")
-    if key.split(".")[: len(COST_BOOK)] == COST_BOOK:
+    if tuple(key.split("."))[: len(COST_BOOKS)] == COST_BOOKS:
         return ""
-    return f"{key}=..." if COST_BOOK[-1] in value else setting
+    return f"{key}=..." if str(COST_BOOKS[-1]) in value else setting
 
 
 def _on_floor(designed: Design, parts: PartsLookup) -> Design:
@@ -269,7 +264,6 @@ def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
 
 
 def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
-    """Checks of a fabric that warn, as problems at the place of the fabric."""
     marks = {built.plan.name: built.plan.mark for built in designed.fabrics}
     return [
         Problem(marks[check.path.split(".")[1]], "warning", check.message, check.id, check.path)

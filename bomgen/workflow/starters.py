@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +48,6 @@ def nearest_name(name: str) -> str | None:
     return found if is_name(found) else None
 
 
-@cache
 def designs() -> dict[str, Path]:
     """The plans that the package carries, by name: those that need no other files beside them."""
     found = {}
@@ -105,7 +103,6 @@ def seller() -> str:
 
 
 def _mapping(pairs: Mapping[str, str | int | float]) -> str:
-    """Keys and values in one line of YAML."""
     written = (f"{key}: {_written(value) if isinstance(value, str) else f'{value:g}'}" for key, value in pairs.items())
     return f"{{{', '.join(written)}}}"
 

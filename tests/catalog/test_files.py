@@ -148,6 +148,52 @@ def test_what_a_file_changes_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("power: 18 W", "mms4x00-ns instead: mma4z00-ns draws 18 W, a cage of QM9700 gives 17 W"),
+        ("reach: 10 m", "mms4x00-ns instead: reaches 10 m"),
+        ("power: 16 W", None),
+    ],
+)
+def test_links_that_lose_a_changed_part_are_said(tmp_path: Path, text: str, reason: str | None) -> None:
+    """Where a changed figure leads to another part, the line of the change says so, once for all links, and why."""
+    own_file(tmp_path / "parts", "transceiver", MODULE, f"{text}\n")
+    plan = tmp_path / "p.yaml"
+    fabrics = "{compute: {topology: rail-optimized, switch: qm9700}}"
+    plan.write_text(
+        f"{{bomgen: 1, name: p, catalog: [parts/], cluster: {{gpu: h100-sxm, servers: 64}}, fabrics: {fabrics}}}\n",
+        encoding="utf-8",
+    )
+    said = [str(problem) for problem in bomgen.check(plan) if "no longer" in problem.message]
+    links = "compute server-leaf and compute leaf-spine links"
+    start = (
+        f"parts/transceiver/{MODULE}.yaml:1:1: warning: with these changes, {MODULE} is no longer selected for {links}"
+    )
+    assert [line.startswith(f"{start}, which have {reason}") for line in said] == [True] * bool(reason), said
+
+
+def test_a_source_that_is_not_described_is_refused(tmp_path: Path) -> None:
+    """A name of a document stands for what `sources:` says of it, here or in the built-in part that is changed."""
+    own_file(tmp_path, "transceiver", MODULE, "power: {value: 16 W, source: [mail], confidence: high}\n")
+    assert problems_of(tmp_path, "transceiver", MODULE) == [
+        "the source 'mail' is not described in this file; add it under `sources:`, or write `unverified`"
+    ]
+    for source in ("mma4", "unverified"):
+        own_file(tmp_path, "transceiver", MODULE, f"power: {{value: 16 W, source: [{source}], confidence: low}}\n")
+        assert Catalog((tmp_path,)).find("transceiver", MODULE).value("power") == "16 W"
+
+
+def test_a_changed_figure_has_its_unit(tmp_path: Path) -> None:
+    """A bare number is said with the unit that it is read in."""
+    own_file(tmp_path / "parts", "switch", "qm9700", "power: 2080\n")
+    plan = tmp_path / "p.yaml"
+    cluster, fabrics = "{gpu: h100-sxm, servers: 4}", "{compute: {switch: qm9700}}"
+    text = f"{{bomgen: 1, name: p, catalog: [parts/], cluster: {cluster}, fabrics: {fabrics}}}\n"
+    plan.write_text(text, encoding="utf-8")
+    assert " to 2080 W;" in next(problem.message for problem in bomgen.check(plan) if problem.rule == "changed-part")
+
+
+@pytest.mark.parametrize(
     ("text", "meant"),
     [
         ("power: 2.2", "a `power` of 2.2 W is not plausible for a server (200 W to 2 MW); did you mean 2.2 kW?"),

@@ -526,3 +526,12 @@ def test_every_example_is_equal_to_itself(plan: Path, run: Run) -> None:
     """A plan compared with itself is no change, whatever it uses."""
     outcome = run(str(plan), str(plan), "--fail-on-change")
     assert (0, "No change: both give the same result") == (outcome.exit_code, outcome.stdout.splitlines()[1])
+
+
+def test_a_bill_that_is_too_large_is_not_read_to_its_end(run: Run, tmp_path: Path) -> None:
+    """Whoever sends a terabyte gets the limit, as from `xray`."""
+    with (tmp_path / "bill.csv").open("wb") as bill:
+        bill.truncate(1 << 40)
+    (tmp_path / "plan.yaml").write_text("bomgen: 1\nname: plan\ncluster: {gpu: h100-sxm, servers: 16}\n", "utf-8")
+    outcome = run("bill.csv", "plan.yaml")
+    assert (outcome.exit_code, outcome.stderr) == (2, "Error: cannot read 'bill.csv': Larger than 5000000 bytes\n")

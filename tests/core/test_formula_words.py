@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.core import resources
+from bomgen.core import provenance, resources
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
@@ -54,6 +54,7 @@ def test_words_come_to_the_number(path: Path) -> None:
 
 def test_every_input_has_a_name() -> None:
     """Every parameter of every formula is named in every language, and nothing else but constants is."""
+    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation)}
     parameters = set[str]()
     for module in (ROOT / "bomgen").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
@@ -61,6 +62,11 @@ def test_every_input_has_a_name() -> None:
                 "formula" in ast.unparse(each) for each in node.decorator_list
             ):
                 parameters |= {each.arg for each in node.args.args}
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str()), _, *inputs]) if (
+                    name in operations
+                ):
+                    parameters |= {ast.literal_eval(each) for each in inputs}
     for code in resources.languages():
         names = {name for name in language(code).inputs if not name.isupper()}
         assert parameters - names == set()
@@ -100,7 +106,7 @@ def test_a_formula_reads_as_it_is_checked_by_hand() -> None:
     """Only the branch that holds is shown, and no rounding where the division leaves nothing over."""
     found = spines(counted(32), counted(32), counted(64))
     assert said(found) == "32 leaves × 32 ports up / 64 ports per switch"
-    assert said(found, "zh") == "32 台 leaf × 上行 32 个端口 / 每台交换机 64 个端口"
+    assert said(found, "zh") == "32 台 Leaf × 上行 32 个端口 / 每台交换机 64 个端口"
 
 
 def test_one_is_singular_and_a_divisor_keeps_its_brackets() -> None:
@@ -125,6 +131,33 @@ def test_functions_with_words_of_their_own_are_followed() -> None:
     interval = young_interval(counted(60, "s"), counted(2, "days"))
     assert said(interval).startswith("the square root of 2 × 60 s per checkpoint")
     assert isclose(interval.value, (2 * 60 / 86400 * 2) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("declare", "text", "value"),
+    [
+        (provenance.product, "switches * ports", 14),
+        (provenance.sum_of, "switches + ports", 9),
+        (provenance.difference, "switches - ports", 5),
+        (provenance.quotient, "switches / ports", Fraction(7, 2)),
+        (provenance.floor_div, "switches // ports", 3),
+        (provenance.ceil_div, "ceil(switches / ports)", 4),
+        (provenance.minimum, "min(switches, ports)", 2),
+        (provenance.maximum, "max(switches, ports)", 7),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_declared_formula_calculates_what_it_shows(
+    declare: provenance.Operation, text: str, value: int | Fraction
+) -> None:
+    """It has the name, the unit and the inputs that it is declared with, and belongs to the module that declares it."""
+    found = declare("made", "<ports>", "switches", "ports", source="a test")
+    figure = found(ports=counted(2, "ports"), switches=counted(7))
+    assert (found.name, found.text, found.source, found.__module__) == ("made", text, "a test", __name__)
+    assert (figure.value, type(figure.value), figure.unit) == (value, type(value), "ports")
+    assert describe_formula(figure, ENGLISH, ENGLISH.shown).value == value == found.plain(7, 2)
+    with pytest.raises(TypeError, match="made takes switches, ports; got ports"):
+        found(ports=counted(2))
 
 
 def test_units_are_singular_behind_one() -> None:

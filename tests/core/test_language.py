@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bomgen.core import provenance
 from bomgen.core.document import Cell, Value
 from bomgen.core.language import Language, language
 from bomgen.core.messages import message
@@ -133,7 +134,9 @@ def test_a_key_of_the_programs_own_data_stands_once() -> None:
 def test_units_of_formulas_are_singular_behind_one() -> None:
     """Every unit that is a plural has a singular in English: `1 tier`, `1 torus`."""
     files = (Path(__file__).parents[2] / "bomgen").rglob("*.py")
-    units = {unit for file in files for unit in re.findall(r'@formula\(\s*"([a-z-]+s|tori)"', file.read_text("utf-8"))}
+    operations = "|".join(name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation))
+    declared = re.compile(rf'(?:@formula\(|\b(?:{operations})\(\s*"\w+",)\s*"([a-z-]+s|tori)"')
+    units = {unit for file in files for unit in declared.findall(file.read_text("utf-8"))}
     uncounted = {"words", "epochs", "bytes"}
     assert {"tiers", "fabrics", "tori"} <= units
     assert [unit for unit in sorted(units - uncounted) if ENGLISH.value(1, unit) == f"1 {unit}"] == []
@@ -152,3 +155,14 @@ def test_an_estimate_is_shown_with_ends_that_differ_in_print() -> None:
     english = language("en")
     assert english.value(1.25, "USD", (1.2499, 1.2502)) == english.value(1.25, "USD")
     assert "1.1" in english.value(1.25, "USD", (1.1, 1.4))
+
+
+def test_a_half_is_rounded_up_as_in_a_workbook() -> None:
+    """A spreadsheet shows 707.25 to four digits as 707.3; text beside it says the same."""
+    words = language("en")
+    assert [words.number(each) for each in (Fraction(2829, 4), 707.25, Fraction(-2829, 4))] == [
+        "707.3",
+        "707.3",
+        "-707.3",
+    ]
+    assert words.number(Fraction(8, 3)) == "2.667"

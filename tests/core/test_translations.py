@@ -39,6 +39,7 @@ KEYWORDS = {"if", "else", "for", "in", "not", "and", "or"}
 """Words of formulas, which are program text."""
 WARNING = re.compile(r": warning: (.+) \[[a-z-]+\]$", re.MULTILINE)
 SAID = (
+    "report/changed_parts",
     "report/warnings",
     "report/checks",
     "pricing/price_warnings",
@@ -350,11 +351,9 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (package / name).symlink_to(resources.folder(name))
     caches = (
         resources.folder,
-        resources.languages,
         languages_room.language,
         messages_room.read_language,
         schema.document,
-        schema._validator,
         plan_schema.document,
     )
     monkeypatch.setattr(resources, "PACKAGE", package)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import ceil
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bomgen.fabric.clos import search
 from bomgen.fabric.clos.leaf_divisions import MOST_SHARED
 from bomgen.fabric.clos.search import find_smallest
 from bomgen.fabric.clos.shape import ClosShape, Numbers
@@ -198,3 +199,21 @@ def test_no_division_has_fewer_switches(shard: int) -> None:
             compared += 1
             assert cost(demand, shape) == best, (seed, demand)
     assert compared > 20
+
+
+def test_more_pods_than_ports_of_a_core_are_not_tried(
+    worked: Callable[[dict[str, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far the fabric reaches is found in few steps, though most numbers of servers have too many pods to join."""
+    steps: list[int] = []
+    monkeypatch.setattr(search, "spend", lambda count, *_: steps.append(count))
+    switch = {"ports": 64, "port_gbps": 400, "ports_per_cage": 1}
+    fabric = {
+        "topology": "rail-optimized",
+        "oversubscription": 2,
+        "switch": switch,
+        "pod": {"rails": "all", "leaves": 16},
+    }
+    cluster = {"gpu": "h100-sxm", "servers": 512}
+    worked({"bomgen": 1, "name": "pods", "cluster": cluster, "fabrics": {"compute": fabric}})
+    assert sum(steps) < 50_000

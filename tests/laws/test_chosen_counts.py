@@ -9,11 +9,12 @@ from math import ceil, lcm
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report
+from bomgen.sizing import cluster_size
 from bomgen.sizing.cluster_size import Sizing
 
 Worked = Callable[[dict[str, Any]], Report]
@@ -62,9 +63,14 @@ def sized(worked: Worked, keys: dict[str, Any], **cluster: Any) -> Sizing | None
         return None
 
 
+def holds(found: Sizing | None) -> bool:
+    """Whether a cluster holds a run with its activations."""
+    return bool(found and found.fit and found.fit.fits)
+
+
 def meets(found: Sizing | None, days: float) -> bool:
     """Whether a cluster holds a run with its activations, and trains it in time."""
-    return bool(found and found.fit and found.fit.fits and found.days and found.days.value <= days)
+    return bool(found and holds(found) and found.days and found.days.value <= days)
 
 
 def step_of(found: Sizing, keys: dict[str, Any], servers: int = 1) -> int:
@@ -174,33 +180,44 @@ def test_the_fewest_by_prediction(
         assert not meets(sized(worked, keys, gpu=gpu, gpus=gpus), days)
 
 
-@settings(max_examples=6)
+@settings(max_examples=5)
 @given(
-    model=st.sampled_from(["llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "gemma-2-27b"]),
+    model=st.sampled_from(
+        ["llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "gemma-2-27b", "llama-2-7b", "gpt-oss-120b"]
+    ),
     gpu=st.sampled_from(["h100-sxm", "a100-sxm-40", "b200-sxm"]),
     servers=st.integers(1, 24),
-    zero=st.integers(0, 3),
+    more=st.sampled_from([{"zero": 0}, {}, {}, {"zero": 2}, {"zero": 3}, {"recompute": "none"}]),
 )
+@example(model="llama-3.1-70b", gpu="h100-sxm", servers=1, more={})
+@example(model="llama-3.1-70b", gpu="h100-sxm", servers=2, more={})
 def test_a_refusal_names_the_smallest_number_that_fits(
-    worked: Worked, model: str, gpu: str, servers: int, zero: int
+    worked: Worked, model: str, gpu: str, servers: int, more: dict[str, Any]
 ) -> None:
-    """And the smallest above the one that was given: what is named fits, and no smaller number does."""
-    keys = {"model": model, "tokens": "1T", "zero": zero}
+    """And the smallest above the one that was given: what is named holds activations, too, and no smaller number does.
+
+    So does a warning that activations are left out: no sequence is given here.
+    """
+    keys = {"model": model, "tokens": "1T", **more}
     try:
-        worked(plan(keys, gpu=gpu, servers=servers))
+        report = worked(plan(keys, gpu=gpu, servers=servers))
     except PlanErrors as errors:
         text = str(errors)
+        assert "at the assumed sequence of 4096 tokens" in text
     else:
-        return
+        left_out = [each.message for each in report.problems if "activations are left out" in each.message]
+        if not left_out:
+            return
+        text = left_out[0]
     assert "would hold it" in text
     named = [int(count) for count in re.findall(r"\d+", text.split("A cluster of ")[1].split(" GPUs would")[0])]
     assert all(count % 8 == 0 for count in named)
     of_servers = [count // 8 for count in named]
-    assert all(sized(worked, keys, gpu=gpu, servers=count) for count in of_servers)
+    assert all(holds(sized(worked, keys, gpu=gpu, servers=count)) for count in of_servers)
     smallest, above = of_servers[0], of_servers[-1]
     assert above > servers
     for count in (*range(1, smallest), *range(servers, above)):
-        assert sized(worked, keys, gpu=gpu, servers=count) is None
+        assert not holds(sized(worked, keys, gpu=gpu, servers=count))
 
 
 @settings(max_examples=40)
@@ -262,3 +279,31 @@ def test_power_and_storage_are_never_refused_for_their_own_numbers(
     assert found.peak_flops.value >= pflops * 10**15
     of_server = found.gpus.value // found.servers.value
     assert (found.gpus.value - of_server * lcm(servers, racks)) * peak < pflops * 10**15
+
+
+@pytest.mark.parametrize("size", [{"racks": 1}, {"servers": 36}, {"racks": 7}])
+def test_degrees_by_hand_are_told_of_whole_racks(worked: Worked, size: dict[str, int]) -> None:
+    """40 GPUs of a replica and 72 of a rack: only every fifth rack has whole replicas, and nothing less is named."""
+    keys = {"model": "llama-3.1-70b", "tokens": "1T", "parallelism": {"tensor": 8, "pipeline": 5}}
+    rack = {"gpu": "gb200", "server": "gb200-nvl72"}
+    with pytest.raises(PlanErrors) as caught:
+        worked(plan(keys, **rack, **size))
+    named = [int(count) for count in re.findall(r"\d+", str(caught.value).split("= 40 GPUs;")[1].split("GPUs are")[0])]
+    assert named
+    for gpus in named:
+        assert sized(worked, keys, **rack, racks=gpus // 72)
+        assert gpus % 72 == 0
+
+
+def test_degrees_by_hand_are_timed_with_their_recomputation(worked: Worked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step of each number of GPUs is that with full recomputation, which the run takes: the first meets them."""
+    monkeypatch.setattr(cluster_size, "MOST_CANDIDATES", 3)
+    degrees = {"tensor": 8, "pipeline": 9}
+    keys = {"model": "llama-3.1-405b", "tokens": "3T", "target_days": 8, "batch_tokens": "256M", "mfu": "predicted"}
+    found = sized(worked, keys | {"sequence": 8192, "parallelism": degrees}, gpu="gb200", server="gb200-nvl72")
+    assert found
+    assert found.fit
+    assert found.fit.recompute
+    assert found.fit.recompute.value == "full"
+    assert found.days
+    assert found.days.value <= 8

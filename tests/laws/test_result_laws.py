@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
+from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Derived, Figure, walk
 from bomgen.output.registry import DOCUMENTS
 from bomgen.report.metrics import Paths
-from bomgen.report.result import Report, numbers_of, plain, result
+from bomgen.report.result import Report, numbers_of, result
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
 

@@ -131,7 +131,7 @@ def test_designs_in_columns_are_those_worked_out_alone(seed: int, tmp_path: Path
     file = plan_file({**plan, "search": {"over": over}}, tmp_path)
     space = open_search(file)
     search = Search(file, (), space)
-    tables, alone = DesignTables(file, (), space), DesignByDesign(search)
+    tables, alone = DesignTables(search.inputs(), space), DesignByDesign(search)
     designs = OF_SPACE if DEEPER == 1 else 50
     for place in draw.sample(range(space.size), min(designs, space.size)):
         expected = describe(alone.columns(place, place + 1), 0)

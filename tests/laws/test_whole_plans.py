@@ -36,7 +36,7 @@ from bomgen.output.writer import render
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import quote
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import price_books_of
+from bomgen.workflow.inputs import price_books_of, read_all
 from bomgen.workflow.pipeline import work_out
 
 TOLD = re.compile(
@@ -134,7 +134,7 @@ def test_money_and_formulas_of_whole_plans(folder: Path, whole: Whole) -> None:
     amounts = [line.amount for line in lines if line.amount is not None]
     assert sum(amounts, Decimal(0)) + (totals.tax or 0) == (totals.amount or 0)
     plan = report.plan.quote
-    books, _ = price_books_of(whole.file(folder), plan.price_books, "quote.price_book")
+    books, _ = price_books_of(read_all(whole.file(folder)), plan.price_books)
     turned = quote(Bill(tuple(reversed(report.bill.lines))), plan, books)
     assert totals == turned.totals
     assert {line.line.id: line.amount for line in lines} == {line.line.id: line.amount for line in turned.lines}

@@ -131,9 +131,9 @@ def _rows(markdown: str) -> list[list[str]]:
 
 
 def test_html_keeps_hostile_text_as_text() -> None:
-    """Markup in a document is shown as it is written: the page has the same tags as one without."""
+    """Markup in a document is shown as it is written; its warning has one piece of code, between backticks."""
     plain, hostile = _html(_document()), _html(_document(HOSTILE))
-    assert hostile.tags == plain.tags
+    assert hostile.tags == plain.tags + Counter(code=1)
     assert hostile.attributes == plain.attributes
     assert '<b>x</b> | `y` *z* _q_ [l](javascript:alert(1)) &lt; $m$ ~s~ # "q" {{ 7*7 }}' in hostile.text
     assert not set(hostile.text) & {"\x00", "\u202e"}
@@ -357,3 +357,11 @@ def test_data_of_a_drawing_is_a_table() -> None:
     document = replace(_document(), headline=(), sections=(Section("costs", "Costs", drawings=(drawing,)),))
     assert "<summary>The same as a table</summary>" in text.html(document, ENGLISH).decode("utf-8")
     assert _rows(_markdown(document))[-1] == [" row 1 ", " 1 "]
+
+
+def test_code_in_a_warning_is_code() -> None:
+    """What a message quotes in backticks is set as code; the rest stays text."""
+    note = Note("warning", "set `homing: <dual>`, or `planes: 2`", None)
+    document = replace(_document(), sections=(Section("summary", "Summary", (), (), (note,)),))
+    page = text.html(document, language("en")).decode()
+    assert "set <code>homing: &lt;dual&gt;</code>, or <code>planes: 2</code>" in page

@@ -607,3 +607,17 @@ def test_charges_have_ids_of_their_own(quoted: Any) -> None:
 def test_slips_in_terms_are_refused(quoted: Any, quote: dict[str, Any], rule: str) -> None:
     """What nobody can mean."""
     assert rule == refused(quoted, quote).rule
+
+
+@pytest.mark.parametrize(
+    ("status", "estimate", "warned"), [("firm", True, 1), ("firm", False, 0), ("budgetary", True, 0)]
+)
+def test_a_firm_quote_on_estimated_prices_is_said(quoted: Any, status: str, estimate: bool, warned: int) -> None:
+    """What binds the seller should not rest on an estimate: the warning stands at the status and names the part."""
+    book = [each | {"estimate": estimate} if each["part"] == "qm9700" else each for each in entries()]
+    report = quoted({"status": status}, {"prices": book})
+    found = [problem for problem in report.problems if problem.rule == "firm-estimate"]
+    assert len(found) == warned
+    for problem in found:
+        assert "qm9700" in problem.message
+        assert '"firm"' in report.source.text.splitlines()[problem.mark.line - 1]

@@ -32,7 +32,7 @@ from bomgen.reading import separated, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of
+from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of, read_all
 from bomgen.workflow.pipeline import work_out
 
 HEADER = ("part", "price", "currency")
@@ -317,8 +317,9 @@ def test_a_workbook_is_unpacked_once_to_be_judged(tmp_path: Path, monkeypatch: p
     looked: list[object] = []
     monkeypatch.setattr(workbooks, "ZipFile", lambda *how: looked.append(how) or ZipFile(*how))
     (tmp_path / "book.xlsx").write_bytes(sheet(HEADER, ("qm9700", 1, "USD")))
-    file = PlanFile("plan.yaml", b"", tmp_path, tmp_path)
-    found = [price_books_of(file, [("book.xlsx", Mark("plan.yaml", 1, 1))], "quote.price_book")[0] for _ in range(3)]
+    content = b"bomgen: 1\nname: x\ncluster: {gpu: a100-sxm-80, servers: 1}\nquote: {price_book: book.xlsx}\n"
+    inputs = read_all(PlanFile("plan.yaml", content, tmp_path, tmp_path))
+    found = [price_books_of(inputs, [("book.xlsx", Mark("plan.yaml", 1, 1))])[0] for _ in range(3)]
     assert found[0] == found[2]
     assert ["qm9700"] == [price.part for price in found[0][0].prices]
     assert 2 == sum(len(how) == 1 for how in looked), "opened to be read, not to be packed"

@@ -10,14 +10,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from bomgen.core import schema
+from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
 from bomgen.fabric.registry import described, topologies
 from bomgen.plan import schema as plan_schema
@@ -288,6 +288,23 @@ def test_a_formula_is_one_expression() -> None:
                     wrong.append(f"{place(path, node)} {node.name}")
     assert found > 50
     assert [] == wrong
+
+
+def test_a_declared_formula_has_its_name_and_says_what_it_is() -> None:
+    """A formula that an operation declares is assigned to that name at the top of a module, and described below."""
+    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation)}
+    found, right = set(), set()
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(given)), *_]) if name in operations:
+                    found.add(f"{place(path, node)} {given}")
+        for statement, below in pairwise(tree.body):
+            match statement, below:
+                case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str())):
+                    right.add(f"{place(path, statement.value)} {name}")
+    assert len(found) > 50
+    assert set() == found - right
 
 
 def is_constant(node: ast.stmt) -> bool:

@@ -172,6 +172,17 @@ def test_a_text_that_is_shown_often_takes_no_room() -> None:
         read_tables(content, "list.xlsx")
 
 
+def test_a_part_in_utf_16_is_said_to_be_so() -> None:
+    """XML may be UTF-16, which the library does not read; a document type is something else."""
+    content = io.BytesIO()
+    with ZipFile(io.BytesIO(saved(workbook(ROW)))) as old, ZipFile(content, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, part.decode().encode("utf-16") if name == "xl/worksheets/sheet1.xml" else part)
+    with pytest.raises(PlanErrors, match=r"'xl/worksheets/sheet1\.xml' is not text in UTF-8; save the workbook"):
+        read_tables(content.getvalue(), "list.xlsx")
+
+
 def test_a_cell_far_away_in_a_workbook_of_excel_97_takes_no_room() -> None:
     """A cell at the corner of its sheet would take more than a gigabyte."""
     content = bytearray((Path(__file__).parent / "lists" / "quote.xls").read_bytes())

@@ -132,6 +132,23 @@ def test_different_workloads_are_not_compared() -> None:
     assert same["warnings"] == []
 
 
+@pytest.mark.parametrize(("most", "best"), [(360_000, False), (304_000, True)])
+def test_totals_whose_price_ranges_overlap_are_not_best(tmp_path: Path, most: int, best: bool) -> None:
+    """The cheaper total is marked only where its highest prices are below the lowest of the other."""
+    for name, price, ends in (("one", 300_000, (290_000, most)), ("two", 310_000, (305_000, 370_000))):
+        entry = f"{{part: dgx-h100, price: {price}, min: {ends[0]}, max: {ends[1]}}}"
+        book = f"bomgen_prices: 1\ncurrency: USD\nprices: [{entry}]\n"
+        (tmp_path / f"{name}-prices.yaml").write_text(book, encoding="utf-8")
+        quote = f"{{price_book: {name}-prices.yaml}}"
+        text = f"{{bomgen: 1, name: {name}, cluster: {{gpu: h100-sxm, servers: 4}}, quote: {quote}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    plans = [str(tmp_path / f"{name}.yaml") for name in ("one", "two")]
+    by_key = {row["key"]: row for row in json.loads(compare(*plans, "-f", "json").stdout)["rows"]}
+    for key in ("totals.amount", "totals.net", "totals.net_by_gpu"):
+        assert by_key[key]["best"] == [best, False], key
+    assert f"(1,160,000.00 to {4 * most:,}.00, estimate)" in compare(*plans).stdout
+
+
 def test_currencies_are_not_compared(tmp_path: Path) -> None:
     """Amounts in two currencies have no mark, and a warning names both; switches are compared all the same."""
     parts = ("dgx-h100", "qm9700", "mma4z00-ns", "mma4z00-ns400", "mfp7e10-n030", "mma1z00-ns400", "mfp7e30-n030")
@@ -161,7 +178,10 @@ def test_alternatives_are_columns() -> None:
     amounts = [bom["totals"]["amount"], *(each["totals"]["amount"] for each in bom["alternatives"])]
     row = next(row for row in found["rows"] if row["key"] == "totals.amount")
     assert row["values"] == amounts
-    assert row["best"] == [amount == min(amounts, key=Decimal) for amount in amounts]
+    low, high = ([each["totals"][end] for each in (bom, *bom["alternatives"])] for end in ("low", "high"))
+    least = amounts.index(min(amounts, key=Decimal))
+    certain = all(Decimal(high[least]) <= Decimal(end) for at, end in enumerate(low) if at != least)
+    assert row["best"] == [certain and at == least for at in range(len(amounts))]
 
 
 def test_warnings_of_alternatives_are_counted(tmp_path: Path) -> None:
@@ -279,7 +299,7 @@ def test_the_chart_is_of_what_every_plan_has() -> None:
     """Totals where all have one, the power where a plan has no price, and none where there is nothing to compare."""
     priced = compare(*ALIKE, "-f", "html").stdout
     assert "<desc" in priced
-    assert "llama65b-quote: 76,238,178.74 USD" in priced
+    assert "llama65b-quote: about 76,238,178.74 USD (" in priced
     unpriced = compare(*of("llama65b", "llama65b-quote", "h100-127"), "-f", "html").stdout
     assert re.search(r"h100-127: (at least |about )*[0-9,]+ W", unpriced)
     assert "<svg" not in compare(*of("llama65b"), "--alternatives", "-f", "html").stdout

@@ -87,7 +87,7 @@ def test_each_number_fits_that_a_search_finds_a_split_for(
     limited = gpu()._replace(memory_bytes=given_(one.total.value + more, "bytes"))
     size = int(np.prod([*degrees.values()]))
     counts = [*counts, *(size * times for times in (1, 2, 3, 5, 7))]
-    found = fitting(run, limited, given_(1), None, np.array(counts))
+    found = fitting(run, limited, given_(1), np.array(counts))
     assume(found)
     assert found is not None
     for count, fits in zip(counts, found.fits.tolist(), strict=True):

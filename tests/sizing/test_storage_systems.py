@@ -88,6 +88,9 @@ def test_a_storage_server_counts_with_the_rate_of_its_ports_as_cabled(built: Bui
     faster = {**fabric, "nic": {"ports": 2, "port_gbps": 400}}
     fast, slow = (built(plan(stored, storage=each)) for each in (faster, fabric))
     assert [bom["storage"]["servers"] for bom in (fast, slow)] == [19, 26]
+    rated = [bom["storage"]["rated_read_per_storage_server"] for bom in (fast, slow)]
+    delivered = [bom["storage"]["delivered_read_bytes_per_second"] for bom in (fast, slow)]
+    assert (rated, delivered) == ([71 * 10**9] * 2, [19 * 71 * 10**9, 26 * 50 * 10**9])
     assert "storage-ports" in [check["id"] for check in slow["checks"] if check["status"] == "warn"]
     assert "storage-ports" not in [check["id"] for check in fast["checks"] if check["status"] == "warn"]
 

@@ -4,6 +4,8 @@ A result is the outcome of a command: its exit code, the place, severity and rul
 texts that may be reworded (`REWORDED`), and the digest of the cable list. The commands run over the plans of `plans/`,
 `tests/golden/corners/` and `tests/errors/` as they are at REV, and over random plans drawn with a fixed seed.
 
+With `--texts` nothing may be reworded: bom.json is compared whole, and so is what `bomgen explain` prints.
+
 The program is called through `bomgen.__main__` alone, so that any two layouts of the package can be compared.
 """
 
@@ -84,7 +86,7 @@ def write_random_plans(folder: Path, number: int) -> None:
             (place / name).write_text(content, encoding="utf-8")
 
 
-def commands(corpus: Path) -> list[tuple[str, list[str]]]:
+def commands(corpus: Path, texts: bool) -> list[tuple[str, list[str]]]:
     """The commands to run, each with the folder that it runs in; OUT stands for a folder to write into."""
     found = []
     for folder in PLAN_FOLDERS:
@@ -93,15 +95,16 @@ def commands(corpus: Path) -> list[tuple[str, list[str]]]:
             if first.startswith(COMMAND):
                 found.append((folder, shlex.split(first.removeprefix(COMMAND))))
             else:
-                found += [(folder, command) for command in plan_commands(plan.name)]
+                found += [(folder, command) for command in plan_commands(plan.name, texts)]
     for place in sorted((corpus / "random").iterdir()):
-        found += [(f"random/{place.name}", command) for command in plan_commands("plan.yaml")]
+        found += [(f"random/{place.name}", command) for command in plan_commands("plan.yaml", texts)]
     return found
 
 
-def plan_commands(plan: str) -> list[list[str]]:
+def plan_commands(plan: str, texts: bool) -> list[list[str]]:
     """What every plan is shown to."""
     return [
+        *([["explain", plan]] if texts else []),
         ["build", "-q", plan, "-f", "json", "-o", "OUT"],
         ["wiring", "-q", plan, "-f", "csv", "-o", "OUT/wiring.csv"],
     ]
@@ -110,7 +113,7 @@ def plan_commands(plan: str) -> list[list[str]]:
 # running ------------------------------------------------------------------------------------------------------------
 
 
-def run_commands(corpus: Path, whole: bool) -> None:
+def run_commands(corpus: Path, whole: bool, texts: bool) -> None:
     """Run the commands of standard input, a line of JSON each, with the package that is imported here.
 
     Prints a line of JSON for each: its name, and its outcome where that is asked for whole, else the outcome's digest.
@@ -130,7 +133,7 @@ def run_commands(corpus: Path, whole: bool) -> None:
             if not pid:
                 os._exit(execute(run, corpus / folder, command, out))
             _, status = os.waitpid(pid, 0)
-            outcome = json.dumps(project(os.waitstatus_to_exitcode(status), out), sort_keys=True)
+            outcome = json.dumps(project(os.waitstatus_to_exitcode(status), out, texts), sort_keys=True)
             given = json.loads(outcome) if whole else hashlib.sha256(outcome.encode()).hexdigest()
             print(json.dumps([name_of(folder, command), given]), flush=True)
             shutil.rmtree(out)
@@ -168,7 +171,7 @@ def execute(run: Any, folder: Path, command: list[str], out: Path) -> int:
             os.dup2(saved, number)
 
 
-def project(code: int, out: Path) -> dict[str, Any]:
+def project(code: int, out: Path, texts: bool) -> dict[str, Any]:
     """What must stay the same of the outcome of a command."""
     lines = (out / "stderr").read_text("utf-8", "replace").replace(str(out), "OUT").splitlines()
     problems = [match.group("place", "severity", "rule") for line in lines if (match := PROBLEM.fullmatch(line))]
@@ -176,7 +179,10 @@ def project(code: int, out: Path) -> dict[str, Any]:
     if any(line.startswith("Traceback") for line in lines):
         found["traceback"] = lines[-1].rpartition(": ")[2]  # the name of its module may change
     for file in sorted(out.rglob("bom.json")):
-        found[file.parent.name] = project_json(json.loads(file.read_text("utf-8")))
+        data = json.loads(file.read_text("utf-8"))
+        found[file.parent.name] = data if texts else project_json(data)
+    if texts:
+        found["stdout"] = (out / "stdout").read_text("utf-8", "replace").replace(str(out), "OUT").splitlines()
     for file in sorted(out.glob("wiring.*")):
         found[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     return found
@@ -196,14 +202,15 @@ def project_json(data: Any, key: str = "") -> Any:
     return data
 
 
-def outcomes(tree: Path, corpus: Path, names: list[str] | None = None) -> dict[str, Any]:
+def outcomes(tree: Path, corpus: Path, texts: bool, names: list[str] | None = None) -> dict[str, Any]:
     """The digest of the outcome of every command with the package of a tree; with names, the whole outcome of those."""
-    chosen = [each for each in commands(corpus) if names is None or name_of(*each) in names]
+    chosen = [each for each in commands(corpus, texts) if names is None or name_of(*each) in names]
     shares = os.cpu_count() or 1
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
     running = []
     for share in range(shares):
-        command = [sys.executable, __file__, "--run", str(corpus), *(["--whole"] if names is not None else [])]
+        flags = [*(["--whole"] if names is not None else []), *(["--texts"] if texts else [])]
+        command = [sys.executable, __file__, "--run", str(corpus), *flags]
         with tempfile.TemporaryFile("w+") as listed:
             listed.writelines(f"{json.dumps(each)}\n" for each in chosen[share::shares])
             listed.seek(0)
@@ -233,20 +240,20 @@ def differences(was: Any, now: Any, path: str = "") -> Iterator[str]:
         yield f"{path.lstrip('.')}: {json.dumps(was)} -> {json.dumps(now)}"
 
 
-def compare(base: str, random_plans: int) -> int:
+def compare(base: str, random_plans: int, texts: bool) -> int:
     """Compare a revision with the working tree; 1 where they differ."""
     revision = subprocess.run(
         ["git", "rev-parse", "--verify", f"{base}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
-    place = WORK / f"{revision[:12]}-{random_plans}"
+    place = WORK / f"{revision[:12]}-{random_plans}{'-texts' if texts else ''}"
     corpus, kept = place / "corpus", place / "digests.json"
     if not kept.exists():
         write_corpus(revision, corpus, random_plans)
         extract(revision, place / "tree")
-        kept.write_text(json.dumps(outcomes(place / "tree", corpus)), encoding="utf-8")
-    was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus)
+        kept.write_text(json.dumps(outcomes(place / "tree", corpus, texts)), encoding="utf-8")
+    was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus, texts)
     changed = [name for name in was | now if was.get(name) != now.get(name)]
-    old, new = (outcomes(tree, corpus, changed[:SHOWN]) for tree in (place / "tree", ROOT))
+    old, new = (outcomes(tree, corpus, texts, changed[:SHOWN]) for tree in (place / "tree", ROOT))
     for name in changed[:SHOWN]:
         print(name)
         for line in list(differences(old.get(name), new.get(name)))[:SHOWN]:
@@ -258,13 +265,14 @@ def compare(base: str, random_plans: int) -> int:
 def main() -> int:
     """Read the command line and compare."""
     if sys.argv[1:2] == ["--run"]:
-        run_commands(Path(sys.argv[2]), "--whole" in sys.argv)
+        run_commands(Path(sys.argv[2]), "--whole" in sys.argv, "--texts" in sys.argv)
         return 0
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", metavar="REV")
     parser.add_argument("--random-plans", type=int, default=RANDOM_PLANS, metavar="NUMBER")
+    parser.add_argument("--texts", action="store_true", help="compare the texts that may be reworded, too")
     asked = parser.parse_args()
-    return compare(asked.base, asked.random_plans)
+    return compare(asked.base, asked.random_plans, asked.texts)
 
 
 if __name__ == "__main__":

@@ -369,6 +369,18 @@ def test_prices_in_another_currency(tmp_path: Path) -> None:
     )
 
 
+def test_a_plan_without_prices_has_no_total(tmp_path: Path) -> None:
+    """Two sums over nothing say nothing about the edit."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("bomgen: 1\nname: plan\ncluster: {server: dgx-h200, servers: 7}\n", encoding="utf-8")
+    quote = Quote(workbook_of(open_plan(str(plan), None)))
+    quote.bill["E4"] = 8
+    (tmp_path / WORKBOOK).write_bytes(quote.saved())
+    shown = CliRunner().invoke(main, ["apply", str(tmp_path / WORKBOOK), str(plan)])
+    assert "servers: 8" in shown.output
+    assert "Total" not in shown.output
+
+
 def test_the_command(tmp_path: Path) -> None:
     """It shows the difference, writes only when told, refuses what is old, and says all of it in its exit code."""
     shutil.copytree(CHECKOUT / "plans", tmp_path / "plans")

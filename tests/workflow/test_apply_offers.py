@@ -103,8 +103,8 @@ def test_the_number_of_designs_that_are_tried_is_bounded(folder: Path, monkeypat
         if line.startswith("compute."):
             quote.cell(line, "quantity").value += 3
     tried = list[Any]()
-    build = nearest.build_report
-    monkeypatch.setattr(nearest, "build_report", lambda *given: tried.append(given) or build(*given))
+    build = nearest.work_out_variant
+    monkeypatch.setattr(nearest, "work_out_variant", lambda *given: tried.append(given) or build(*given))
     found = apply_quote(quote.saved(), WORKBOOK, file)
     assert len(found.problems) > 3
     assert 0 < len(tried) <= 3 * nearest.MOST_TRIALS == 39

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 from collections.abc import Collection
 from fractions import Fraction
 from functools import partial, reduce
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +27,7 @@ from bomgen.core.language import language as language_of
 from bomgen.output.search import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.report.search.candidates import Candidate
-from bomgen.report.search.columns import UNITS, Columns
+from bomgen.report.search.columns import UNITS, Columns, candidate_at
 from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
 from bomgen.workflow.inputs import open_plan
@@ -311,3 +313,45 @@ def test_no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     found = CliRunner().invoke(main, ["search", PLAN, "--scheduler", "tcp://127.0.0.1:8786"])
     said = "Error: dask is not installed; install the extra bomgen[cluster]"
     assert (found.exit_code, found.stderr.splitlines()[-1]) == (2, said)
+
+
+def test_an_estimated_power_has_its_range_in_every_format(tmp_path: Path) -> None:
+    """A design with a switch whose maximum power is not published says so wherever its power stands."""
+    plan = tmp_path / "p.yaml"
+    fabrics = "{compute: {topology: rail-optimized, switch: sn5600}}"
+    plan.write_text(
+        f"{{bomgen: 1, name: p, cluster: {{gpu: h100-sxm}}, site: {{rack: {{power: 30 kW}}}}, fabrics: {fabrics}}}\n",
+        encoding="utf-8",
+    )
+    built = bomgen.build(plan, set=("cluster.servers=16",))
+    least, most = built.data["site"]["power_w_range"].values()
+    over = ("--over", "cluster.servers=16,24", "--minimise", "power", "--root", str(tmp_path))
+    said = {}
+    for form in ("text", "md", "html", "csv", "json"):
+        found = CliRunner().invoke(main, ["search", str(plan), *over, "-f", form])
+        assert found.exit_code == 0, found.output
+        said[form] = found.stdout
+    for form in ("text", "md", "html"):
+        assert f"({least:,} to {most:,}, estimate)" in said[form], form
+    assert json.loads(said["json"])["front"][0]["ranges"]["power"] == {"low": least, "high": most}
+    [row] = csv.DictReader(StringIO(said["csv"]))
+    assert (row["power_low"], row["power_high"]) == (str(least), str(most))
+    beyond = CliRunner().invoke(main, ["search", str(plan), *over, "--within", "power=1kW", "-f", "text"])
+    assert f"({least:,} to {most:,}, estimate), at most 1000 W" in beyond.stdout
+
+
+def test_ranges_read_off_the_tables_are_those_of_whole_designs(tmp_path: Path) -> None:
+    """Power and racks have the ranges of an estimate where hardware is worked out as columns, too."""
+    (tmp_path / "p.yaml").write_text(
+        "{bomgen: 1, name: p, cluster: {gpu: h100-sxm}, site: {rack: {power: 30 kW}, management: {power: 3 kW}}, "
+        "fabrics: {compute: {topology: fat-tree, switch: sn5600}}}\n",
+        encoding="utf-8",
+    )
+    file = open_plan(str(tmp_path / "p.yaml"), tmp_path)
+    space = open_search(file, (), ("cluster.servers=1..300",), ("power",))
+    search = Search(file, (), space)
+    tables = search.evaluator()
+    read = [candidate_at(tables.columns(at, at + 1), 0, space.currency) for at in range(0, space.size, 23)]
+    whole = [work_out_design(search, each.place) for each in read]
+    assert [each.ranges for each in read] == [each.ranges for each in whole]
+    assert {name for each in whole for name in each.ranges} == {"power", "racks"}

@@ -27,7 +27,7 @@ from bomgen.catalog.model_parameters.matrices import (
 )
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, sum_of
 
 RMS, LAYER = "rms", "layer"
 BIAS_OF_ALL = "all"
@@ -202,16 +202,10 @@ def latent_weights_with_query_rank(
     )
 
 
-@formula("parameters")
-def block_weights(matrices: int, hidden: int, width: int, count: int) -> int:
-    """Weights of `count` feed-forward blocks."""
-    return matrices * hidden * width * count
-
-
-@formula("parameters")
-def router_weights(layers: int, hidden: int, experts: int) -> int:
-    """Weights of the routers."""
-    return layers * hidden * experts
+block_weights = product("block_weights", "parameters", "matrices", "hidden", "width", "count")
+"""Weights of `count` feed-forward blocks."""
+router_weights = product("router_weights", "parameters", "layers", "hidden", "experts")
+"""Weights of the routers."""
 
 
 @formula("parameters", "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 2.1.2")
@@ -226,10 +220,8 @@ def embeddings(vocab: int, hidden: int) -> int:
     return 2 * vocab * hidden
 
 
-@formula("parameters")
-def tied_embedding(vocab: int, hidden: int) -> int:
-    """Weights of the embedding shared by input and output."""
-    return vocab * hidden
+tied_embedding = product("tied_embedding", "parameters", "vocab", "hidden")
+"""Weights of the embedding shared by input and output."""
 
 
 @formula("parameters")
@@ -286,12 +278,10 @@ def add_position_biases(biases: int, layers: int, queries: int) -> int:
     return biases + layers * 2 * queries
 
 
-@formula("parameters")
-def all_parameters(
-    embeddings: int, attention: int, feed_forward: int, experts: int, router: int, norms: int, biases: int
-) -> int:
-    """All parameters of a transformer."""
-    return embeddings + attention + feed_forward + experts + router + norms + biases
+all_parameters = sum_of(
+    "all_parameters", "parameters", "embeddings", "attention", "feed_forward", "experts", "router", "norms", "biases"
+)
+"""All parameters of a transformer."""
 
 
 @formula("parameters")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Figure, formula, require
+from bomgen.core.provenance import Figure, difference, floor_div, formula, product, require
 
 GATED, PLAIN = "gated", "plain"
 NO_BIAS = "none"
@@ -228,7 +228,6 @@ def _global(model: Model) -> Iterator[Matrix]:
 
 
 def _gate(model: Model) -> Iterator[Matrix]:
-    """The gate of the output of attention."""
     if model.output_gate:
         width = model.shape.get("v_head_dim") or width_of_head(model)
         values = heads_width(model.shape["heads"], width)
@@ -378,16 +377,10 @@ def _router(model: Model) -> tuple[Matrix, ...]:
 # widths and copies ---------------------------------------------------------------------------------------------------
 
 
-@formula("count")
-def head_width(hidden: int, heads: int) -> int:
-    """Width of an attention head where the model does not say: the heads share the hidden size."""
-    return hidden // heads
-
-
-@formula("count")
-def heads_width(heads: int, head_dim: int) -> int:
-    """Width of all heads side by side."""
-    return heads * head_dim
+head_width = floor_div("head_width", "count", "hidden", "heads")
+"""Width of an attention head where the model does not say: the heads share the hidden size."""
+heads_width = product("heads_width", "count", "heads", "head_dim")
+"""Width of all heads side by side."""
 
 
 @formula("count", f"{DEEPSEEK_V2}: the latent vector and the rotary part of the key")
@@ -402,16 +395,10 @@ def expanded_width(heads: int, head_dim: int, rope_head_dim: int, v_head_dim: in
     return heads * (head_dim - rope_head_dim + v_head_dim)
 
 
-@formula("count")
-def moe_layers(layers: int, dense_layers: int) -> int:
-    """Layers with experts."""
-    return layers - dense_layers
-
-
-@formula("count")
-def experts_of_layers(layers: int, experts: int) -> int:
-    """Experts of all layers, or those of them that work on a token."""
-    return layers * experts
+moe_layers = difference("moe_layers", "count", "layers", "dense_layers")
+"""Layers with experts."""
+experts_of_layers = product("experts_of_layers", "count", "layers", "experts")
+"""Experts of all layers, or those of them that work on a token."""
 
 
 @formula("count")
@@ -420,22 +407,12 @@ def experts_with_shared(layers: int, experts: int, shared: int) -> int:
     return layers * (experts + shared)
 
 
-@formula("layers")
-def layers_without_state(layers: int, linear_layers: int) -> int:
-    """Layers without linear attention or Mamba."""
-    return layers - linear_layers
-
-
-@formula("layers")
-def layers_without_block(layers: int, ffn_layers: int) -> int:
-    """Layers that are not a feed-forward block alone."""
-    return layers - ffn_layers
-
-
-@formula("layers")
-def layers_without_window(layers: int, window_layers: int) -> int:
-    """Layers with full attention."""
-    return layers - window_layers
+layers_without_state = difference("layers_without_state", "layers", "layers", "linear_layers")
+"""Layers without linear attention or Mamba."""
+layers_without_block = difference("layers_without_block", "layers", "layers", "ffn_layers")
+"""Layers that are not a feed-forward block alone."""
+layers_without_window = difference("layers_without_window", "layers", "layers", "window_layers")
+"""Layers with full attention."""
 
 
 @formula("count", f"{_DEEPSEEK_V4}: the output projection by groups of heads")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, difference, floor_div, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.ports_in_use import rows_of_rails
@@ -33,11 +33,8 @@ from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.requirements import ONE_RAIL, UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
-
-@formula("switches")
-def fixed_count_of_pod(count: int, pods: int) -> int:
-    """The number that the plan fixes for all pods, of one pod."""
-    return count // pods
+fixed_count_of_pod = floor_div("fixed_count_of_pod", "switches", "count", "pods")
+"""The number that the plan fixes for all pods, of one pod."""
 
 
 @formula("pods")
@@ -52,10 +49,8 @@ def reserved_elsewhere(reserved_ports: int, leaves: int, down: int, attached: in
     return max(reserved_ports - (leaves * down - attached), 0)
 
 
-@formula("ports")
-def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
-    """Reserved ports on leaves."""
-    return reserved_ports - elsewhere
+reserved_on_leaves = difference("reserved_on_leaves", "ports", "reserved_ports", "elsewhere")
+"""Reserved ports on leaves."""
 
 
 class Builder:

@@ -180,7 +180,6 @@ def _spine_kinds(leaf_kinds: Kinds, shapes: Integers, rows: Integers) -> Kinds:
     full_up, partly_up, _ = leaf_kinds.up
 
     def links_of_first(count: Integers) -> Integers:
-        """Links up of so many leaves of a row."""
         found: Integers = full_up * np.minimum(count, full) + partly_up * np.clip(count - full, 0, partly)
         return found
 

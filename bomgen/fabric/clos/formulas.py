@@ -12,13 +12,10 @@ from fractions import Fraction
 from functools import cache
 from math import ceil, isqrt
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import ceil_div, difference, floor_div, formula, product, sum_of
 
-
-@formula("ports")
-def ports_left(radix: int, up: int) -> int:
-    """Ports that face down when the others face up."""
-    return radix - up
+ports_left = difference("ports_left", "ports", "radix", "up")
+"""Ports that face down when the others face up."""
 
 
 @formula("ports")
@@ -33,34 +30,16 @@ def up_ports_for(down: int, down_gbps: int, up_gbps: int, oversubscription: Frac
     return ceil(Fraction(down * down_gbps) / (oversubscription * up_gbps))
 
 
-@formula("endpoints")
-def nic_endpoints(servers: int, ports_per_server: int) -> int:
-    """NIC ports of the servers."""
-    return servers * ports_per_server
-
-
-@formula("endpoints")
-def nic_and_host_endpoints(nic_ports: int, host_ports: int) -> int:
-    """NIC ports of the servers and ports of other machines."""
-    return nic_ports + host_ports
-
-
-@formula("endpoints")
-def endpoints_with_reserved(attached: int, reserved_ports: int) -> int:
-    """Ports of machines and the ports kept free for others."""
-    return attached + reserved_ports
-
-
-@formula("ports")
-def ports_of_servers(servers: int, ports_per_server: int) -> int:
-    """Ports facing down of a leaf that serves a fixed number of servers."""
-    return servers * ports_per_server
-
-
-@formula("switches")
-def leaves(attached: int, down: int) -> int:
-    """Endpoints fill leaf after leaf."""
-    return ceil(attached / down)
+nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
+"""NIC ports of the servers."""
+nic_and_host_endpoints = sum_of("nic_and_host_endpoints", "endpoints", "nic_ports", "host_ports")
+"""NIC ports of the servers and ports of other machines."""
+endpoints_with_reserved = sum_of("endpoints_with_reserved", "endpoints", "attached", "reserved_ports")
+"""Ports of machines and the ports kept free for others."""
+ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
+"""Ports facing down of a leaf that serves a fixed number of servers."""
+leaves = ceil_div("leaves", "switches", "attached", "down")
+"""Endpoints fill leaf after leaf."""
 
 
 @formula("switches")
@@ -69,16 +48,10 @@ def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
     return ceil((attached + reserved_ports) / down)
 
 
-@formula("units")
-def units(servers: int, servers_per_unit: int) -> int:
-    """Scalable units: servers whose rails share one set of leaves."""
-    return ceil(servers / servers_per_unit)
-
-
-@formula("servers")
-def servers_of_leaf(down: int, rails_per_leaf: int) -> int:
-    """Servers that a leaf has room for: of each a port on every rail that it serves."""
-    return down // rails_per_leaf
+units = ceil_div("units", "units", "servers", "servers_per_unit")
+"""Scalable units: servers whose rails share one set of leaves."""
+servers_of_leaf = floor_div("servers_of_leaf", "servers", "down", "rails_per_leaf")
+"""Servers that a leaf has room for: of each a port on every rail that it serves."""
 
 
 @formula("units")
@@ -93,10 +66,8 @@ def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: in
     return ceil((attached + reserved_ports) / (rails * down))
 
 
-@formula("units")
-def units_of_leaves(leaves: int, rails: int) -> int:
-    """Scalable units that so many leaves serve."""
-    return leaves // rails
+units_of_leaves = floor_div("units_of_leaves", "units", "leaves", "rails")
+"""Scalable units that so many leaves serve."""
 
 
 @formula("ports")
@@ -123,16 +94,10 @@ def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
     return switches * radix - endpoints
 
 
-@formula("switches")
-def leaves_of_units(units: int, rails: int) -> int:
-    """A leaf serves one rail of one unit, so that a rail stays one hop wide."""
-    return units * rails
-
-
-@formula("switches")
-def leaves_of_shared_units(units: int, leaves_per_unit: int) -> int:
-    """Leaves where each serves several rails of one unit."""
-    return units * leaves_per_unit
+leaves_of_units = product("leaves_of_units", "switches", "units", "rails")
+"""A leaf serves one rail of one unit, so that a rail stays one hop wide."""
+leaves_of_shared_units = product("leaves_of_shared_units", "switches", "units", "leaves_per_unit")
+"""Leaves where each serves several rails of one unit."""
 
 
 @formula("pods")
@@ -159,10 +124,8 @@ def divisors(number: int) -> list[int]:
     return small + [number // d for d in reversed(small) if d * d != number]
 
 
-@formula("links")
-def links_up(switches: int, up: int) -> int:
-    """Links of a tier to the tier above."""
-    return switches * up
+links_up = product("links_up", "links", "switches", "up")
+"""Links of a tier to the tier above."""
 
 
 @formula("ports")
@@ -171,16 +134,10 @@ def ports_down(below: int, up: int, switches: int) -> int:
     return below * up // switches
 
 
-@formula("pods")
-def pods(leaves: int, pod_leaves: int) -> int:
-    """Groups of leaves with spines of their own, none larger than their spines can reach."""
-    return ceil(leaves / pod_leaves)
-
-
-@formula("switches")
-def leaves_of_largest_pod(leaves: int, pods: int) -> int:
-    """Leaves of a pod when all pods are as equal as can be."""
-    return ceil(leaves / pods)
+pods = ceil_div("pods", "pods", "leaves", "pod_leaves")
+"""Groups of leaves with spines of their own, none larger than their spines can reach."""
+leaves_of_largest_pod = ceil_div("leaves_of_largest_pod", "switches", "leaves", "pods")
+"""Leaves of a pod when all pods are as equal as can be."""
 
 
 @formula("switches")
@@ -195,16 +152,10 @@ def half(radix: int) -> int:
     return radix // 2
 
 
-@formula("switches")
-def switches_of_pods(pods: int, per_pod: int) -> int:
-    """Switches of a tier over all pods."""
-    return pods * per_pod
-
-
-@formula("links")
-def uplinks_of_pod(per_pod: int, up: int) -> int:
-    """Links from a pod to the core."""
-    return per_pod * up
+switches_of_pods = product("switches_of_pods", "switches", "pods", "per_pod")
+"""Switches of a tier over all pods."""
+uplinks_of_pod = product("uplinks_of_pod", "links", "per_pod", "up")
+"""Links from a pod to the core."""
 
 
 @formula("switches")
@@ -213,10 +164,8 @@ def switches_on_the_way(tiers: int) -> int:
     return 2 * tiers - 1
 
 
-@formula("switches")
-def sum_of_switches(switches: int, more_switches: int) -> int:
-    """Switches of all tiers."""
-    return switches + more_switches
+sum_of_switches = sum_of("sum_of_switches", "switches", "switches", "more_switches")
+"""Switches of all tiers."""
 
 
 @formula("ratio")
@@ -225,10 +174,8 @@ def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
     return Fraction(down * down_gbps) / (up * up_gbps)
 
 
-@formula("Gb/s")
-def bandwidth(links: int, link_gbps: int) -> int:
-    """Bandwidth of equal links."""
-    return links * link_gbps
+bandwidth = product("bandwidth", "Gb/s", "links", "link_gbps")
+"""Bandwidth of equal links."""
 
 
 @formula("Gb/s")

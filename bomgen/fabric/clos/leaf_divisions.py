@@ -139,8 +139,7 @@ class _Row(NamedTuple):
     units: int
 
     def count_leaves(self, down: int) -> int:
-        """The fewest leaves with so many ports down."""
-        return max(-(-self.servers // (down // self.together)), -(-self.in_use // down), self.units)
+        return max(ceil(self.servers / (down // self.together)), ceil(self.in_use / down), self.units)
 
     def leaf_counts(self, down: int) -> range:
         """Numbers of leaves with so many ports down: the fewest, up to those that hold all reserved ports too."""
@@ -148,7 +147,6 @@ class _Row(NamedTuple):
         return range(fewest, max(fewest, ceil(self.with_reserved / down)) + 1)
 
     def count_down(self, leaves: int) -> int:
-        """The fewest ports down of so many leaves."""
         return max(self.together * ceil(self.servers / leaves), ceil(self.in_use / leaves))
 
 

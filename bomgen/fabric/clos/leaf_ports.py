@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy
-
-KEPT = 64
-"""Fabrics whose leaves are remembered, because several parts are counted on them."""
 
 
 class Leaf(NamedTuple):
@@ -23,7 +19,6 @@ class Leaf(NamedTuple):
     others: tuple[int, ...]
 
 
-@lru_cache(maxsize=KEPT)
 def count_alike_leaves(seats: Occupancy, fabrics: int, machines: tuple[int, ...]) -> tuple[tuple[Leaf, int], ...]:
     """The leaves of equal fabrics that are alike, each with how many there are.
 

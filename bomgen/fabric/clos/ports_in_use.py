@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, floor_div, formula
 from bomgen.fabric.clos.occupancy import (
     Kinds,
     Occupancy,
@@ -121,10 +121,8 @@ def unit_on_leaf(servers: int, units: int, ports_of_rail: int) -> int:
     return ceil(servers / units) * ports_of_rail
 
 
-@formula("switches")
-def rows_of_rails(rails: int, rails_per_leaf: int) -> int:
-    """Rows of leaves, each of which serves as many rails."""
-    return rails // rails_per_leaf
+rows_of_rails = floor_div("rows_of_rails", "switches", "rails", "rails_per_leaf")
+"""Rows of leaves, each of which serves as many rails."""
 
 
 @formula("links")

@@ -86,13 +86,20 @@ def is_feasible(numbers: Numbers) -> bool:
 
     False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `find_smallest`.
     """
+    feasible, steps = _look_for_any(numbers)
+    spend(OF_SHAPE * steps, (is_feasible, numbers))
+    return feasible
+
+
+@lru_cache(maxsize=KEPT)
+def _look_for_any(numbers: Numbers) -> tuple[bool, int]:
+    """Whether there is a fabric, and the steps that it took: a report builds a fabric anew beside each other one."""
     found = _Smallest(numbers, Steps(MAX_STEPS_TO_FIT))
     for division in divide_leaves(numbers):
         if found.shape or found.steps.over():
             break
         _try_shapes(found, division)
-    spend(OF_SHAPE * found.steps.done)
-    return found.shape is not None
+    return found.shape is not None, found.steps.done
 
 
 def require_smallest(numbers: Numbers) -> ClosShape:
@@ -110,13 +117,11 @@ class _Smallest:
         self.cost: Cost = ()
 
     def offer(self, division: Division, shape: ClosShape) -> None:
-        """Keep a shape if it costs less than all before."""
         cost = cost_of(self.numbers, division, shape)
         if self.shape is None or cost < self.cost:
             self.shape, self.cost = shape, cost
 
     def has_fewer(self, switches: int) -> bool:
-        """Whether a shape with fewer switches is known already."""
         return self.shape is not None and self.cost[0] < switches
 
 
@@ -232,8 +237,10 @@ def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) 
 
 
 def _try_pods(found: _Smallest, division: Division, pods: int, of_pod: int) -> None:
-    """Offer the shapes of a division in so many pods."""
     numbers = found.numbers
+    if numbers.core_radix and pods > numbers.core_radix:
+        # A core has a link to each pod.
+        return
     both = numbers.spine_count and numbers.spines_per_pod
     if numbers.spine_count % pods or (both and numbers.spines_per_pod * pods != numbers.spine_count):
         return

@@ -48,7 +48,7 @@ def down_of(shape: ClosShape) -> int:
     return shape.down
 
 
-@formula("ports")
+@formula("rails")
 def rails_of_leaf(shape: ClosShape) -> int:
     """Rails that a leaf of the smallest fabric serves."""
     return shape.rails_per_leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import ceil_div, difference, floor_div, formula, maximum, minimum, product, sum_of
 from bomgen.fabric.dragonfly.flow import flow_at_least
 from bomgen.fabric.dragonfly.search import best_balanced, capacity, most_balanced, ports_left_for_endpoints
 
@@ -54,10 +54,8 @@ def links_between(a: int, h: int, g: int) -> int:
     return a * h // (g - 1) if g > 1 else 0
 
 
-@formula("groups")
-def large_groups(g: int, small_groups: int) -> int:
-    """The groups before the small ones."""
-    return g - small_groups
+large_groups = difference("large_groups", "groups", "g", "small_groups")
+"""The groups before the small ones."""
 
 
 @formula("links")
@@ -78,34 +76,16 @@ def links_of_small(to_small: int, small_groups: int, large: int) -> int:
     return to_small * (small_groups * (small_groups - 1) // 2 + small_groups * large)
 
 
-@formula("switches")
-def all_routers(routers: int, more_routers: int) -> int:
-    """Routers of large and of small groups."""
-    return routers + more_routers
-
-
-@formula("links")
-def all_links(links: int, more_links: int) -> int:
-    """Links of large and of small groups."""
-    return links + more_links
-
-
-@formula("ports")
-def most_ports(ports: int, other_ports: int) -> int:
-    """Ports of the router that has most of them."""
-    return max(ports, other_ports)
-
-
-@formula("endpoints")
-def endpoints_held(endpoints: int, room: int) -> int:
-    """Endpoints on the large groups, which are filled first."""
-    return min(endpoints, room)
-
-
-@formula("endpoints")
-def endpoints_left(endpoints: int, held: int) -> int:
-    """Endpoints on the small groups."""
-    return endpoints - held
+all_routers = sum_of("all_routers", "switches", "routers", "more_routers")
+"""Routers of large and of small groups."""
+all_links = sum_of("all_links", "links", "links", "more_links")
+"""Links of large and of small groups."""
+most_ports = maximum("most_ports", "ports", "ports", "other_ports")
+"""Ports of the router that has most of them."""
+endpoints_held = minimum("endpoints_held", "endpoints", "endpoints", "room")
+"""Endpoints on the large groups, which are filled first."""
+endpoints_left = difference("endpoints_left", "endpoints", "endpoints", "held")
+"""Endpoints on the small groups."""
 
 
 @formula("Gb/s")
@@ -120,16 +100,10 @@ def global_ports_of_group(links_between: int, g: int) -> int:
     return links_between * (g - 1)
 
 
-@formula("ports")
-def global_ports(group_ports: int, a: int) -> int:
-    """Global ports in use on the router of a group that has most of them."""
-    return ceil(group_ports / a)
-
-
-@formula("ports")
-def fewer_global_ports(group_ports: int, a: int) -> int:
-    """Global ports in use on the other routers of a group."""
-    return group_ports // a
+global_ports = ceil_div("global_ports", "ports", "group_ports", "a")
+"""Global ports in use on the router of a group that has most of them."""
+fewer_global_ports = floor_div("fewer_global_ports", "ports", "group_ports", "a")
+"""Global ports in use on the other routers of a group."""
 
 
 @formula("switches")
@@ -144,16 +118,10 @@ def local_ports(a: int) -> int:
     return a - 1
 
 
-@formula("ports")
-def ports_to_routers(local_ports: int, global_ports: int) -> int:
-    """Links of a router to others, inside its group and outside."""
-    return local_ports + global_ports
-
-
-@formula("switches")
-def routers(a: int, g: int) -> int:
-    """Routers of all groups."""
-    return a * g
+ports_to_routers = sum_of("ports_to_routers", "ports", "local_ports", "global_ports")
+"""Links of a router to others, inside its group and outside."""
+routers = product("routers", "switches", "a", "g")
+"""Routers of all groups."""
 
 
 @formula("links")
@@ -180,16 +148,10 @@ def others_in_row(first: int, last: int, more: int) -> int:
     return last - first - more
 
 
-@formula("switches")
-def full_routers(endpoints: int, p: int) -> int:
-    """Routers whose every port for an endpoint is in use."""
-    return endpoints // p
-
-
-@formula("switches")
-def routers_in_use(endpoints: int, p: int) -> int:
-    """Routers with an endpoint."""
-    return ceil(endpoints / p)
+full_routers = floor_div("full_routers", "switches", "endpoints", "p")
+"""Routers whose every port for an endpoint is in use."""
+routers_in_use = ceil_div("routers_in_use", "switches", "endpoints", "p")
+"""Routers with an endpoint."""
 
 
 @formula("switches")
@@ -236,22 +198,12 @@ def ports_for_endpoints(
     return ports_left_for_endpoints(radix, local_radix, global_radix, cages, local_ports, global_ports)
 
 
-@formula("ports")
-def ports_of_routers(switches: int, ports: int) -> int:
-    """Ports of equal routers that endpoints may have."""
-    return switches * ports
-
-
-@formula("ports")
-def ports_of_all(ports: int, more_ports: int) -> int:
-    """Ports that endpoints may have of routers with unequal links between them."""
-    return ports + more_ports
-
-
-@formula("ports")
-def free_ports(ports: int, endpoints: int) -> int:
-    """Ports that endpoints may have and that none is plugged into."""
-    return ports - endpoints
+ports_of_routers = product("ports_of_routers", "ports", "switches", "ports")
+"""Ports of equal routers that endpoints may have."""
+ports_of_all = sum_of("ports_of_all", "ports", "ports", "more_ports")
+"""Ports that endpoints may have of routers with unequal links between them."""
+free_ports = difference("free_ports", "ports", "ports", "endpoints")
+"""Ports that endpoints may have and that none is plugged into."""
 
 
 @formula("ports")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import formula, product, sum_of
 from bomgen.fabric.clos.occupancy import Kinds, Occupancy, split_into_pods
 from bomgen.fabric.dragonfly.flow import flow_at_least
 from bomgen.fabric.dragonfly.plus_search import SwitchPorts, best_balanced, capacity, most_balanced
@@ -59,10 +59,8 @@ def as_many(given: int) -> int:
     return given
 
 
-@formula("switches")
-def switches_of_tier(per_group: int, g: int) -> int:
-    """Switches of a tier in all groups."""
-    return per_group * g
+switches_of_tier = product("switches_of_tier", "switches", "per_group", "g")
+"""Switches of a tier in all groups."""
 
 
 @formula("links")
@@ -83,10 +81,8 @@ def links_in_common(parallel: int, other_parallel: int) -> int:
     return gcd(parallel, other_parallel)
 
 
-@formula("ports")
-def ports_of_parallel(switches: int, parallel: int) -> int:
-    """Ports of a switch with equal links to each of several others."""
-    return switches * parallel
+ports_of_parallel = product("ports_of_parallel", "ports", "switches", "parallel")
+"""Ports of a switch with equal links to each of several others."""
 
 
 @formula("occupancy")
@@ -109,16 +105,10 @@ def kinds_in_order(occupancy: Occupancy) -> Kinds:
     return tuple(((group.filled, group.up), group.leaves) for group in occupancy.groups())
 
 
-@formula("switches")
-def all_switches(leaves: int, spines: int) -> int:
-    """Leaves and spines."""
-    return leaves + spines
-
-
-@formula("links")
-def links_inside(a: int, s: int, g: int) -> int:
-    """Links inside all groups: one from every leaf to every spine of its group."""
-    return a * s * g
+all_switches = sum_of("all_switches", "switches", "leaves", "spines")
+"""Leaves and spines."""
+links_inside = product("links_inside", "links", "a", "s", "g")
+"""Links inside all groups: one from every leaf to every spine of its group."""
 
 
 @formula("switches")

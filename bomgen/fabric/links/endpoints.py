@@ -65,7 +65,6 @@ def _seats_of_rail(
 
 
 def _repeat_per_leaf(groups: tuple[LeafGroup, ...], what: str) -> Column:
-    """A number of every leaf of a row of groups."""
     return np.repeat(
         np.array([getattr(group, what) for group in groups], dtype=np.int64),
         np.array([group.leaves for group in groups]),

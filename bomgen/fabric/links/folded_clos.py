@@ -54,7 +54,6 @@ def spread_links(leaf: Column, up: Column, pod: Column, first_spine: Column, spi
 
 
 def _leaves_of_pods(leaves: int, rails: int, pods: int, rows_of_pod: int) -> tuple[Column, Column]:
-    """All leaves in the order of their pods, and the pod of each."""
     if pods == 1:
         return np.arange(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.int64)
     row = leaves // rails

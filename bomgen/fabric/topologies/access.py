@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, formula, require
+from bomgen.core.provenance import Assumed, ceil_div, formula, require
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
@@ -43,10 +42,8 @@ def uplinks_for(
     )
 
 
-@formula("switches")
-def leaves(endpoints: int, down: int) -> int:
-    """Endpoints, reserved ones with them, fill leaf after leaf."""
-    return ceil(endpoints / down)
+leaves = ceil_div("leaves", "switches", "endpoints", "down")
+"""Endpoints, reserved ones with them, fill leaf after leaf."""
 
 
 @formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")

@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula, require
+from bomgen.core.provenance import Figure, floor_div, formula, product, require
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.occupancy import Occupancy, max_flow_over_peers
 from bomgen.fabric.clos.ports_in_use import assign_leaves, fit_switches, kinds_of_leaves
@@ -121,10 +121,8 @@ def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[
     return at_most
 
 
-@formula("ports")
-def ports_on_switch(ports_per_server: int, homes: int) -> int:
-    """Ports of a server on each switch that it is plugged into."""
-    return ports_per_server // homes
+ports_on_switch = floor_div("ports_on_switch", "ports", "ports_per_server", "homes")
+"""Ports of a server on each switch that it is plugged into."""
 
 
 @formula("ports")
@@ -201,10 +199,8 @@ def ports_carried(left: int, peers: int, peer_gbps: int, down_gbps: int, oversub
     return min(left, int(oversubscription * peers * peer_gbps / down_gbps))
 
 
-@formula("endpoints")
-def largest_mesh(most_down: int, switches: int) -> int:
-    """Endpoints of the fullest mesh of as many switches."""
-    return most_down * switches
+largest_mesh = product("largest_mesh", "endpoints", "most_down", "switches")
+"""Endpoints of the fullest mesh of as many switches."""
 
 
 @formula("Gb/s", source="smallest cut of the complete graph (Ford and Fulkerson 1956)")

@@ -15,13 +15,13 @@ opposite faces of all cubes. The circuit switches, and the module and the fibre 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from math import ceil, prod
+from math import prod
 from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, Given, formula, require
+from bomgen.core.provenance import Figure, Given, ceil_div, formula, product, require, sum_of
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
 from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
@@ -102,28 +102,14 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@formula("nodes")
-def nodes_of_three(x: int, y: int, z: int) -> int:
-    """Nodes of one torus of three dimensions."""
-    return x * y * z
-
-
-@formula("nodes")
-def nodes_of_two(x: int, y: int) -> int:
-    """Nodes of one torus of two dimensions."""
-    return x * y
-
-
-@formula("tori")
-def tori_of(nodes: int, nodes_of_torus: int) -> int:
-    """Equal tori side by side that hold the nodes."""
-    return ceil(nodes / nodes_of_torus)
-
-
-@formula("nodes")
-def nodes_of_tori(tori: int, nodes_of_torus: int) -> int:
-    """Nodes of all tori."""
-    return tori * nodes_of_torus
+nodes_of_three = product("nodes_of_three", "nodes", "x", "y", "z")
+"""Nodes of one torus of three dimensions."""
+nodes_of_two = product("nodes_of_two", "nodes", "x", "y")
+"""Nodes of one torus of two dimensions."""
+tori_of = ceil_div("tori_of", "tori", "nodes", "nodes_of_torus")
+"""Equal tori side by side that hold the nodes."""
+nodes_of_tori = product("nodes_of_tori", "nodes", "tori", "nodes_of_torus")
+"""Nodes of all tori."""
 
 
 @formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
@@ -210,10 +196,8 @@ def bisection_of_tori(tori: int, bisection_gbps: int) -> int:
     return tori % 2 * bisection_gbps
 
 
-@formula("links")
-def links_of_tori(tori: int, links: int) -> int:
-    """Links of all tori."""
-    return tori * links
+links_of_tori = product("links_of_tori", "links", "tori", "links")
+"""Links of all tori."""
 
 
 @formula("links")
@@ -243,10 +227,8 @@ def circuit_switches_of_three(cube_x: int, cube_y: int, cube_z: int) -> int:
     return cube_x * cube_y + cube_y * cube_z + cube_z * cube_x
 
 
-@formula("switches")
-def circuit_switches_of_two(cube_x: int, cube_y: int) -> int:
-    """Circuit switches: one for each place on the side of a square, of each dimension."""
-    return cube_x + cube_y
+circuit_switches_of_two = sum_of("circuit_switches_of_two", "switches", "cube_x", "cube_y")
+"""Circuit switches: one for each place on the side of a square, of each dimension."""
 
 
 @formula("ports", source=SOURCE_OF_CIRCUITS)
@@ -255,16 +237,10 @@ def circuit_ports_used(nodes: int, nodes_of_cube: int) -> int:
     return 2 * (nodes // nodes_of_cube)
 
 
-@formula("ends")
-def optical_ends(circuit_switches: int, ports_used: int) -> int:
-    """Optical ends at the cubes: one for each port of a circuit switch in use."""
-    return circuit_switches * ports_used
-
-
-@formula("count")
-def count_of_tori(tori: int, count: int) -> int:
-    """Of all tori."""
-    return tori * count
+optical_ends = product("optical_ends", "ends", "circuit_switches", "ports_used")
+"""Optical ends at the cubes: one for each port of a circuit switch in use."""
+count_of_tori = product("count_of_tori", "count", "tori", "count")
+"""Of all tori."""
 
 
 def build(demand: DirectDemand) -> Fabric:
@@ -420,7 +396,7 @@ def neighbours(*dimensions: int) -> Iterator[tuple[int, int, int, int]]:
     """
     sizes = sorted(dimensions, reverse=True)
     strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
-    for node, at in enumerate(product(*map(range, sizes))):
+    for node, at in enumerate(itertools.product(*map(range, sizes))):
         port = 0
         for size, stride, place in zip(sizes, strides, at, strict=True):
             ports = ports_along(size)

@@ -131,24 +131,23 @@ def connect(
         return builder.count()
 
     found = count_parts(specs)
-    if not _lacks_cages(found):
+    if not lacks_cages(found):
         return found
     for options in SHARING:
         again = count_parts(
             {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
-        if not _lacks_cages(again) and all(each.option for each in again.choices):
+        if not lacks_cages(again) and all(each.option for each in again.choices):
             return again
     return found
 
 
 def _is_open(spec: LinkSpec) -> bool:
-    """Whether the plan leaves the medium of a kind of link open."""
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
 
 
-def _lacks_cages(found: Interconnect) -> bool:
-    """Whether different parts need more cages than a switch has."""
+def lacks_cages(found: Interconnect) -> bool:
+    """Return whether different parts need more cages than a switch has."""
     return any(problem.rule == CAGES for problem in found.problems)
 
 
@@ -157,8 +156,6 @@ CAGES = "cages"
 
 
 class _Kind(NamedTuple):
-    """How one kind of link is built."""
-
     links: Links
     spec: LinkSpec
     upper: Cage
@@ -205,7 +202,6 @@ class _Builder:
         self.leaf_shares: dict[str, LeafShares] = {}
 
     def choose(self, links: Links, spec: LinkSpec) -> None:
-        """Choose how one kind of link is built."""
         span = self._span(links, spec)
         lower, upper = span.lower, span.upper
         try:
@@ -218,8 +214,7 @@ class _Builder:
             self._problem(spec, "error", str(error), "unknown-part", links.kind)
             return
         except PlanErrors as errors:
-            for problem in errors.problems:
-                self._problem(spec, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
+            self.problems += [problem for problem in errors.problems if problem not in self.problems]
             return
         self.choices.append(chosen(links.kind, choice))
         separate = tuple(self._separate_groups(links, spec, upper)) if lower.device == SERVER else ()
@@ -278,7 +273,6 @@ class _Builder:
             self.link_groups.append(found)
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
-        """What a kind of link connects."""
         lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
         together = parallel_links(self.fabric, links)
         leaf = self.fabric.tier(links.ends[1])
@@ -289,7 +283,6 @@ class _Builder:
         return Span(lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, single, bool(spec.panels))
 
     def _has_own_plug(self, machines: AttachedHosts, links: Links) -> bool:
-        """Whether machines have another cage or a slower rate than the servers."""
         cage, rate = machines.cage, machines.port_gbps
         slow = rate is not None and rate.value < links.rate_gbps.value
         own = cage is not None and (cage.form, cage.links) != (self.server_cage.form, self.server_cage.links)
@@ -301,7 +294,6 @@ class _Builder:
         return ((self.servers, self.fabric.ports_per_server), *same)
 
     def _separate_groups(self, links: Links, spec: LinkSpec, upper: Cage) -> Iterator[EndpointGroup]:
-        """The groups of machines with other cages or rates than the servers."""
         for place, each in enumerate(self.others):
             if not self._has_own_plug(each, links):
                 continue
@@ -343,7 +335,6 @@ class _Builder:
         return self._pieces_of_tier(kind, kind.upper.device, module.ports)
 
     def _share_leaves(self, kind: _Kind) -> LeafShares:
-        """How the groups of the links of endpoints share the cages of a leaf."""
         device = kind.upper.device
         own = self.port_maps[device, kind.links.kind]
         sockets = own.sockets + own.spare if kind.separate else own.sockets
@@ -487,7 +478,6 @@ class _Builder:
         return filled_places(self.port_maps[device, kind.links.kind], ports, links_per_piece)
 
     def _cited(self, device: str) -> Cited:
-        """Where the cages of a tier's switches come from."""
         name = require(self.fabric.tier(device), f"no tier {device}").switch.identity.name
         return Cited(message("cages-of-switch", name=name), (CAGES_OF_SWITCH,), "high")
 
@@ -571,7 +561,6 @@ class _Builder:
             self._problem(kind.spec, "warning", text, rule, kind.links.kind)
 
     def _real_modules(self, kind: _Kind, module: Module, group: EndpointGroup) -> Message:
-        """The real modules for the cages of a link with generic modules, with their quantities."""
         links, upper, spec = kind.links, kind.upper, kind.spec
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         orderable = (
@@ -607,10 +596,12 @@ class _Builder:
             return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"
         names = " and ".join(group.lower.name for group in kind.separate)
         option, fewer = topology(self.fabric.topology).endpoints_option, tier.down.value - 1
-        key = f"{self.fabric.topology}: {{{option}: {fewer}}}" if option else f"{tier.name}: {{downlinks: {fewer}}}"
+        free = "leave out `leaf.downlinks` and `leaf.servers`, so that bomgen leaves ports free"
+        if option:
+            free = f"leave ports free with `{self.fabric.topology}: {{{option}: {fewer}}}`"
         return (
             f"links of {names} need other parts than the servers, and a cage takes one kind: too few cages on a "
-            f"{tier.name}; name one module for both, or leave ports free with `{key}`"
+            f"{tier.name}; name one module for both, or {free}"
         )
 
     def _problem(self, spec: LinkSpec, severity: Severity, message: str, rule: str, kind: str) -> None:

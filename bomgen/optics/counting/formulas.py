@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import ceil_div, difference, floor_div, formula, minimum, product, sum_of
 
 
 @formula("pieces")
@@ -13,22 +13,12 @@ def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int
     return switches * ceil(ports / ports_per_module)
 
 
-@formula("ports")
-def remaining_ports(up: int, others: int) -> int:
-    """Ports to other switches that remain for the last kind of link between them."""
-    return up - others
-
-
-@formula("pieces")
-def modules_in_cages(switches: int, pieces: int) -> int:
-    """Modules of equal switches that have so many cages filled."""
-    return switches * pieces
-
-
-@formula("pieces")
-def modules_without_shared(modules: int, shared: int) -> int:
-    """Modules of links between switches without those that the links to servers have brought."""
-    return modules - shared
+remaining_ports = difference("remaining_ports", "ports", "up", "others")
+"""Ports to other switches that remain for the last kind of link between them."""
+modules_in_cages = product("modules_in_cages", "pieces", "switches", "pieces")
+"""Modules of equal switches that have so many cages filled."""
+modules_without_shared = difference("modules_without_shared", "pieces", "modules", "shared")
+"""Modules of links between switches without those that the links to servers have brought."""
 
 
 @formula("pieces")
@@ -37,64 +27,26 @@ def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
     return servers * ceil(ports / ports_per_module)
 
 
-@formula("pieces")
-def reserved_modules(reserved_ports: int, ports_per_module: int) -> int:
-    """Modules of reserved ports that are adjacent on a spine."""
-    return ceil(reserved_ports / ports_per_module)
-
-
-@formula("pieces")
-def sum_of_modules(modules: int, more_modules: int) -> int:
-    """Modules of several groups of switches."""
-    return modules + more_modules
-
-
-@formula("ports")
-def ports_of_machines(machines: int, ports: int) -> int:
-    """Links of equal machines."""
-    return machines * ports
-
-
-@formula("links")
-def sum_of_links(links: int, more_links: int) -> int:
-    """Links of several kinds of machines."""
-    return links + more_links
-
-
-@formula("links")
-def links_left(links: int, others: int) -> int:
-    """Links without those that are built differently."""
-    return links - others
-
-
-@formula("modules")
-def modules_without_short(modules: int, of_shorter: int) -> int:
-    """Modules without those of shorter links, which are built of something else."""
-    return modules - of_shorter
-
-
-@formula("pieces")
-def cables_without_short(cables: int, of_shorter: int) -> int:
-    """Cables without those of shorter links, which are built of something else."""
-    return cables - of_shorter
-
-
-@formula("ports")
-def ends_of_links(links: int, ends: int) -> int:
-    """Link ends that are plugged into one kind of device."""
-    return links * ends
-
-
-@formula("pieces")
-def sum_of_cables(cables: int, more_cables: int) -> int:
-    """Equal cables of several kinds of machines."""
-    return cables + more_cables
-
-
-@formula("Gb/s")
-def slower_rate(port_gbps: int, link_gbps: int) -> int:
-    """Rate of a link between ports of different rates."""
-    return min(port_gbps, link_gbps)
+reserved_modules = ceil_div("reserved_modules", "pieces", "reserved_ports", "ports_per_module")
+"""Modules of reserved ports that are adjacent on a spine."""
+sum_of_modules = sum_of("sum_of_modules", "pieces", "modules", "more_modules")
+"""Modules of several groups of switches."""
+ports_of_machines = product("ports_of_machines", "ports", "machines", "ports")
+"""Links of equal machines."""
+sum_of_links = sum_of("sum_of_links", "links", "links", "more_links")
+"""Links of several kinds of machines."""
+links_left = difference("links_left", "links", "links", "others")
+"""Links without those that are built differently."""
+modules_without_short = difference("modules_without_short", "modules", "modules", "of_shorter")
+"""Modules without those of shorter links, which are built of something else."""
+cables_without_short = difference("cables_without_short", "pieces", "cables", "of_shorter")
+"""Cables without those of shorter links, which are built of something else."""
+ends_of_links = product("ends_of_links", "ports", "links", "ends")
+"""Link ends that are plugged into one kind of device."""
+sum_of_cables = sum_of("sum_of_cables", "pieces", "cables", "more_cables")
+"""Equal cables of several kinds of machines."""
+slower_rate = minimum("slower_rate", "Gb/s", "port_gbps", "link_gbps")
+"""Rate of a link between ports of different rates."""
 
 
 @formula("pieces")
@@ -103,10 +55,8 @@ def cables_of_links(links: int) -> int:
     return links
 
 
-@formula("pieces")
-def cables_of_plugs(plugs: int, ends: int) -> int:
-    """Cables with both ends in switches of one tier."""
-    return plugs // ends
+cables_of_plugs = floor_div("cables_of_plugs", "pieces", "plugs", "ends")
+"""Cables with both ends in switches of one tier."""
 
 
 @formula("ends")

@@ -50,8 +50,6 @@ Table = Mapping[str, NDArray[Any]]
 
 
 class _Words:
-    """The words that columns of numbers stand for."""
-
     def __init__(self, wiring: Wiring) -> None:
         self.wiring = wiring
         self.devices = _objects(wiring.names)
@@ -93,7 +91,6 @@ class _Words:
         return np.array(firsts, dtype=np.int64), stems, np.array(digits, dtype=np.int64)
 
     def labels(self, piece: Column) -> NDArray[Any]:
-        """Labels of pieces."""
         if self.wiring.labels is not None:
             return _objects([self.wiring.labels[number] for number in piece.tolist()])
         group = np.searchsorted(self.first, piece, side="right") - 1
@@ -253,7 +250,6 @@ def _list_work(wiring: Wiring, changes: Changes) -> Iterator[Table]:
 
 
 def _together(parts: Sequence[Table]) -> Table:
-    """The rows of several tables in one."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
@@ -272,7 +268,6 @@ def _blank(size: int) -> NDArray[Any]:
 
 
 def _by_fabric(wiring: Wiring, cables: Column) -> Column:
-    """Cables fabric by fabric, in the order of the fabrics."""
     numbers = {name: at for at, name in enumerate(dict.fromkeys(each.fabric for each in wiring.cable_types))}
     fabric = np.array([numbers[each.fabric] for each in wiring.cable_types], dtype=np.int64)
     first = np.flatnonzero(np.diff(wiring.piece, prepend=-1))[cables]

@@ -48,7 +48,6 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
 
 
 def _name(subnet: Subnet, number: int) -> str:
-    """What a node is called."""
     device, adapter = subnet.node(number)
     name = subnet.wiring.names[device]
     return name if adapter is None else f"{name} {adapter}"

@@ -62,7 +62,6 @@ def _used(wiring: Wiring) -> list[tuple[int, CableType]]:
 
 
 def _kinds(wiring: Wiring) -> list[tuple[int, DeviceKind]]:
-    """The kinds of device that cables lead to."""
     used = np.unique(wiring.kind_numbers[np.concatenate((wiring.a_device, wiring.b_device))])
     return [(int(number), wiring.kinds[number]) for number in used]
 
@@ -83,7 +82,6 @@ def _places(wiring: Wiring) -> list[str]:
 
 
 def _devices(wiring: Wiring) -> Iterator[dict[str, Any]]:
-    """Every kind of device with the ports that cables lead to on any of them."""
     port = np.concatenate((wiring.a_port, wiring.b_port))
     kind_of = wiring.kind_numbers[np.concatenate((wiring.a_device, wiring.b_device))]
     for number, kind in _kinds(wiring):
@@ -124,7 +122,6 @@ def _link_name(number: int, cable_type: CableType) -> str:
 
 
 def _link(number: int, cable_type: CableType) -> dict[str, Any]:
-    """A way that links are built, with its rate."""
     cable = cable_type.medium.cable if cable_type.medium else None
     return {
         "name": _link_name(number, cable_type),

@@ -83,8 +83,6 @@ CABLE_COLUMNS = (
 
 
 class _Model(NamedTuple):
-    """What NetBox knows of a kind of device."""
-
     manufacturer: str
     model: str
     slug: str
@@ -150,7 +148,6 @@ def _write(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[object, ..
 
 
 def _model(kind: DeviceKind) -> _Model:
-    """Manufacturer, model and role of a kind of device."""
     word = kind.name(0).rpartition("-")[0]
     role = kind.device if kind.device in ROLE_COLORS else word
     identity = kind.identity
@@ -220,7 +217,6 @@ def _interface(cable_type: CableType, upper: bool) -> tuple[str, int, str]:
 
 
 def _type(cable_type: CableType, module: Module | None) -> str:
-    """What NetBox calls a port of such links."""
     rate = cable_type.rate_gbps
     if cable_type.protocol == INFINIBAND:
         return INFINIBAND_TYPES.get(rate, OTHER)

@@ -60,12 +60,10 @@ def _word(name: str) -> str:
 
 
 def _start_with_letter(name: str) -> str:
-    """A name that begins with a letter."""
     return name if name[:1].isalpha() else f"{BEFORE_DIGIT}{name}"
 
 
 def _system_lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str], ports: list[str]) -> Iterator[str]:
-    """The links of a node, each with the system and the port at its other end."""
     for link in node.links:
         device, _ = subnet.node(link.peer)
         system = kinds[int(subnet.wiring.kind_numbers[device])]
@@ -74,7 +72,6 @@ def _system_lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str]
 
 
 def _learn(system: System, node: Node, ports: list[str]) -> None:
-    """Remember the ports of a node for the definition of its system."""
     name = node.adapter or SWITCH_NODE
     _, count, named = system.get(name, ("", 0, {}))
     named |= {link.port: ports[link.name] for link in node.links}

@@ -161,7 +161,6 @@ class _Page:
         self.used = 1
 
     def add(self, values: Iterable[object]) -> None:
-        """A row below the last."""
         self.sheet.append([_safe(self.sheet, value) for value in values])
         self.used += 1
 
@@ -222,7 +221,6 @@ def _safe(sheet: Any, value: object) -> object:
 
 
 def _tables(wiring: Wiring, words: Language) -> Iterator[Table]:
-    """The rows of all cables, what is to be done in words."""
     for table in tables(wiring):
         if ACTION in table:
             done = {key: words.word(f"wiring-{key}") for key in set(table[ACTION].tolist())}
@@ -262,12 +260,10 @@ def _longest(table: Table, shown: list[Shown]) -> list[str]:
 
 
 def _plain(value: str | float | None) -> str:
-    """A value as the sheet shows it."""
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _rows(table: Table, shown: list[Shown]) -> Iterator[list[object]]:
-    """The cells of every cable after its number."""
     given = [_cells(table, each.source) for each in shown if each.source]
     for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
@@ -297,7 +293,6 @@ def _once(value: str | int | None) -> str:
 
 
 def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> None:
-    """What the workbook is, how many cables of each kind there are, and what the columns mean."""
     sheet = _sheet(book, words.word("wiring-cover"), wiring)
     for place, width in enumerate(COVER_WIDTHS, 1):
         sheet.column_dimensions[get_column_letter(place)].width = width

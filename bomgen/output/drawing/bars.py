@@ -57,7 +57,6 @@ def tones(parts: int) -> list[float]:
 
 
 def _end(bar: Bar) -> float:
-    """How far a bar reaches, with its mark and frame."""
     return max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
 
 

@@ -35,8 +35,6 @@ _KEY_PITCH = 170
 
 
 class _Scale(NamedTuple):
-    """Sizes in the drawing."""
-
     rack: float
     depth: float
     row: float
@@ -103,7 +101,6 @@ def _shown_ends(count: int, most: int) -> list[int]:
 
 
 def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[Block], y: float, scale: _Scale) -> None:
-    """A row with what it is called and its racks."""
     middle = y + scale.depth / 2
     name = language.word("ui-floor-row", number=number)
     canvas.words("row", 0, middle, fit_words(name, _LABEL), _LABEL, anchor="start", strong=True)

@@ -45,7 +45,6 @@ def add_groups(graph: Graph, wording: Wording) -> None:
 
 
 def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
-    """Every router a node, every group a frame."""
     groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
     members = [groups.members(index) for index in range(groups.count)]
     for index, routers in enumerate(members):

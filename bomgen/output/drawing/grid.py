@@ -38,7 +38,6 @@ class _Axis(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The place of the last one."""
         return len(self.numbers) - 1
 
     def passes(self, place: int) -> bool:
@@ -67,7 +66,6 @@ def _axis(torus: Torus, name: str, shown: int) -> _Axis:
 
 
 def _label(wording: Wording, torus: Torus) -> list[str]:
-    """All that is said of the grid."""
     language = wording.language
     lines = [wording.grid(), language.word("ui-nodes", count=language.integer(torus.nodes))]
     for links in wording.drawn.links:
@@ -85,7 +83,6 @@ class _Grid:
         self.x, self.y, self.z = axes
 
     def place(self, column: int, row: int, layer: int) -> tuple[float, float]:
-        """Where a node stands."""
         return (
             self.left + column * _PITCH_X + layer * _BEHIND_X,
             self.top + row * _PITCH_Y + layer * _BEHIND_Y,
@@ -104,7 +101,6 @@ class _Grid:
                     self.canvas.circle(*self.place(column, row, layer), _NODE)
 
     def _links(self, column: int, row: int, layer: int) -> None:
-        """The lines from a node to the next one along every axis."""
         here = self.place(column, row, layer)
         for axis, at, there in (
             (self.x, column, (column + 1, row, layer)),

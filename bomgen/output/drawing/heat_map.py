@@ -5,12 +5,12 @@ Racks of equal power side by side are one shape, so that ten thousand racks take
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
 from bomgen.core.language import Language
+from bomgen.core.provenance import Figure
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas
 from bomgen.report.elevations.types import FREE, Block, Elevations
 
@@ -34,7 +34,7 @@ _WATTS = "W"
 def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None:
     """All rows with their racks, and the key to the tones below."""
     power = _power_of_racks(found)
-    most = max(filter(None, power.values()))
+    most = max(Fraction(each.value) for each in power.values() if each)
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in found.rows), _WIDEST)
     pitch = min(_HIGHEST / len(found.rows), _TALLEST)
     top = max(_SIZE - pitch, 0)
@@ -49,10 +49,10 @@ def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None
     _draw_key(canvas, power, most, language)
 
 
-def _power_of_racks(found: Elevations) -> dict[int, Fraction | None]:
-    """The power of each rack [W] by its number; None where nobody knows it."""
+def _power_of_racks(found: Elevations) -> dict[int, Figure | None]:
+    """The power of each rack [W] by its number; None where it is not known."""
     return {
-        rack: Fraction(group.sums.power_w.value) if group.sums.power_w else None
+        rack: group.sums.power_w
         for group in found.groups
         for first, last in group.racks
         for rack in range(first, last + 1)
@@ -62,7 +62,7 @@ def _power_of_racks(found: Elevations) -> dict[int, Fraction | None]:
 def _draw_row(
     canvas: Canvas,
     row: Sequence[Block],
-    power: dict[int, Fraction | None],
+    power: dict[int, Figure | None],
     place: tuple[float, float, float, float],
     most: Fraction,
 ) -> None:
@@ -70,7 +70,8 @@ def _draw_row(
     left, y, width, height = place
     first = row[0].first
     racks = [(block.first + index, block.kind) for block in row for index in range(block.racks)]
-    for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE else power.get(rack[0])):
+    watts_of = {rack: figure.value for rack, figure in power.items() if figure}
+    for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE else watts_of.get(rack[0])):
         numbers = [number for number, _ in same]
         x = left + (numbers[0] - first) * width
         known = watts is not None
@@ -85,18 +86,20 @@ def _tone(watts: Fraction | None, most: Fraction) -> float:
     return round(_LIGHTEST + (_DARKEST - _LIGHTEST) * float(watts or 0) / float(most), 2)
 
 
-def _draw_key(canvas: Canvas, power: dict[int, Fraction | None], most: Fraction, language: Language) -> None:
-    """What the tones stand for, and how many racks there are of each."""
-    counts = Counter(watts for watts in power.values() if watts is not None)
-    levels = sorted(counts)
+def _draw_key(canvas: Canvas, power: dict[int, Figure | None], most: Fraction, language: Language) -> None:
+    """What the tones stand for, and how many racks there are of each; an estimate has its range."""
+    known = [(Fraction(figure.value), figure.bounds) for figure in power.values() if figure]
+    levels = sorted({watts for watts, _ in known})
+    word = "chart-racks-at"
     if len(levels) > _LEVELS:
-        levels = [most * (step + 1) / _LEVELS for step in range(_LEVELS)]
+        levels, word = [most * (step + 1) / _LEVELS for step in range(_LEVELS)], "chart-racks-up-to"
     entries, below = [], None
     for level in levels:
-        racks = sum(number for watts, number in counts.items() if (below is None or watts > below) and watts <= level)
+        racks = [bounds for watts, bounds in known if (below is None or watts > below) and watts <= level]
         below = level
         if racks:
-            word = "chart-racks-at" if level in counts else "chart-racks-up-to"
-            text = language.word(word, power=language.value(level, _WATTS), racks=language.integer(racks))
+            estimates = [bounds for bounds in racks if bounds]
+            ends = (min(low for low, _ in estimates), max(high for _, high in estimates)) if estimates else None
+            text = language.word(word, power=language.value(level, _WATTS, ends), racks=language.integer(len(racks)))
             entries.append((text, _tone(level, most)))
     canvas.key(entries)

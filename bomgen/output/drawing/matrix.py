@@ -40,7 +40,6 @@ def draw_matrix(canvas: Canvas, shape: Matrix) -> None:
 
 
 def _line(canvas: Canvas, y: float, pitch: float, texts: tuple[str, ...]) -> None:
-    """A line of words, the first beside the columns."""
     canvas.words("row", 0, y, texts[0], _LEFT, anchor="start", largest=_SIZE)
     for column, text in enumerate(texts[1:]):
         canvas.words("column", _LEFT + (column + 1 / 2) * pitch, y, text, pitch, largest=_SIZE, strong=True)

@@ -107,7 +107,6 @@ class _Front:
         self.canvas.words(_TITLE, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
 
     def _top(self, unit: int, height: int) -> float:
-        """The upper edge of so many units from one on."""
         return self.floor - (unit + height - 1) * self.pitch
 
     def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:

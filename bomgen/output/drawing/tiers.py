@@ -104,7 +104,6 @@ def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[Box]) -> list[list[
 
 
 def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: Sequence[float]) -> None:
-    """The frames of the pods around their rows."""
     if not pods:
         return
     top = middles[0] - BOX_HEIGHT / 2 - PADDING

@@ -1,39 +1,49 @@
-"""A template inside its process: what it may say, the filters that it has, and its faults with their lines."""
+"""The child that fills in templates: Jinja's sandbox, the filters of bomgen, and faults with the line of the template.
+
+The sandbox keeps a template from the objects of the program; `core/limited_child.py` bounds its time and memory, and
+leaves whoever gets out of the sandbox, in which holes have been found before, without files and without an environment.
+`check` only parses, in the same child, because a parser can be kept busy too. Equal plans give equal results: filters
+that draw random text are left out of Jinja, and objects, whose text is their address in memory, are not printed.
+"""
 
 from __future__ import annotations
 
 import codecs
 import difflib
+import gc
 import html
+import json
 import pprint
+import re
+import sys
 import textwrap
 from collections.abc import Callable, Generator, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import wraps
 from itertools import islice
-from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes, pass_context
-from jinja2.runtime import BlockReference, Context, LoopContext
-from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
-from jinja2.utils import Cycler, Joiner, missing
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
 
 from bomgen.core.csv_fields import escape_formula
 from bomgen.core.diagnostics import suggestion
 from bomgen.core.language import Language, language
+from bomgen.core.limited_child import Limits, OutOfTime, within_limits
 from bomgen.core.money import minor_units
-from bomgen.output.user_templates.process import LIMIT, Fault, Limits, too_large, too_long, too_slow
 
 PRELOADED = (difflib, html, pprint, textwrap, *map(codecs.lookup, ("ascii", "unicode-escape", "utf-8")))
-"""What Jinja2 and messages load when they come to use it: in a process that has given up, nothing can be loaded."""
+"""What Jinja and messages load when they come to use it: a sealed child can load nothing."""
 ESCAPED = (".html", ".htm", ".xml", ".svg")
 """Results whose text is escaped as markup on the way out."""
 LEFT_OUT = ("lipsum", "random")
-"""What gives other text each time: equal plans give equal bytes."""
+"""What gives other text each time."""
 NAMES = ("bom", "plan")
 """The data of a template."""
+RESULT_BYTES = 16 << 20
+"""The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
 MOST_SHOWN = 12
 """Keys that a message lists."""
 QUOTED = 40
@@ -42,23 +52,28 @@ MOST_FAULTS = 20
 """Faults of one template that are told at a time."""
 MESSAGE = 300
 """Characters of a message that may hold text of the template."""
-SYNTAX, RUNTIME = "template-syntax", "template"
-_METHODS = (BuiltinMethodType, FunctionType, MethodType, BlockReference)
-"""What a template can call, beside its own macros."""
+LIMIT, SYNTAX, RUNTIME = "template-limit", "template-syntax", "template"
 _FILE = "<template>"
-"""What Jinja2 calls the file of a template that has none."""
+"""What Jinja calls the file of a template that has none."""
+_PRINTED = (str, int, float, Decimal, list, tuple, dict, Undefined)
+"""What `{{ }}` prints."""
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]+", re.IGNORECASE)
+"""How Python writes an object that has no text of its own, in a list too."""
 _QUOTED = (",", ";", '"', "\n", "\r")
 """What a field of CSV is put in quotes for; semicolons separate fields where commas separate decimals."""
 
 Filters = Mapping[str, Callable[..., str]]
-Wrapped = TypeVar("Wrapped")
 
 
-class Slow(BaseException):
-    """The processor time is over; no `except Exception` on the way catches it."""
+class Fault(NamedTuple):
+    """What is wrong with a template; line 0: nobody knows where."""
+
+    line: int
+    message: str
+    rule: str
 
 
-class _Long(Exception):
+class _TooLong(Exception):
     """The result is as long as it may be."""
 
 
@@ -82,104 +97,30 @@ class _Missing(StrictUndefined):
         return f"there is no '{name}'; {hint}"
 
 
-def _called(name: str) -> Callable[[type[Wrapped]], type[Wrapped]]:
-    """A class under the name that messages shall call it, of Python's and Jinja2's, which look it up by themselves."""
-
-    def called(wrapper: type[Wrapped]) -> type[Wrapped]:
-        wrapper.__name__ = wrapper.__qualname__ = name
-        wrapper.__module__ = "builtins"
-        return wrapper
-
-    return called
-
-
-class _Textless:
-    """What has no text of its own: Python would write its address in memory, another one each time."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, held: Any) -> None:
-        self._held = held
-
-    def __repr__(self) -> str:
-        raise ValueError(_unprinted(type(self._held).__name__))
-
-    __html__ = __repr__
-
-
-@_called("function")
-class _Method(_Textless):
-    """What can be called."""
-
-    __slots__ = ()
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self._held(*arguments, **named)
-
-
-@_called("generator")
-class _Walk(_Textless):
-    """What can be walked through once, such as the result of `map`."""
-
-    __slots__ = ()
-
-    def __iter__(self) -> Iterator[Any]:
-        return cast(Iterator[Any], self._held)
-
-    def __next__(self) -> Any:
-        return next(self._held)
-
-
-class _Unprinted:
-    """What Jinja2 has, and has no text of its own."""
-
-    def __repr__(self) -> str:
-        raise ValueError(_unprinted(type(self).__name__))
-
-
-@_called("cycler")
-class _Cycler(_Unprinted, Cycler):
-    """Jinja's."""
-
-
-@_called("joiner")
-class _Joiner(_Unprinted, Joiner):
-    """Jinja's."""
-
-
-def _hide_address(value: Any) -> Any:
-    """A value whose text, if it has any, is the same each time."""
-    if isinstance(value, _METHODS):
-        return _Method(value)
-    if isinstance(value, Iterator) and not isinstance(value, LoopContext | _Walk):
-        return _Walk(value)
-    return value
-
-
-def _filtering(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter whose result has no address in its text."""
-
-    @wraps(filter)
-    def filtered(*arguments: Any, **named: Any) -> Any:
-        return _hide_address(filter(*arguments, **named))
-
-    return filtered
-
-
 class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox; exceptions keep the lines of the compiled template, which `_line` reads."""
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        return _hide_address(super().getattr(obj, attribute))
-
-    def getitem(self, obj: Any, argument: Any) -> Any:
-        return _hide_address(super().getitem(obj, argument))
-
-    def call(self, context: Context, obj: Any, /, *arguments: Any, **named: Any) -> Any:
-        return _hide_address(super().call(context, obj, *arguments, **named))
+    """The sandbox; exceptions keep the lines of the compiled template, and no module is loaded to rewrite them."""
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja2's
         raise
+
+
+def main() -> None:
+    """Fill in, or without data parse, the templates on standard input; write a line of JSON each: its text or faults.
+
+    None is begun after one that reached a limit.
+    """
+    asked = json.load(sys.stdin.buffer)
+    limits, data = Limits(*asked["limits"]), asked["data"]
+    filters = writer(asked["language"], data["bom"]["totals"]["currency"] if data else "")
+    with within_limits(limits, sealed=True):
+        for name, text in asked["templates"]:
+            answer = render(text, name, filters, data, limits)
+            sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+            sys.stdout.buffer.flush()
+            if any(fault.rule == LIMIT for fault in answer if isinstance(fault, Fault)):
+                return
+            del answer
+            gc.collect()  # what a template held, also in circles, is memory that the next one may take
 
 
 def _environment(name: str, filters: Filters) -> _Environment:
@@ -193,8 +134,6 @@ def _environment(name: str, filters: Filters) -> _Environment:
         optimized=False,
     )
     environment.filters |= filters
-    environment.filters = {each: _filtering(filter) for each, filter in environment.filters.items()}
-    environment.globals |= {"cycler": _Cycler, "joiner": _Joiner, "range": _Method(safe_range)}
     for each in LEFT_OUT:
         environment.filters.pop(each, None)
         environment.globals.pop(each, None)
@@ -222,26 +161,21 @@ def writer(code: str, currency: str) -> Filters:
     }
 
 
-def render(
-    text: str, name: str, filters: Filters, data: Mapping[str, Any], limits: Limits, reserve: Callable[[Limits], None]
-) -> tuple[bytes, list[Fault]]:
-    """The result of a template, empty without data; or its faults, which `reserve` gives the memory to name."""
+def render(text: str, name: str, filters: Filters, data: Mapping[str, Any], limits: Limits) -> str | list[Fault]:
+    """Return the result of a template, empty without data, or its faults."""
     template = None
     try:
         environment = _environment(name, filters)
         tree, faults = _parsed(text, environment)
         if faults or tree is None or not data:
-            return b"", faults
+            return faults or ""
         template = Template.from_code(environment, environment.compile(tree), environment.make_globals(None))
-        return _written(template, template.new_context(dict(data)), limits), []
-    except (Exception, Slow) as error:
-        if isinstance(error, MemoryError):
-            reserve(limits)
-        return b"", [_fault(error, template, limits)]
+        return _written(template, template.new_context(dict(data)))
+    except (Exception, OutOfTime) as error:
+        return [_fault(error, template, limits)]
 
 
 def _parsed(text: str, environment: _Environment) -> tuple[nodes.Template | None, list[Fault]]:
-    """A template as a tree, and what is wrong with it."""
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as error:
@@ -269,37 +203,36 @@ def _unknown(tree: nodes.Template, environment: _Environment) -> Iterator[Fault]
             yield Fault(node.lineno, _shortened(f"no {word} '{node.name}'; {hint}"), SYNTAX)
 
 
-def _written(template: Template, context: Context, limits: Limits) -> bytes:
+def _written(template: Template, context: Context) -> str:
     """The result, piece by piece up to its limit. What is wrong with a piece is thrown to the line that gave it."""
     pieces, length = [], 0
     stream = cast(Generator[str, None, None], template.root_render_func(context))
     for piece in stream:
         try:
-            pieces.append(piece.encode("utf-8"))
+            length += len(piece.encode("utf-8"))
         except UnicodeEncodeError as error:
             stream.throw(ValueError(f"{error.object[error.start]!a} is not valid UTF-8"))
-        length += len(pieces[-1])
-        if length > limits.output_bytes:
-            stream.throw(_Long())
-    return b"".join(pieces)
+        if length > RESULT_BYTES:
+            stream.throw(_TooLong)
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def _fault(error: BaseException, template: Template | None, limits: Limits) -> Fault:
     """What an exception says of the template, at the last of its lines that was on the way there."""
-    line = _line(error, template)
+    rule = LIMIT
     match error:
-        case Slow():
-            return Fault(line, too_slow(limits), LIMIT)
-        case _Long():
-            return Fault(line, too_long(limits), LIMIT)
+        case OutOfTime():
+            text = limits.out_of_time
         case MemoryError():
-            return Fault(line, too_large(limits), LIMIT)
+            text = limits.out_of_memory
         case RecursionError():
-            return Fault(
-                line, "nested too deep; a macro must not call itself without end, nor an expression be so long", LIMIT
-            )
-    text = _shortened(str(error).rstrip(".") or type(error).__name__)
-    return Fault(line, text if "; " in text else f"{text}; see docs/templates.md", RUNTIME)
+            text = "nested too deep; a macro must not call itself without end, nor an expression be so long"
+        case _TooLong():
+            text = f"the result is longer than {RESULT_BYTES} bytes"
+        case _:
+            text, rule = _shortened(str(error).rstrip(".") or type(error).__name__), RUNTIME
+    return Fault(_line(error, template), text if "; " in text else f"{text}; see docs/templates.md", rule)
 
 
 def _line(error: BaseException, template: Template | None) -> int:
@@ -313,19 +246,13 @@ def _line(error: BaseException, template: Template | None) -> int:
 
 @pass_context  # without it Jinja2 prints constants while it compiles, where a fault has no line yet
 def _printed(_context: Context, value: object) -> object:
-    """What `{{ }}` prints: nothing for nothing; objects are refused, whose text is an address in memory."""
+    """What `{{ }}` prints: nothing for nothing."""
     if value is None:
         return ""
-    if isinstance(value, str | int | float | Decimal | list | tuple | dict | Undefined):
-        return value
-    if isinstance(value, _Textless | _Unprinted):
-        str(value)
-    raise ValueError(_unprinted(type(value).__name__))
-
-
-def _unprinted(kind: str) -> str:
-    """What is said of an object that stands where text must."""
-    return f"a {kind} cannot be printed; print text or numbers, and add `| list` after `map`"
+    if not isinstance(value, _PRINTED) or (isinstance(value, list | tuple | dict) and _ADDRESS.search(str(value))):
+        kind = type(value).__name__
+        raise ValueError(f"this {kind} cannot be printed; print text or numbers, and add `| list` after `map`")
+    return value
 
 
 def _decimal(value: object) -> Decimal:
@@ -372,6 +299,6 @@ def _listed(known: list[str]) -> str:
 
 def _shortened(text: str) -> str:
     """Text on one line that can be shown, cut where it gets long."""
-    text = " ".join(text[: MESSAGE + 1].split())
+    text = " ".join(_ADDRESS.sub("", text[: MESSAGE + 1]).split())
     text = "".join(each if each.isprintable() else "?" for each in text)
     return text if len(text) <= MESSAGE else text[:MESSAGE] + "..."

@@ -105,6 +105,8 @@ LEAST = r"\≥\ "
 
 ABOUT = r"\≈\ "
 """The beginning of the number format of an estimate; its range follows the number."""
+_AMOUNT = "#"
+"""What stands for the number in the text of an estimate."""
 _FOUR_DIGITS = re.compile(r"^([0-9])([0-9]{3})(?![0-9])")
 """A number of four whole digits: texts write it without a separator, number formats with one."""
 
@@ -113,10 +115,14 @@ def estimate_format(form: str, cell: Cell, language: Language) -> str:
     """Return the number format of an estimate; the cell keeps the plain number for formulas."""
     if cell.estimate is None or form == GENERAL:
         return form
-    low, high = (_FOUR_DIGITS.sub(rf"\1{language.thousands}\2", language.bare(end, cell.unit)) for end in cell.estimate)
-    if low == high:  # as far as digits are shown
+    _, _, after = language.about(
+        _AMOUNT,
+        cell.estimate,
+        lambda end: _FOUR_DIGITS.sub(rf"\1{language.thousands}\2", language.bare(end, cell.unit)),
+    ).partition(_AMOUNT)
+    if not after:
         return form
-    ends = clean(language.word("ui-estimate-ends", low=low, high=high)).replace('"', "")
+    ends = clean(after.strip()).replace('"', "")
     return ABOUT + (f'{form[:-1]} {ends}"' if form.endswith('"') else f'{form}" {ends}"')
 
 

@@ -86,7 +86,6 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
 
 
 def _texts(sheet: Sheet, section: Section) -> None:
-    """A chapter of sentences."""
     sheet.row += 1
     sheet.subheading(section.title)
     for text in section.text:
@@ -202,7 +201,6 @@ def _letters(color: str) -> RichText:
 
 
 def _title(text: str, size: int, color: str) -> Title:
-    """The title of a chart or of an axis."""
     properties = _character(size, color)
     run = RegularTextRun(rPr=properties, t=clean(text))
     paragraph = Paragraph(pPr=ParagraphProperties(defRPr=properties), r=[run])

@@ -84,7 +84,6 @@ class _UndatedZip(ZipFile):
     """A package whose entries do not have the time of the clock, which may be one that no zip file can hold."""
 
     def writestr(self, zinfo_or_arcname: ZipInfo | str, *content: Any, **how: Any) -> None:
-        """Write an entry."""
         entry = zinfo_or_arcname
         super().writestr(ZipInfo(entry, _ZIP_DATE) if isinstance(entry, str) else entry, *content, **how)
 
@@ -93,7 +92,6 @@ class _SortedRanges(MultiCellRange):
     """Merged cells in their order on the sheet; that of a set depends on the size of a machine's words."""
 
     def __iter__(self) -> Iterator[CellRange]:
-        """The ranges."""
         yield from self.sorted()
 
 

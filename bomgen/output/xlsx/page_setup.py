@@ -86,7 +86,6 @@ def page_ends(heights: Sequence[float], together: Mapping[int, int], room: float
 
 
 def _repeated(page: Worksheet) -> range:
-    """The rows that are printed on every page."""
     rows = (page.print_title_rows or "").replace("$", "")
     first, _, last = rows.partition(":")
     return range(int(first), int(last) + 1) if rows else range(0)

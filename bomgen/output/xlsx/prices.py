@@ -46,7 +46,6 @@ def price_workbook(entries: Sequence[Entry]) -> bytes:
 
 
 def _cell(sheet: Any, name: str, value: str | int | bool | Decimal | None) -> Any:
-    """A cell that a spreadsheet takes for what it is."""
     if isinstance(value, Decimal):
         if len(value.normalize().as_tuple().digits) <= DIGITS:
             whole = value == value.to_integral_value()

@@ -314,7 +314,6 @@ class Sheet:
         lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
 
     def _seen(self) -> list[float]:
-        """The widths of the columns as they are seen."""
         return [0 if position in self.folded else width for position, width in enumerate(self.widths, 1)]
 
     def _cell(self, column: int) -> SheetCell:

@@ -89,7 +89,6 @@ def write_tables(sheet: Sheet, section: Section) -> None:
 
 
 def _table(sheet: Sheet, table: Table) -> None:
-    """A table with its own title and header."""
     sheet.together[sheet.row] = sheet.row + 2 + bool(table.caption)
     sheet.subheading(table.title)
     if table.caption:
@@ -100,7 +99,6 @@ def _table(sheet: Sheet, table: Table) -> None:
 
 
 def _rows(sheet: Sheet, table: Table) -> None:
-    """The rows of a table under the headings of their groups."""
     named = all(column.key != "unit" for column in table.columns)
     group = None
     for row in table.rows:
@@ -142,7 +140,6 @@ def _derivation(sheet: Sheet, columns: Sequence[Column], derivation: Derivation)
 
 
 def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
-    """One line of a derivation, its name indented by its depth."""
     sheet.put(1, None, TEXT)
     sheet.put(2, step.name, TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
     cells = (

@@ -145,7 +145,6 @@ def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False
 
 
 def _blocks(layout: PlanSection, row: int) -> Iterator[tuple[str, Figure]]:
-    """The racks of a row, block by block."""
     for place in range(len(layout.data["rows"][row])):
         block = layout.below("rows").below(row).below(place)
         for kind in block.data:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, first_given, formula
+from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
@@ -161,10 +161,8 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
     return tuple(found)
 
 
-@formula("planes")
-def planes_of_ethernet(port_gbps: int, ethernet_gbps: int) -> int:
-    """Planes over which a NIC port is split whose Ethernet links are slower."""
-    return port_gbps // ethernet_gbps
+planes_of_ethernet = floor_div("planes_of_ethernet", "planes", "port_gbps", "ethernet_gbps")
+"""Planes over which a NIC port is split whose Ethernet links are slower."""
 
 
 def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, problems: list[Problem]) -> FabricPlan:

@@ -41,6 +41,7 @@ def quote(section: PlanSection) -> QuotePlan:
         vendor=_party(section, "vendor"),
         logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
         status=section.text("status"),
+        status_mark=section.value_mark("status"),
         number=section.text("number"),
         revision=None if revision is None else str(revision),
         currency=section.text("currency") or str(assumed.value),
@@ -120,7 +121,6 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
 
 
 def _lines(section: PlanSection, key: str) -> tuple[str, ...]:
-    """A text, or the texts of a list."""
     given = section.data.get(key) or ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 

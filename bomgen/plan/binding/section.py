@@ -135,7 +135,6 @@ class PlanSection(NamedTuple):
         return None
 
     def _moved(self, problem: Problem, key: str) -> Problem:
-        """A problem in a catalogue file, at the place of the plan that names the part."""
         if problem.mark.file == self.source.file:
             return problem
         return Problem(self.value_mark(key), "error", f"{problem.message} (in {problem.mark})", problem.rule)
@@ -145,5 +144,4 @@ _WHOLE = ("count", "requests", "tokens", "parameters", "Gb/s")
 
 
 def _written(raw: object) -> str:
-    """A value as the plan has it."""
     return f"{float(raw):g}" if isinstance(raw, Fraction) else str(raw)

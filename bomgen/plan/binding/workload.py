@@ -252,7 +252,6 @@ STORAGE_FIGURES = {
 
 
 def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
-    """Every level of bandwidth, its figures cited."""
     record = catalog.find("assumption", "storage-bandwidth")
     references, confidence = record.references(list(record.data["source"])), str(record.data["confidence"])
 
@@ -301,7 +300,6 @@ def _plug_of_system(system: parts.StorageSystem | None) -> Plug | None:
 
 
 def _described_storage(section: PlanSection) -> parts.Identity:
-    """The identity of storage servers that the plan describes."""
     name = section.text("name") or STORAGE_SERVER
     return parts.Identity(
         kind="storage",

@@ -127,7 +127,6 @@ def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:
 
 
 def _place(key: tuple[str, str]) -> tuple[int, str]:
-    """Where a part stands in a bill, by its category and name."""
     return CATEGORIES.index(key[0]), key[1]
 
 

@@ -29,7 +29,6 @@ def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
 
 
 def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
-    """The numbers of a fabric, and how its links are built."""
     yield fabric_table(writer, built)
     if built.interconnect.choices:
         yield links_table(writer, built)
@@ -65,7 +64,6 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _pieces(other: OtherDesign) -> dict[str, int]:
-    """How many more pieces another design takes, by kind."""
     return {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
 
 

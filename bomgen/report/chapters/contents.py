@@ -75,7 +75,6 @@ def _subtitle(writer: Writer) -> str:
 
 
 def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    """What the clusters of a plan have together."""
     for path in (("cluster", "gpus"), ("site", "power_w")):
         if path in writer.numbers:
             yield writer.label(path), writer.cell(path)

@@ -11,6 +11,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.optics.counting.uses import Chosen
 from bomgen.optics.types import MediumOption
 from bomgen.report.chapters.writer import Writer
+from bomgen.report.reasons.links import rejection
 
 
 def links_table(writer: Writer, built: BuiltFabric) -> Table:
@@ -56,10 +57,7 @@ def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[
 
 def _other(writer: Writer, option: MediumOption) -> str:
     """Why a way was not taken."""
-    key = f"not-chosen-{option.reason}"
-    reason = writer.word(
-        key if key in writer.language.words else "not-chosen-rule", detail=writer.language.message(option.detail)
-    )
+    reason = writer.language.message(rejection(option))
     return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
 
 

@@ -106,7 +106,6 @@ def prices(writer: Writer) -> Section | None:
 
 
 def _confidence_table(writer: Writer) -> Table:
-    """Money that is doubtful, by reason."""
     currency = writer.report.quote.totals.currency
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
     columns = (
@@ -124,7 +123,6 @@ def _confidence_table(writer: Writer) -> Table:
 
 
 def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
-    """Every price that was taken, with its age."""
     plan, language = writer.report.plan.quote, writer.language
     columns = (
         Column("part", writer.word("column-part"), "text", 26),
@@ -157,13 +155,11 @@ def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
 
 
 def _remarks(writer: Writer, price: Price) -> list[str]:
-    """What makes a price doubtful."""
     doubts = (("estimate", price.estimate), ("old", is_old(price, writer.report.plan.quote)))
     return [writer.word(f"price-{doubt}") for doubt, holds in doubts if holds]
 
 
 def _source(writer: Writer, price: Price, book: str) -> str:
-    """The book that has a price, and where the book has it from."""
     return writer.word("price-source", book=book, source=price.source) if price.source else book
 
 
@@ -189,7 +185,6 @@ def price_note(writer: Writer, line: QuoteLine) -> str | None:
 
 
 def _rates(writer: Writer) -> Table:
-    """The exchange rates that the plan pins."""
     quote = writer.report.plan.quote
     columns = (
         Column("currency", writer.word("fact-currency"), "text", 14),

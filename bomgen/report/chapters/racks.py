@@ -49,7 +49,6 @@ def _text(writer: Writer, found: Elevations) -> Iterator[str]:
 
 
 def _groups(writer: Writer, found: Elevations) -> Table:
-    """A row for each group of equal racks, and one for all of them."""
     word = writer.word
     columns = (
         Column("racks", word("column-racks"), "text", 20),
@@ -121,7 +120,6 @@ def _whole_heat(value: Any, unit: str) -> Any:
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
-    """Outlets that are needed, and those that its PDUs have."""
     sums = group.sums
     needed = writer.word("list-comma").join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
     offered = writer.word("list-comma").join(

@@ -41,7 +41,6 @@ def _paths(writer: Writer) -> Iterator[Path]:
 
 
 def _named(writer: Writer, path: Path, row: Row) -> Row:
-    """A row, with its feed named where it is about one."""
     if path[1] != FEEDS:
         return row
     return replace(row, cells=(Cell(writer.word("label-feed", feed=path[-1])), *row.cells[1:]))

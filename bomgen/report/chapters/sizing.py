@@ -51,7 +51,6 @@ def sizing(writer: Writer) -> Section:
 
 
 def _texts(writer: Writer) -> Iterator[str]:
-    """The conventions that the numbers keep to."""
     plan = writer.report.plan
     if plan.training:
         tuning = plan.training.tuning
@@ -218,13 +217,11 @@ def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Fi
 
 
 def _where(writer: Writer, figure: Figure) -> str:
-    """The place or the documents that a figure comes from."""
     origin = figure.origin
     return writer.sources(origin) if isinstance(origin, Cited | Assumed) else writer.origin(figure)
 
 
 def _kind(writer: Writer, figure: Figure) -> str:
-    """Whether a figure is given, measured, cited or assumed."""
     plan, origin = writer.report.plan, figure.origin
     measured = [plan.training.achieved_tflops, plan.training.tokens_per_second_per_gpu] if plan.training else []
     if plan.inference:

@@ -53,7 +53,6 @@ def sentences(writer: Writer) -> Iterator[str]:
 
 
 def _machines(writer: Writer) -> str:
-    """GPUs and the servers or racks that they are in."""
     sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
     number = writer.language.number
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
@@ -71,7 +70,6 @@ def _machines(writer: Writer) -> str:
 
 
 def _training(writer: Writer) -> Iterator[str]:
-    """How long the training takes."""
     sizing, training = writer.report.design.sizing, writer.report.plan.training
     if training and sizing.run and sizing.days:
         yield writer.word(
@@ -103,7 +101,6 @@ def _target(writer: Writer) -> Iterator[str]:
 
 
 def _pods(writer: Writer) -> Iterator[str]:
-    """The pods of chips that are linked directly."""
     pods, chips, number = (
         writer.report.design.sizing.pods,
         writer.report.plan.cluster.gpu.pod_chips,
@@ -114,7 +111,6 @@ def _pods(writer: Writer) -> Iterator[str]:
 
 
 def _fabric(writer: Writer, built: BuiltFabric) -> str:
-    """A fabric with its switches."""
     planes, number = built.plan.planes.value, writer.language.number
     return writer.word(
         "sentence-fabric-planes" if planes > 1 else "sentence-fabric",

@@ -11,10 +11,11 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
+from bomgen.core.plain_data import plain
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import NEITHER
 from bomgen.report.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, lines, workloads
-from bomgen.report.result import Report, plain
+from bomgen.report.result import Report
 
 __all__ = ["Comparison", "charted", "compared", "data", "document"]
 
@@ -108,7 +109,6 @@ def document(found: Comparison, language: Language, chart: Drawing | None = None
 def _table(
     found: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
 ) -> Table:
-    """Rows of the comparison, a column a plan."""
     word = language.word
     columns = (
         Column("name", word("compare-row"), "text", 34),

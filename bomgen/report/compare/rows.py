@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from bomgen.core.document import Cell
-from bomgen.core.money import rounded
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.document import Cell, Value
+from bomgen.core.money import Totals, rounded
+from bomgen.core.provenance import Figure, quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill import cluster_path
@@ -62,10 +63,8 @@ class Measure(NamedTuple):
     cell: Callable[[Compared], Cell]
 
 
-@formula("W")
-def power_by_gpu(power_w: int, gpus: int) -> Fraction:
-    """What falls to a GPU of all that is drawn."""
-    return Fraction(power_w) / gpus
+power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
+"""What falls to a GPU of all that is drawn."""
 
 
 def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
@@ -174,7 +173,6 @@ def _model(each: Compared) -> Cell:
 
 
 def _names(each: Compared, names: Sequence[str]) -> Cell:
-    """Names of the clusters of a plan, each once."""
     language = each.writer.language
     return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
 
@@ -200,7 +198,6 @@ def _server(each: Compared) -> Cell:
 
 
 def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
-    """The fabrics of a role, each with the place of its numbers."""
     report = each.writer.report
     return [
         ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)
@@ -294,7 +291,8 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
     for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
-        yield _number(columns, (OPERATION, name), LESS)
+        measure = _number(columns, (OPERATION, name), LESS)
+        yield measure._replace(cell=partial(_running_cost, name=name))
     for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
         for end, place in (("low", FAST), ("high", SLOW)):
             label = word(f"compare-{name}-{end}")
@@ -323,21 +321,53 @@ def _net(each: Compared) -> Cell:
     totals = each.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete)
+    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
+
+
+def _running_cost(each: Compared, name: str) -> Cell:
+    """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
+    cell, costs = _at(each, (OPERATION, name), bare=False), each.writer.report.running.figures
+    ends = _net_range(each.writer.report.quote.totals)
+    if ends is None or cell.value is None or "purchase" not in costs:
+        return cell
+    total, purchase = costs["total_cost"].value, costs["purchase"].value
+    low, high = (rounded(costs[name].value * (total - purchase + Fraction(end)) / total, cell.unit) for end in ends)
+    return replace(cell, estimate=(low, high))
+
+
+def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The net amount at the lowest and the highest prices; None as for `_price_range`."""
+    ends = _price_range(totals)
+    if ends is None or not totals.amount:
+        return None
+    net = totals.list - totals.discount
+    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in ends)
+    return low, high
+
+
+def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The total at the lowest and the highest prices; None where these are the same, or not all known."""
+    low, high = totals.low, totals.high
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
 def _amount(each: Compared) -> Cell:
     totals = each.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.amount, totals.currency, least=not totals.complete)
+    return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
 
 
 def _net_by_gpu(each: Compared) -> Cell:
     net, gpus = _net(each), each.writer.numbers["cluster", "gpus"]
     if net.value is None or isinstance(net.value, str):
         return Cell(None)
-    return Cell(rounded(Fraction(net.value) / gpus.value, net.unit), net.unit, least=net.least)
+
+    def by_gpu(amount: Value) -> Decimal | None:
+        return None if amount is None or isinstance(amount, str) else rounded(Fraction(amount) / gpus.value, net.unit)
+
+    ends = net.estimate and (by_gpu(net.estimate[0]), by_gpu(net.estimate[1]))
+    return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
 
 
 def _doubtful(each: Compared) -> Cell:

@@ -83,7 +83,6 @@ def _subtitle(quote: CustomerQuote, language: Language) -> str:
 
 
 def _number(quote: CustomerQuote, language: Language) -> str:
-    """What the quote is called on every page."""
     return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
 
 
@@ -113,7 +112,6 @@ def _duration(days: int, language: Language) -> str:
 
 
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
-    """The total with what it covers."""
     totals, word = quote.totals, language.word
     label = _total_label(totals, language)
     if not totals.priced_lines:
@@ -180,7 +178,6 @@ def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Sect
 
 
 def _name(cluster: QuotedCluster, language: Language) -> str:
-    """What the network that is drawn is called."""
     return _in_cluster(cluster, language, cluster.fabrics[0].name)
 
 
@@ -276,7 +273,6 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 
 
 def _bill(quote: CustomerQuote, language: Language) -> Section:
-    """Every line of the bill, by category."""
     word, currency = language.word, quote.totals.currency
     columns = (
         Column("sku", word("column-sku"), "text", 36),
@@ -387,7 +383,6 @@ def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section
 
 
 def _changes(expansion: QuotedExpansion, language: Language) -> Section:
-    """What is re-plugged and what is left over."""
     word = language.word
     moves = _moves(expansion.moves or (), language)
     free = _left_over(expansion.left_over, language)

@@ -59,7 +59,6 @@ def expansion_quote(writer: Writer, found: Difference) -> CustomerQuote | None:
 
 
 def _part(line: OrderedLine, known: QuotedLine) -> QuotedLine:
-    """The pieces of a line of the bill that are ordered."""
     return known._replace(quantity=line.pieces, spare=0, amount=line.amount)
 
 
@@ -120,7 +119,6 @@ def _list_price(line: QuotedLine, currency: str) -> Decimal:
 
 
 def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is said of each cluster that grows, by its name."""
     for old, new in found.names.clusters.items():
         before, after = cluster_prefix(found.old, old), cluster_prefix(found.new, new)
         said = []

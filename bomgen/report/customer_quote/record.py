@@ -294,7 +294,6 @@ def _places(writer: Writer, line: Line) -> Iterator[str]:
 
 
 def _joins_tiers(kind: str) -> bool:
-    """Whether links of a kind are called by the two tiers that they join."""
     lower, joined, _ = kind.partition("-")
     return bool(joined) and not lower.startswith("in_")
 

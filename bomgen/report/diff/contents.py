@@ -48,7 +48,6 @@ def changed_categories(found: Difference) -> list[CategoryChange]:
 
 
 def _sum(side: Side, category: str) -> Cell:
-    """What the lines of a category come to."""
     lines = (item for item in side.items if item.category == category)
     amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
     priced = [amount for amount in amounts if amount is not None]
@@ -93,7 +92,6 @@ def changes_document(found: Difference, language: Language, chart: Drawing | Non
 
 
 def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
-    """The totals and their change."""
     for side, key in ((found.old, "diff-total-before"), (found.new, "diff-total-after")):
         yield language.word(key), _total(side.totals)
     if found.money and not found.unpriced_side:
@@ -105,7 +103,6 @@ def _known(cell: Cell) -> Decimal:
 
 
 def _total(money: Money) -> Cell:
-    """A total; unknown where nothing has a price."""
     if money.is_unknown:
         return Cell(None, money.currency)
     return Cell(money.amount, money.currency, least=not money.complete)
@@ -117,7 +114,6 @@ def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tu
 
 
 def _totals(found: Difference, language: Language) -> Table:
-    """The totals alone."""
     columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
     known = found.money if not found.unpriced_side else None
     change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
@@ -126,7 +122,6 @@ def _totals(found: Difference, language: Language) -> Table:
 
 
 def _money(found: Difference, language: Language, chart: Drawing | None) -> Section | None:
-    """What each category comes to, and why."""
     if found.money is not None and not found.money.change and not any(found.money.parts.values()):
         return None
     word, currency = language.word, found.new.totals.currency
@@ -151,7 +146,6 @@ def _money(found: Difference, language: Language, chart: Drawing | None) -> Sect
 
 
 def _causes(found: Difference, language: Language) -> Table:
-    """What the change of the total comes from."""
     word, currency = language.word, found.new.totals.currency
     columns = (
         Column("cause", word("diff-cause"), "text", 50),
@@ -194,7 +188,6 @@ def _order(found: Difference, language: Language) -> Section | None:
 
 
 def _bill(found: Difference, language: Language) -> Section:
-    """The lines that changed, by category."""
     word, currency = language.word, found.new.totals.currency if found.money else None
     columns = (
         Column("part", word("column-sku"), "text", 36),
@@ -292,7 +285,6 @@ def _label(each: Changed, language: Language) -> str:
 
 
 def _group(each: Changed, language: Language) -> str:
-    """What a number belongs to."""
     cluster, own = "", each.group
     if own.startswith(f"{CLUSTERS}."):
         _, cluster, own = own.split(".", 2)

@@ -188,7 +188,6 @@ def _ordered(row: Ordered, currency: str) -> dict[str, Any]:
 
 
 def _amount(amount: Decimal, currency: str) -> str:
-    """An amount with at least the places of its currency."""
     places = -int(minor_unit(currency).as_tuple().exponent)
     exponent = amount.as_tuple().exponent
     return f"{amount:.{places}f}" if isinstance(exponent, int) and -exponent < places else f"{amount:f}"

@@ -135,12 +135,10 @@ def _charge(new: Side, pair: Pair, ordered: Decimal) -> OrderedLine:
 
 
 def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal:
-    """What pieces of a line come to after its discount."""
     return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
 
 
 def _part(item: Item) -> Hashable:
-    """What is one part to whoever orders it."""
     words = item.description if named_by_words(item) else ""
     return item.category, item.part, words
 

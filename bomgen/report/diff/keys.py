@@ -124,7 +124,6 @@ def _tag(each: Any) -> str:
 
 
 def _all_named(values: list[Any]) -> bool:
-    """Whether a list holds mappings that each have a name of their own."""
     if not all(isinstance(each, dict) for each in values):
         return False
     tags = [_tag(each) for each in values]

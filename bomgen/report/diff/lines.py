@@ -111,7 +111,6 @@ def _use(item: Item, names: Names) -> Hashable:
 
 
 def _place(item: Item, names: Names) -> tuple[Hashable, ...]:
-    """Where a line is used, as the new bill calls it."""
     fabric = names.fabrics.get(item.fabric, item.fabric) if item.fabric else None
     return item.category, names.clusters.get(item.cluster, item.cluster), fabric, item.role, item.in_stock
 

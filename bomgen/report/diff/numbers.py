@@ -207,7 +207,6 @@ def _is_of_each(path: str, old: Side, new: Side) -> bool:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """The cluster of a path, and the path within it."""
     if not path.startswith(f"{CLUSTERS}."):
         return ONLY, path
     cluster, _, own = path[len(CLUSTERS) + 1 :].partition(".")
@@ -215,7 +214,6 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _group(path: str) -> tuple[str, str]:
-    """The group of a path and the key below it."""
     cluster, own = _split(path)
     first, _, key = own.partition(".")
     before = f"{CLUSTERS}.{cluster}." if cluster else ""

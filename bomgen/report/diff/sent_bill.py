@@ -49,7 +49,6 @@ def _without_design(side: Side) -> Side:
 
 
 def _item(line: SentLine) -> Item:
-    """A line as an item of its part."""
     named = line.recognition.named
     amount = line.amount
     if amount is None and line.unit_price is not None:

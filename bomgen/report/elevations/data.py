@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
+from bomgen.core.plain_data import plain, range_data
 from bomgen.core.provenance import Figure
 from bomgen.report.elevations.types import Elevation, Elevations, HungPdu, Slot
 
@@ -70,18 +70,9 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 def _value(figure: Figure | None) -> Any:
     """A figure as JSON holds it."""
-    return _plain(figure.value) if figure else None
+    return plain(figure.value) if figure else None
 
 
 def _range(key: str, figure: Figure | None) -> dict[str, Any]:
     """The range of an estimate, under its own key."""
-    if figure is None or figure.bounds is None:
-        return {}
-    low, high = map(_plain, figure.bounds)
-    return {f"{key}_range": {"low": low, "high": high}}
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, Fraction):
-        return value
-    return value.numerator if value.denominator == 1 else float(value)
+    return {f"{key}_range": range_data(figure.bounds)} if figure and figure.bounds else {}

@@ -89,7 +89,6 @@ def elevations(design: Design) -> Elevations | None:
 
 
 def _rows(found: DeviceTable, placed: Places, racks: int) -> Rows:
-    """The devices that stand in racks, in the order of the racks."""
     device = np.flatnonzero(placed.rack != NOWHERE).astype(np.int64)
     kinds = np.repeat(np.arange(len(found.kinds), dtype=np.int64), [kind.number for kind in found.kinds])
     kind, unit, rack = kinds[device], placed.unit[device], placed.rack[device]
@@ -218,7 +217,6 @@ def _height(kind: DeviceKind) -> int:
 
 
 def _spans(numbers: Column) -> tuple[Span, ...]:
-    """Ascending numbers as spans."""
     return tuple((int(numbers[first]), int(numbers[last])) for first, last in _runs(np.diff(numbers) != 1))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bomgen.catalog.parts import Server
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Reference, product, sum_of
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import PANEL, HungPdu, Slot, Sums
 from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
@@ -17,22 +17,12 @@ PLACED = Reference(message("source-places"))
 COMPUTE, _ = RACK_KINDS
 
 
-@formula("U")
-def units_of(pieces: int, height_u: int) -> int:
-    """Height of equal machines one above the other."""
-    return pieces * height_u
-
-
-@formula("U")
-def sum_of_units(units: int, more_units: int) -> int:
-    """Height of different machines."""
-    return units + more_units
-
-
-@formula("outlets")
-def sum_of_outlets(outlets: int, more_outlets: int) -> int:
-    """Outlets of different machines."""
-    return outlets + more_outlets
+units_of = product("units_of", "U", "pieces", "height_u")
+"""Height of equal machines one above the other."""
+sum_of_units = sum_of("sum_of_units", "U", "units", "more_units")
+"""Height of different machines."""
+sum_of_outlets = sum_of("sum_of_outlets", "outlets", "outlets", "more_outlets")
+"""Outlets of different machines."""
 
 
 def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:

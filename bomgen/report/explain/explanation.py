@@ -76,7 +76,6 @@ def names(report: Report) -> list[str]:
 
 
 def _sections(paths: Iterable[str]) -> list[str]:
-    """What the paths of a result begin with, and the totals."""
     return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
 
 

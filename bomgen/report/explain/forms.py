@@ -149,7 +149,6 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in which nothing is Markdown."""
     for sign in "\\`*_[]<>#|":
         text = text.replace(sign, f"\\{sign}")
     return text

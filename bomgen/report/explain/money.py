@@ -79,7 +79,6 @@ class Money:
         return node
 
     def _book_node(self, node: Node, price: Price, book: PriceBook) -> Node:
-        """A unit price with what its book says of it, and how it was converted."""
         notes = []
         if price.date:
             notes.append(f"as of {price.date}")

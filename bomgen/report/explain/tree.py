@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bomgen.core.money import MONEY
+from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, Reference, origin_text, telling_inputs
-from bomgen.report.result import plain
 
 
 class Node(NamedTuple):

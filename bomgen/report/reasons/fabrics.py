@@ -213,7 +213,6 @@ def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
 
 
 def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
-    """What a fabric would take that is designed as another plan wants it."""
     other = compare_design(asked.report, built, wanted)
     if other is None:
         return Other(name, message("not-possible-or-known"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from bomgen.core.messages import message
+from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.optics.counting.uses import Chosen
@@ -50,11 +50,14 @@ def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
     )
 
 
+def rejection(option: MediumOption) -> Message:
+    """Return why an option for building a kind of link was not chosen."""
+    code = f"rejected-{option.reason}"
+    return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
+
+
 def _why_not(asked: Asked, option: MediumOption) -> str:
-    key = f"not-chosen-{option.reason}"
-    detail = asked.words.message(option.detail)
-    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=detail)
-    return f"{word}{_cost(asked, option)}"
+    return f"{asked.words.message(rejection(option))}{_cost(asked, option)}"
 
 
 def _cost(asked: Asked, option: MediumOption | Chosen) -> str:

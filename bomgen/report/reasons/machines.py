@@ -64,7 +64,6 @@ def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
 
 
 def _described(asked: Asked, server: Server) -> list[str]:
-    """What distinguishes servers of one GPU."""
     words: list[str] = [message("count-gpus", gpus=server.gpus.value)]
     if server.compute:
         words.append(_nics(asked, server.compute.count, server.compute.gbps))
@@ -76,7 +75,6 @@ def _described(asked: Asked, server: Server) -> list[str]:
 
 
 def _nics(asked: Asked, count: Figure, rate: Figure | None) -> Message:
-    """NICs with their rate, where it is known."""
     if rate is None:
         return message("count-nics", nics=count.value)
     return message("count-nics-at", nics=count.value, rate=asked.value(rate))
@@ -102,7 +100,6 @@ def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
 
 
 def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
-    """The ports that a server comes with for fabrics of a role."""
     if built.plan.role == OUT_OF_BAND:
         ports = server.bmc_ports
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,6 +18,10 @@ from bomgen.sizing.prediction.fitted import COVERAGES
 
 Measured = int | Fraction | Decimal | None
 POWER = "power_w"
+ESTIMATED = ("power", "racks")
+"""Measures that rest on an estimate where the maximum power of a part is not published."""
+RANGED = ("cost", "days", *ESTIMATED)
+"""Measures that may have a range."""
 SLOWEST, FASTEST = 0, 1
 """The ends of the interval of a prediction."""
 WIDEST = max(COVERAGES)
@@ -37,10 +41,17 @@ class Candidate(NamedTuple):
     """What it costs at the lowest and at the highest prices."""
     unpriced: tuple[str, ...] = ()
     """Parts without a price."""
+    ranges: Mapping[str, tuple[Measured, Measured]] = {}
+    """The ends of the range of each measure that is an estimate, by name (`ESTIMATED`)."""
     days: tuple[Measured, Measured] | None = None
     """The ends of the interval of the days where they are predicted, the fewest first; None where they are not."""
     problem: Problem | None = None
     """Why it cannot be built; then it has no measures."""
+
+    @property
+    def ends(self) -> Mapping[str, tuple[Measured, Measured]]:
+        """The ends of the range of each measure that has one, by name (`RANGED`)."""
+        return {"cost": (self.low, self.high), **({"days": self.days} if self.days else {}), **self.ranges}
 
 
 def candidate(place: int, report: Report, confidence: int | None = None) -> Candidate:
@@ -56,28 +67,35 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
 
 def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
     """Return what designs come to without time. Where their counts are columns, so are its measures."""
-    fabrics = [built for design in designs for built in design.fabrics]
-    sites = [design.facility for design in designs]
-    partial = any(POWER in site.lower_bounds for site in sites)
-    totals = quote.totals
+    figures, totals = _built_figures(designs), quote.totals
     unpriced = [each.line for each in quote.lines if each.amount is None]
     return Candidate(
         0,
         {
             "cost": totals.amount if totals.complete else None,
             "days": None,
-            "power": None if partial else _sum(site.power_w for site in sites),
-            "gpus": _sum(design.sizing.gpus for design in designs),
-            "servers": _sum(design.sizing.servers for design in designs),
-            "switches": _sum(built.fabric.switches for built in fabrics),
-            "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
-            "racks": _sum(site.racks for site in sites),
+            **{name: _sum(summed) for name, summed in figures.items()},
         },
         totals.currency,
         totals.low,
         totals.high,
         tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
+        {name: ends for name in ESTIMATED if (ends := _ends(figures[name]))},
     )
+
+
+def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
+    """The figures whose sum is what designs come to, by the name of the measure."""
+    fabrics = [built for design in designs for built in design.fabrics]
+    sites = [design.facility for design in designs]
+    return {
+        "power": [None if POWER in site.lower_bounds else site.power_w for site in sites],
+        "gpus": [design.sizing.gpus for design in designs],
+        "servers": [design.sizing.servers for design in designs],
+        "switches": [built.fabric.switches for built in fabrics],
+        "modules": [use.quantity for built in fabrics for use in built.interconnect.modules],
+        "racks": [site.racks for site in sites],
+    }
 
 
 def days_of_runs(
@@ -109,7 +127,16 @@ def _slowest(figures: Sequence[Figure | None]) -> Measured:
     return max((each.value for each in figures if each), default=None) if all(figures) else None
 
 
-def _sum(figures: Iterable[Figure | None]) -> Measured:
+def _sum(figures: Sequence[Figure | None]) -> Measured:
     """The sum of figures; None where one of them is not known."""
-    known = list(figures)
-    return None if any(each is None for each in known) else sum(figure.value for figure in known if figure)
+    known = [figure.value for figure in figures if figure]
+    return sum(known) if len(known) == len(figures) else None
+
+
+def _ends(figures: Sequence[Figure | None]) -> tuple[Measured, Measured] | None:
+    """The ends of the range of a sum of figures; None where it is not known, or no estimate."""
+    known = [figure for figure in figures if figure]
+    if len(known) < len(figures) or not any(figure.bounds for figure in known):
+        return None
+    low, high = (sum(figure.bounds[end] if figure.bounds else figure.value for figure in known) for end in (0, 1))
+    return low, high

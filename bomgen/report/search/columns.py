@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from bomgen.core.columns import Column
 from bomgen.core.money import MONEY, from_minor_units, minor_unit
 from bomgen.plan.search_space import MEASURES
-from bomgen.report.search.candidates import Candidate, Measured
+from bomgen.report.search.candidates import ESTIMATED, RANGED, Candidate, Measured
 
-ENDS = {"cost_low": MONEY, "cost_high": MONEY, "days_low": "days", "days_high": "days"}
-"""What is shown beside the measures, with its unit: `low`, `high` and `days` of a candidate."""
+ENDS = {f"{name}_{end}": MEASURES[name] for name in RANGED for end in ("low", "high")}
+"""The ends of the ranges of measures, with their unit."""
 UNITS = {**MEASURES, **ENDS}
 """Every column that designs have, with its unit."""
 WHOLE = (MONEY, "count")
@@ -83,9 +83,9 @@ def column_type(name: str) -> type[np.int64] | type[np.float64]:
 
 def values_of(found: Candidate) -> dict[str, Measured]:
     """Return what a design comes to, by the names of columns; one that cannot be built has no measures."""
-    fewest, most = found.days or (None, None)
-    ends = dict(zip(ENDS, (found.low, found.high, fewest, most), strict=True))
-    return {name: ends[name] if name in ENDS else found.measures.get(name) for name in UNITS}
+    measures = (found.measures.get(name) for name in MEASURES)
+    ends = (end for name in RANGED for end in found.ends.get(name, (None, None)))
+    return dict(zip(UNITS, (*measures, *ends), strict=True))
 
 
 def candidate_at(columns: Columns, row: int, currency: str) -> Candidate:
@@ -99,10 +99,11 @@ def candidate_at(columns: Columns, row: int, currency: str) -> Candidate:
             values[name] = from_minor_units(value, currency) if UNITS[name] == MONEY else value
         else:
             values[name] = Fraction(str(value))
-    low, high, fewest, most = (values.pop(name) for name in ENDS)
+    ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
+    ranges = {name: ends[name] for name in ESTIMATED if ends[name] != (None, None)}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
-    days = None if most is None else (fewest, most)
-    return Candidate(columns.start + row, values, currency, low, high, parts, days)
+    days = None if ends["days"] == (None, None) else ends["days"]
+    return Candidate(columns.start + row, values, currency, *ends["cost"], parts, ranges, days)
 
 
 def columns_of(start: int, candidates: Iterable[Candidate], currency: str) -> Columns:

@@ -71,14 +71,10 @@ def front_chart(front: Front, language: Language) -> Chart | None:
         )
         for number, row in enumerate(front.rows, 1)
     )
-    unit = front.rows[0].candidate.currency
-    labels = {
-        name: (language.value(least, _unit(name, unit)), language.value(most, _unit(name, unit)))
-        for name, (least, most) in ((name, _ends(front, name)) for name in (first, second))
-    }
+    first_ends, second_ends = _axis(front, first, language), _axis(front, second, language)
     title = word("search-chart", first=word(f"search-{first}"), second=word(f"search-{second}"))
     names = word(f"search-{second}"), word(f"search-{first}")
-    return Chart("front", title, word("search-chart-text"), Points(points, names, (labels[second], labels[first])))
+    return Chart("front", title, word("search-chart-text"), Points(points, names, (second_ends, first_ends)))
 
 
 def describe_design(front: Front, candidate: Candidate) -> str:
@@ -93,10 +89,14 @@ def short_key(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def _ends(front: Front, name: str) -> tuple[Measured, Measured]:
-    """The least and the most that designs of the front come to."""
-    values = [row.candidate.measures[name] or 0 for row in front.rows]
-    return min(values), max(values)
+def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
+    """The least and the most that designs of the front come to, as texts."""
+    found = sorted((row.candidate for row in front.rows), key=lambda each: each.measures[name] or 0)
+    least, most = (
+        language.value(each.measures[name] or 0, _unit(name, each.currency), each.ranges.get(name))
+        for each in (found[0], found[-1])
+    )
+    return least, most
 
 
 def _unit(name: str, currency: str) -> str:
@@ -129,7 +129,7 @@ def _front_table(front: Front, language: Language) -> Table:
         found, values = row.candidate, front.space.values(row.candidate.place)
         cells = [Cell(number), *(Cell(values[at]) for at, _ in axes)]
         for name in shown:
-            cells.append(Cell(found.measures[name], _unit(name, found.currency)))
+            cells.append(Cell(found.measures[name], _unit(name, found.currency), estimate=found.ranges.get(name)))
             if name in ranges:
                 ends = (found.low, found.high) if name == "cost" else found.days or (None, None)
                 cells += [Cell(end, _unit(name, found.currency)) for end in ends]
@@ -144,20 +144,20 @@ def _describe_next(front: Front, row: FrontRow, language: Language) -> str | Non
         return None
     other, broken = row.next_better
     design = describe_design(front, other)
-    return language.word("search-beyond", design=design, broken=_describe_excess(broken, other.currency, language))
+    return language.word("search-beyond", design=design, broken=_describe_excess(broken, other, language))
 
 
-def _describe_excess(broken: Sequence[Excess], currency: str, language: Language) -> str:
+def _describe_excess(broken: Sequence[Excess], found: Candidate, language: Language) -> str:
     word = language.word
     texts = []
     for bound, value in broken:
-        unit = _unit(bound.measure, currency)
+        unit = _unit(bound.measure, found.currency)
         most = language.value(_written(bound.most, bound.measure), unit)
         name = word(f"search-{bound.measure}")
         if value is None:
             texts.append(word("search-not-known", measure=name))
         else:
-            shown = language.value(_written(value, bound.measure), unit)
+            shown = language.value(_written(value, bound.measure), unit, found.ranges.get(bound.measure))
             texts.append(word("search-over", measure=name, value=shown, most=most))
     return word("list-comma").join(texts)
 
@@ -202,5 +202,5 @@ def _notes(front: Front, language: Language) -> Iterator[str]:
         yield word(
             "search-nearest",
             design=describe_design(front, found),
-            broken=_describe_excess(broken, found.currency, language),
+            broken=_describe_excess(broken, found, language),
         )

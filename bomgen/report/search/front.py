@@ -293,7 +293,6 @@ def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]
 
 
 def _most(bound: Bound, currency: str) -> Columned:
-    """The most that a measure may come to as columns have it."""
     exact = _exact_most(bound, currency)
     return min(floor(exact), NOWHERE) if MEASURES[bound.measure] in WHOLE else float(exact)
 

@@ -62,7 +62,6 @@ def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
 
 
 def _columns(found: Xray) -> str:
-    """Which column was taken for what."""
     return ", ".join(f"{name} = {heading}" for name, heading in found.bill.columns.items())
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Assumed, Figure
 from bomgen.reading.bills import SentLine
 from bomgen.reading.findings import name_place
-from bomgen.report.result import plain, sources_text
+from bomgen.report.result import sources_text
 from bomgen.report.xray.types import Xray
 
 FORMAT = 1

@@ -18,7 +18,7 @@ from bomgen.core.provenance import Figure
 from bomgen.sizing.prediction.fewer_gpus import degrees_of_splits, unit_of_replicas
 from bomgen.sizing.prediction.search import Predictor, classify_splits
 from bomgen.sizing.training.candidates import Candidate, TimedSplit
-from bomgen.sizing.training.fitting_counts import fitting
+from bomgen.sizing.training.fitting_counts import Fitting, fitting
 
 Numbers = npt.NDArray[np.int64]
 
@@ -43,7 +43,6 @@ class GpusOfRun(NamedTuple):
     """The accelerators whose number is searched."""
 
     gpu: Gpu
-    per_server: Figure | None
     unit: int
     """What their number is a multiple of."""
     first: Figure
@@ -58,7 +57,7 @@ def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: fl
     """
     above, upto = 0, int(gpus.first.value)
     while above < gpus.most:
-        fits = _Fits(gpus, upto)
+        fits = _Fits(gpus, upto, predictors[-1])
         splits = [_Splits(predict, degrees_of_splits(predict, upto)) for predict in predictors]
         yield from _counts_of_range(splits, gpus, fits, seconds * (1 + ROUNDING), above // gpus.unit, upto // gpus.unit)
         above, upto = upto, min(2 * upto, gpus.most)
@@ -67,18 +66,28 @@ def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: fl
 class _Fits:
     """Tells whether splits fit. One that does not fit on the most GPUs of a range fits on none of it."""
 
-    def __init__(self, gpus: GpusOfRun, upto: int) -> None:
+    def __init__(self, gpus: GpusOfRun, upto: int, most_recomputation: Predictor) -> None:
         self.gpus, self.upto, self.at_most = gpus, upto, dict[tuple[str, Candidate], bool]()
+        self.last, self.given = most_recomputation, dict[str, Fitting | None]()
 
     def __call__(self, predict: Predictor, candidate: Candidate, count: int) -> bool:
-        """Whether a split fits on a number of GPUs; what the plan gives need not."""
+        """Whether a split fits on a number of GPUs; what the plan gives need not with the most recomputation."""
         if predict.training.parallelism is not None:
-            return True
+            return predict is self.last or self.fits_given(predict, count)
         recompute = str(predict.training.recompute.value)
         if (recompute, candidate) not in self.at_most:
             whole = self.upto // candidate.size * candidate.size
             self.at_most[recompute, candidate] = self._fits(predict, candidate, whole)
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
+
+    def fits_given(self, predict: Predictor, count: int) -> bool:
+        """Whether the split that the plan gives fits on a number of GPUs."""
+        recompute, unit = str(predict.training.recompute.value), self.gpus.unit
+        if recompute not in self.given:
+            counts = np.arange(unit, self.upto + 1, unit)
+            self.given[recompute] = _fitting(predict, self.gpus, counts)
+        found = self.given[recompute]
+        return found is not None and bool(found.fits[count // unit - 1])
 
     def _fits(self, predict: Predictor, candidate: Candidate, count: int) -> bool:
         split = TimedSplit(0.0, candidate, count, str(predict.training.recompute.value))
@@ -131,7 +140,7 @@ def _counts_of_short_range(
     for count in sorted(fast):
         fitting_splits = (each for each in sorted(fast[count]) if fits(predictors[each[1]], each[2], count))
         for step, place, _ in fitting_splits:
-            if not _fits_with_less(predictors[:place], gpus, count):
+            if not any(_fits_with(each, gpus, fits, count) for each in predictors[:place]):
                 yield count, step
                 break
 
@@ -150,11 +159,13 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candid
         yield Candidate(*map(int, degrees[:, place])), found[:, place]
 
 
-def _fits_with_less(predictors: Sequence[Predictor], gpus: GpusOfRun, count: int) -> bool:
-    """Whether a run is known to fit a number of GPUs with one of these recomputations."""
-    found = (
-        fitting(each.training, gpus.gpu, gpus.first, gpus.per_server, np.array([count], np.int64))
-        for each in predictors
-        if each.training.parallelism is None
-    )
-    return any(each is not None and bool(each.fits.all()) for each in found)
+def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
+    """Whether a run is known to fit a number of GPUs with a recomputation."""
+    if predict.training.parallelism is not None:
+        return fits.fits_given(predict, count)
+    found = _fitting(predict, gpus, np.array([count], np.int64))
+    return found is not None and bool(found.fits.all())
+
+
+def _fitting(predict: Predictor, gpus: GpusOfRun, counts: Numbers) -> Fitting | None:
+    return fitting(predict.training, gpus.gpu, gpus.first, counts)

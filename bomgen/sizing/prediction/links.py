@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import formula, product
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Plan
 from bomgen.sizing.network import bytes_of_network, network_of_gpu
@@ -35,7 +35,5 @@ def one_way(scale_up: int) -> Fraction:
     return Fraction(scale_up) / 2
 
 
-@formula("GPUs")
-def domain_of_rack(gpus_per_tray: int, trays: int) -> int:
-    """GPUs of a rack whose scale-up links connect all of them."""
-    return gpus_per_tray * trays
+domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
+"""GPUs of a rack whose scale-up links connect all of them."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import OwnStep, Training
 from bomgen.sizing.prediction import fitted
@@ -288,16 +288,10 @@ def sequences_of_step(batch_tokens: int, sequence: float) -> float:
     return batch_tokens / sequence
 
 
-@formula("GPUs")
-def gpus_of_experts(expert: int, tensor: int) -> int:
-    """GPUs that the experts of a layer are spread over: tensor parallelism splits each of them."""
-    return expert * tensor
-
-
-@formula("GPUs")
-def gpus_of_run(tensor: int, pipeline: int, context: int, data: int) -> int:
-    """GPUs that train."""
-    return tensor * pipeline * context * data
+gpus_of_experts = product("gpus_of_experts", "GPUs", "expert", "tensor")
+"""GPUs that the experts of a layer are spread over: tensor parallelism splits each of them."""
+gpus_of_run = product("gpus_of_run", "GPUs", "tensor", "pipeline", "context", "data")
+"""GPUs that train."""
 
 
 @formula("count")
@@ -306,16 +300,10 @@ def replicas(gpus: int, tensor: int, pipeline: int, context: int) -> int:
     return gpus // (tensor * pipeline * context)
 
 
-@formula("s")
-def seconds_of_term(at_line_rate: float, inverse_efficiency: float) -> float:
-    """Seconds that a kind of work takes in a step."""
-    return at_line_rate * inverse_efficiency
-
-
-@formula("s")
-def corrected(step_seconds: float, own_measurements: float) -> float:
-    """A step with what own measurements say of the cluster."""
-    return step_seconds * own_measurements
+seconds_of_term = product("seconds_of_term", "s", "at_line_rate", "inverse_efficiency")
+"""Seconds that a kind of work takes in a step."""
+corrected = product("corrected", "s", "step_seconds", "own_measurements")
+"""A step with what own measurements say of the cluster."""
 
 
 @formula("s")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bomgen.core.provenance import Figure, Formula, formula
+from bomgen.core.provenance import Figure, Formula, formula, product, sum_of
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""
@@ -580,10 +580,8 @@ def exchange_outside(exchanged: float, topk: float, expert: float, domain: float
     return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
 
 
-@formula("s")
-def hidden(seconds: float, overlapped: float) -> float:
-    """Seconds of a collective that runs beside matrix products."""
-    return seconds * overlapped
+hidden = product("hidden", "s", "seconds", "overlapped")
+"""Seconds of a collective that runs beside matrix products."""
 
 
 @formula("s")
@@ -604,16 +602,10 @@ def network_constant_seconds(gpus: float, domain: float) -> float:
     return CONSTANT_S * (gpus > domain)
 
 
-@formula("count")
-def product_of_degrees(one: float, other: float) -> float:
-    """GPUs of two degrees of parallelism together."""
-    return one * other
-
-
-@formula("s")
-def add_seconds(seconds: float, more: float) -> float:
-    """Seconds of two parts of a term, or of two terms."""
-    return seconds + more
+product_of_degrees = product("product_of_degrees", "count", "one", "other")
+"""GPUs of two degrees of parallelism together."""
+add_seconds = sum_of("add_seconds", "s", "seconds", "more")
+"""Seconds of two parts of a term, or of two terms."""
 
 
 def apply_plain(formula: Formula, *arguments: Any) -> Any:

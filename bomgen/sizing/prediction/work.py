@@ -9,7 +9,7 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, formula
+from bomgen.core.provenance import Cited, Figure, difference, formula, product, sum_of
 from bomgen.sizing.attention_flops import CONVENTIONS, products_of_token
 from bomgen.sizing.prediction.terms import Work
 
@@ -62,28 +62,14 @@ def _width_between(matrix: Matrix, hidden: Figure) -> Figure:
     return elements_of_matrix(inner, matrix.active)
 
 
-@formula("count")
-def weights_of_matrix(inputs: int, outputs: int, copies: int) -> int:
-    """Weights of the copies of a matrix."""
-    return inputs * outputs * copies
-
-
-@formula("count")
-def elements_of_matrix(width: int, copies: int) -> int:
-    """Elements per token that the copies of a matrix read or write."""
-    return width * copies
-
-
-@formula("count")
-def add_counts(count: int, more: int) -> int:
-    """Sum of two counts."""
-    return count + more
-
-
-@formula("count")
-def score_elements(layers: int, heads: int, sequence: int) -> int:
-    """Elements of the score matrices per token."""
-    return layers * heads * sequence
+weights_of_matrix = product("weights_of_matrix", "count", "inputs", "outputs", "copies")
+"""Weights of the copies of a matrix."""
+elements_of_matrix = product("elements_of_matrix", "count", "width", "copies")
+"""Elements per token that the copies of a matrix read or write."""
+add_counts = sum_of("add_counts", "count", "count", "more")
+"""Sum of two counts."""
+score_elements = product("score_elements", "count", "layers", "heads", "sequence")
+"""Elements of the score matrices per token."""
 
 
 @formula("count")
@@ -92,13 +78,7 @@ def key_value_elements(layers: int, kv_heads: int, head_dim: int) -> int:
     return 2 * layers * kv_heads * head_dim
 
 
-@formula("count")
-def weights_of_head(hidden: int, vocab: int) -> int:
-    """Weights of the output projection."""
-    return hidden * vocab
-
-
-@formula("count")
-def parameters_beside_experts(parameters: int, expert_parameters: int) -> int:
-    """Weights that are not those of routed experts."""
-    return parameters - expert_parameters
+weights_of_head = product("weights_of_head", "count", "hidden", "vocab")
+"""Weights of the output projection."""
+parameters_beside_experts = difference("parameters_beside_experts", "count", "parameters", "expert_parameters")
+"""Weights that are not those of routed experts."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
 from bomgen.plan.types import Inference
 from bomgen.sizing.attention_layers import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
@@ -159,7 +159,6 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
 
 
 def _index_keys(model: Model, value: Figure) -> Kept | None:
-    """The keys of the indexers of sparse attention."""
     layers, width = matrices.index_layers(model), model.shape.get("index_head_dim")
     if layers is None or width is None:
         return None
@@ -238,10 +237,8 @@ def weights_of_gpu_by_requests(
     )
 
 
-@formula("bytes", _SGLANG)
-def kv_bytes_by_requests(kv_of_request: Fraction, tensor: int) -> Fraction:
-    """A request's KV cache as a mean over GPUs that each hold whole requests."""
-    return Fraction(kv_of_request) / tensor
+kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=_SGLANG)
+"""A request's KV cache as a mean over GPUs that each hold whole requests."""
 
 
 @formula("bytes", _KWON)
@@ -314,28 +311,14 @@ def kv_bytes_of_chosen(kv_bytes_per_token: Fraction, tokens: Fraction, chosen: i
     return Fraction(kv_bytes_per_token) * min(tokens, Fraction(chosen))
 
 
-@formula("bytes")
-def add_layers(kv_cache: Fraction, more_layers: Fraction) -> Fraction:
-    """The KV cache with that of more layers that keep all tokens."""
-    return kv_cache + more_layers
-
-
-@formula("bytes")
-def add_windows(full_attention: Fraction, windows: Fraction) -> Fraction:
-    """The KV cache of layers that keep all tokens and of those with a window."""
-    return full_attention + windows
-
-
-@formula("bytes")
-def add_index(kv_cache: Fraction, index_keys: Fraction) -> Fraction:
-    """The KV cache with the keys of indexers."""
-    return kv_cache + index_keys
-
-
-@formula("bytes")
-def add_state(kv_cache: Fraction, state: Fraction) -> Fraction:
-    """The KV cache with the state of layers with linear attention or Mamba."""
-    return kv_cache + state
+add_layers = sum_of("add_layers", "bytes", "kv_cache", "more_layers")
+"""The KV cache with that of more layers that keep all tokens."""
+add_windows = sum_of("add_windows", "bytes", "full_attention", "windows")
+"""The KV cache of layers that keep all tokens and of those with a window."""
+add_index = sum_of("add_index", "bytes", "kv_cache", "index_keys")
+"""The KV cache with the keys of indexers."""
+add_state = sum_of("add_state", "bytes", "kv_cache", "state")
+"""The KV cache with the state of layers with linear attention or Mamba."""
 
 
 @formula("bytes", _VLLM)
@@ -344,7 +327,5 @@ def kv_bytes_of_gpu(kv_of_request: Fraction, stages: Fraction, kv_heads: int, te
     return Fraction(kv_of_request) / stages * ceil(Fraction(kv_heads, tensor)) / kv_heads
 
 
-@formula("bytes", _VLLM)
-def latent_bytes_of_gpu(kv_of_request: Fraction, stages: Fraction) -> Fraction:
-    """A request's KV cache on a GPU of the fullest stage; latent vectors are replicated on tensor-parallel GPUs."""
-    return Fraction(kv_of_request) / stages
+latent_bytes_of_gpu = quotient("latent_bytes_of_gpu", "bytes", "kv_of_request", "stages", source=_VLLM)
+"""A request's KV cache on a GPU of the fullest stage; latent vectors are replicated on tensor-parallel GPUs."""

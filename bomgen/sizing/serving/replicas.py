@@ -24,7 +24,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, require
+from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
@@ -187,10 +187,8 @@ def kv_of_gpu(
     return kv_cache.kv_bytes_by_requests(of_gpu(WHOLE, stages), tensor)
 
 
-@formula("GPUs")
-def gpus_of_replica(tensor: int, pipeline: int) -> int:
-    """GPUs that hold the model once."""
-    return tensor * pipeline
+gpus_of_replica = product("gpus_of_replica", "GPUs", "tensor", "pipeline")
+"""GPUs that hold the model once."""
 
 
 @formula("bytes")

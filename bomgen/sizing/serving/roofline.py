@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, quotient
 from bomgen.plan.types import Inference
 from bomgen.sizing import attention_flops as attention
 from bomgen.sizing import peak_flops as peak
@@ -266,10 +266,8 @@ def requests_of_turn(batch: int, pipeline: int) -> Fraction:
     return max(Fraction(1), Fraction(batch, pipeline))
 
 
-@formula("tokens")
-def prompt_tokens(context: int, output_tokens: int) -> int:
-    """Tokens of a request's prompt."""
-    return context - output_tokens
+prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
+"""Tokens of a request's prompt."""
 
 
 @formula("tokens")
@@ -278,10 +276,10 @@ def mean_tokens(context: int, output_tokens: int) -> Fraction:
     return context - Fraction(output_tokens, 2)
 
 
-@formula("FLOPs", _POPE)
-def prompt_flops(flops_per_parameter_token: int, active_parameters: int, prompt_tokens: int) -> int:
-    """FLOPs of a prompt without attention, where the shape of the heads is not known."""
-    return flops_per_parameter_token * active_parameters * prompt_tokens
+prompt_flops = product(
+    "prompt_flops", "FLOPs", "flops_per_parameter_token", "active_parameters", "prompt_tokens", source=_POPE
+)
+"""FLOPs of a prompt without attention, where the shape of the heads is not known."""
 
 
 @formula("FLOPs", "Chowdhery et al. 2022, PaLM, arXiv 2204.02311, appendix B; half of it under a causal mask")
@@ -306,10 +304,8 @@ def occupied_seconds(
     return prompt_flops / (tensor * stages * Fraction(peak) * efficiency)
 
 
-@formula("s")
-def prefill_seconds(stages: Fraction, occupied: Fraction) -> Fraction:
-    """Time until a prompt has passed all stages."""
-    return stages * occupied
+prefill_seconds = product("prefill_seconds", "s", "stages", "occupied")
+"""Time until a prompt has passed all stages."""
 
 
 @formula("bytes")
@@ -368,16 +364,10 @@ def tokens_per_second_of_replica(
     return Fraction(batch * output_tokens) / (max(batch * Fraction(occupied), prefill) + output_tokens * step)
 
 
-@formula("tokens/s")
-def tokens_per_second_of_answers(batch: int, step: Fraction) -> Fraction:
-    """Tokens/s of a replica that answers alone: one token of every request a step."""
-    return Fraction(batch) / step
-
-
-@formula("tokens/s")
-def tokens_per_second_of_gpu(of_replica: Fraction, gpus: int) -> Fraction:
-    """Tokens/s per GPU."""
-    return Fraction(of_replica) / gpus
+tokens_per_second_of_answers = quotient("tokens_per_second_of_answers", "tokens/s", "batch", "step")
+"""Tokens/s of a replica that answers alone: one token of every request a step."""
+tokens_per_second_of_gpu = quotient("tokens_per_second_of_gpu", "tokens/s", "of_replica", "gpus")
+"""Tokens/s per GPU."""
 
 
 @formula("tokens/s")

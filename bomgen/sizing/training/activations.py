@@ -19,7 +19,7 @@ from math import ceil
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula
+from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, minimum, product, sum_of
 from bomgen.plan.types import Training
 from bomgen.sizing.training.states import HALF, bytes_of_weight
 
@@ -163,10 +163,8 @@ def _block_bytes(model: Model, hidden: Figure) -> Figure:
     return block_bytes(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
 
 
-@formula("bytes")
-def bytes_per_hidden_unit(hidden: int, unit_bytes: int) -> int:
-    """Bytes per token and layer, where the model's own widths are not known."""
-    return hidden * unit_bytes
+bytes_per_hidden_unit = product("bytes_per_hidden_unit", "bytes", "hidden", "unit_bytes")
+"""Bytes per token and layer, where the model's own widths are not known."""
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 4.1: queries, keys, values and output; keys and values of their own heads")
@@ -187,10 +185,8 @@ def linear_attention_bytes(mixed: int, values: int, element_bytes: int) -> int:
     return (mixed + 2 * values) * element_bytes
 
 
-@formula("bytes")
-def add_states(attention: Fraction, states: Fraction) -> Fraction:
-    """What layers with attention and layers with a state keep, as a mean of all."""
-    return attention + states
+add_states = sum_of("add_states", "bytes", "attention", "states")
+"""What layers with attention and layers with a state keep, as a mean of all."""
 
 
 @formula("bytes")
@@ -199,28 +195,14 @@ def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fracti
     return Fraction(kept * layers_that_keep, layers)
 
 
-@formula("bytes")
-def block_bytes(width: int, tensors: int, element_bytes: int) -> int:
-    """Bytes inside an MLP per token and layer: the tensors between the projections."""
-    return width * tensors * element_bytes
-
-
-@formula("count")
-def active_experts(topk: int, shared: int) -> int:
-    """Experts that process a token: routed and shared ones."""
-    return topk + shared
-
-
-@formula("bytes")
-def expert_bytes(inside: int, active: int) -> int:
-    """Bytes inside all active experts per token and layer."""
-    return inside * active
-
-
-@formula("bytes")
-def divided_bytes(attention: Fraction, block: Fraction) -> Fraction:
-    """Bytes per token and layer that are divided over tensor-parallel GPUs."""
-    return attention + block
+block_bytes = product("block_bytes", "bytes", "width", "tensors", "element_bytes")
+"""Bytes inside an MLP per token and layer: the tensors between the projections."""
+active_experts = sum_of("active_experts", "count", "topk", "shared")
+"""Experts that process a token: routed and shared ones."""
+expert_bytes = product("expert_bytes", "bytes", "inside", "active")
+"""Bytes inside all active experts per token and layer."""
+divided_bytes = sum_of("divided_bytes", "bytes", "attention", "block")
+"""Bytes per token and layer that are divided over tensor-parallel GPUs."""
 
 
 @formula("bytes")
@@ -266,10 +248,8 @@ def layer_with_sequence_parallel(
     return Fraction(hidden * whole_bytes + parted + scores, tensor)
 
 
-@formula("bytes", f"{KORTHIKANTI}, table 2: 2 s b h")
-def input_of_layer(hidden: int, input_bytes: int) -> int:
-    """What a token keeps in one layer on one GPU [bytes] under full recomputation: the input of the layer."""
-    return hidden * input_bytes
+input_of_layer = product("input_of_layer", "bytes", "hidden", "input_bytes", source=f"{KORTHIKANTI}, table 2: 2 s b h")
+"""What a token keeps in one layer on one GPU [bytes] under full recomputation: the input of the layer."""
 
 
 @formula("bytes")
@@ -319,10 +299,10 @@ def micro_batches(batch_tokens: int, sequence: int, micro_batch: int, data: int)
     return max(1, ceil(Fraction(batch_tokens, sequence * micro_batch * data)))
 
 
-@formula("micro-batches", f"{KORTHIKANTI}, section 4.2.3")
-def held_by_first(pipeline: int, micro_batches: int) -> int:
-    """Micro-batches in flight on the first stage."""
-    return min(pipeline, micro_batches)
+held_by_first = minimum(
+    "held_by_first", "micro-batches", "pipeline", "micro_batches", source=f"{KORTHIKANTI}, section 4.2.3"
+)
+"""Micro-batches in flight on the first stage."""
 
 
 @formula("micro-batches", f"{KORTHIKANTI}, section 4.2.3: 1 + (p - 1) / (p m)")

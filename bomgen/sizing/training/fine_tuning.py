@@ -13,7 +13,7 @@ from math import ceil
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, require
+from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, product, require, sum_of
 from bomgen.plan.types import Training, Tuning
 
 LORA = "Hu et al. 2021, LoRA, section 4"
@@ -47,16 +47,10 @@ def adapter(rank: int, inputs: int, outputs: int, copies: int) -> int:
     return rank * (inputs + outputs) * copies
 
 
-@formula("parameters")
-def sum_of_parameters(parameters: int, more_parameters: int) -> int:
-    """Parameters of several kinds of matrix."""
-    return parameters + more_parameters
-
-
-@formula("parameters")
-def matrix_parameters(inputs: int, outputs: int, copies: int) -> int:
-    """Parameters of one kind of matrix."""
-    return inputs * outputs * copies
+sum_of_parameters = sum_of("sum_of_parameters", "parameters", "parameters", "more_parameters")
+"""Parameters of several kinds of matrix."""
+matrix_parameters = product("matrix_parameters", "parameters", "inputs", "outputs", "copies")
+"""Parameters of one kind of matrix."""
 
 
 @formula("bytes", f"{QLORA}: 4 + 8 / 64 + 32 / (64 x 256) bits")
@@ -146,7 +140,6 @@ def _matrices(training: Training) -> tuple[Matrix, ...]:
 
 
 def _adapted(training: Training) -> tuple[Matrix, ...]:
-    """The matrices that get an adapter."""
     tuning, all_ = _tuning(training), _matrices(training)
     if tuning.modules is None:
         return all_

@@ -46,9 +46,7 @@ class Fitting(NamedTuple):
     """Whether the run fits, or may for all that is known of it."""
 
 
-def fitting(
-    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Counts
-) -> Fitting | None:
+def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting | None:
     """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
 
     None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters,
@@ -59,7 +57,7 @@ def fitting(
     most = int(counts.max())
     gpus = replace(gpus, value=most)
     if training.parallelism is not None:
-        return _given(training, training.parallelism, gpu, gpus, gpus_per_server, counts)
+        return _given(training, training.parallelism, gpu, gpus, counts)
     if gpu.memory_bytes is None:
         fits = np.ones(len(counts), np.bool_)
         return Fitting(fits, fits)
@@ -93,7 +91,7 @@ def first_fitting(
     """
     waiting, chunk, tried = iter(counts), FIRST_TRIED, 0
     while tried < MOST_TRIED and (numbers := [*islice(waiting, chunk)]):
-        found = fitting(training, gpu, gpus, gpus_per_server, np.array(numbers, np.int64))
+        found = fitting(training, gpu, gpus, np.array(numbers, np.int64))
         if found is None:
             return next((count for count in numbers if _has_split(training, gpu, gpus, gpus_per_server, count)), None)
         rows = np.flatnonzero(found.possible if training.parallelism else found.fits)
@@ -111,18 +109,11 @@ def _has_split(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figu
     return True
 
 
-def _given(
-    training: Training,
-    given: Parallelism,
-    gpu: Gpu,
-    gpus: Figure,
-    gpus_per_server: Figure | None,
-    counts: Counts,
-) -> Fitting:
+def _given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting:
     """The numbers of GPUs that given degrees can split, and those on which their split fits."""
     step, none = whole_gpus(given), np.zeros(len(counts), np.bool_)
     try:
-        check_degrees(training, given, replace(gpus, value=step), gpus_per_server)
+        check_degrees(training, given, replace(gpus, value=step))
     except Infeasible:
         return Fitting(none, none)
     possible = counts % step == 0

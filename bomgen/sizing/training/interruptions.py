@@ -17,7 +17,7 @@ from math import ceil, isqrt
 from typing import NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, Reference, formula
+from bomgen.core.provenance import Assumed, Figure, Reference, formula, quotient
 from bomgen.core.units import HOURS_A_DAY
 from bomgen.plan.types import Storage
 from bomgen.sizing.storage import Checkpoint, Contents, bandwidth, write_seconds
@@ -97,10 +97,8 @@ def candidate_size(gpus: int) -> Figure:
     return Figure(gpus, "GPUs", Assumed(name, why, (_YOUNG,), "medium", chosen=True))
 
 
-@formula("interruptions")
-def interruptions_of_run(run_days: Fraction, mean_time_days: Fraction) -> Fraction:
-    """Interruptions to expect over the run."""
-    return Fraction(run_days) / mean_time_days
+interruptions_of_run = quotient("interruptions_of_run", "interruptions", "run_days", "mean_time_days")
+"""Interruptions to expect over the run."""
 
 
 def square_root(number: Fraction) -> Fraction:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, Reference, formula, require
+from bomgen.core.provenance import Assumed, Figure, Reference, difference, formula, require, sum_of
 from bomgen.plan.types import ACTIVATIONS, OPTIMIZER, Training
 from bomgen.sizing.training.activations import (
     activations_beside_host,
@@ -110,10 +110,8 @@ def optimizer_beside_host() -> int:
     return 0
 
 
-@formula("bytes")
-def moved_activations(activations: int, kept: int) -> int:
-    """Activations of a GPU in host memory [bytes]."""
-    return activations - kept
+moved_activations = difference("moved_activations", "bytes", "activations", "kept")
+"""Activations of a GPU in host memory [bytes]."""
 
 
 @formula("bytes", OFFLOAD)
@@ -122,22 +120,12 @@ def moved_states_alone(optimizer: int) -> int:
     return optimizer
 
 
-@formula("bytes", OFFLOAD)
-def moved_states(optimizer: int, activations: int) -> int:
-    """Optimizer states and activations of a GPU in host memory [bytes]."""
-    return optimizer + activations
-
-
-@formula("bytes")
-def total_of_states(weights: int, gradients: int, optimizer: int) -> int:
-    """Weights, gradients and optimizer states [bytes], where activations are not known."""
-    return weights + gradients + optimizer
-
-
-@formula("bytes")
-def total(weights: int, gradients: int, optimizer: int, activations: int) -> int:
-    """Weights, gradients, optimizer states and activations [bytes]."""
-    return weights + gradients + optimizer + activations
+moved_states = sum_of("moved_states", "bytes", "optimizer", "activations", source=OFFLOAD)
+"""Optimizer states and activations of a GPU in host memory [bytes]."""
+total_of_states = sum_of("total_of_states", "bytes", "weights", "gradients", "optimizer")
+"""Weights, gradients and optimizer states [bytes], where activations are not known."""
+total = sum_of("total", "bytes", "weights", "gradients", "optimizer", "activations")
+"""Weights, gradients, optimizer states and activations [bytes]."""
 
 
 def equivalent_stages(model: Model, pipeline: Figure) -> Figure:

@@ -9,17 +9,17 @@ parallelism as far as they must, as Megatron Core folds their groups.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import ceil, gcd, lcm, prod
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
@@ -84,16 +84,22 @@ class Fit(NamedTuple):
 
 
 def fit(
-    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, fastest: FastestSplits | None = None
+    training: Training,
+    gpu: Gpu,
+    gpus: Figure,
+    gpus_per_server: Figure | None,
+    fastest: FastestSplits | None = None,
+    unit: int = 1,
 ) -> Fit:
     """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
 
-    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits.
+    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is what the
+    GPUs of a cluster are a multiple of: whole servers or racks.
 
     Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
     if training.parallelism is not None:
-        return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
+        return _check_given(training, training.parallelism, gpu, gpus, unit)
     if fastest:
         return _fit_of_fastest(training, fastest, gpu, gpus)
     return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
@@ -124,10 +130,8 @@ def with_recomputation(training: Training) -> tuple[Training, ...]:
     )
 
 
-@formula("GPUs")
-def replica_size(tensor: int, pipeline: int, context: int) -> int:
-    """GPUs of a replica of the model."""
-    return tensor * pipeline * context
+replica_size = product("replica_size", "GPUs", "tensor", "pipeline", "context")
+"""GPUs of a replica of the model."""
 
 
 @formula("GPUs")
@@ -136,8 +140,8 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
     return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
 
 
-def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
-    check_degrees(training, given, gpus, gpus_per_server)
+def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, unit: int) -> Fit:
+    check_degrees(training, given, gpus, unit)
     split = given_split(given, gpus)
     need = memory.per_gpu(training, split)
     fits = fits_gpu(need, gpu)
@@ -176,10 +180,10 @@ def whole_gpus(given: Parallelism) -> int:
     return lcm(stages * given.context.value, stages * given.expert.value)
 
 
-def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: Figure | None) -> None:
+def check_degrees(training: Training, given: Parallelism, gpus: Figure, unit: int = 1) -> None:
     """Raise Infeasible for the first degree that does not divide what it splits.
 
-    Of the GPUs alone it asks that they are a multiple of `whole_gpus`.
+    Of the GPUs alone it asks that they are a multiple of `whole_gpus`; it names numbers that are one of `unit`, too.
     """
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
@@ -193,7 +197,7 @@ def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per
             f"into more pieces than there are; at most {layers.value}"
         )
         raise Infeasible(message, because=_first_given(given.pipeline, given.interleave))
-    _check_gpus(given, gpus, gpus_per_server.value if gpus_per_server else 1)
+    _check_gpus(given, gpus, unit)
     if given.expert.value > 1:
         if not training.model.moe:
             message = f"expert {given.expert.value} on a model that has no experts; remove it"
@@ -205,10 +209,10 @@ def check_degrees(training: Training, given: Parallelism, gpus: Figure, gpus_per
             _must_divide("expert", given.expert, "experts", experts.value, both)
 
 
-def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
+def _check_gpus(given: Parallelism, gpus: Figure, unit: int) -> None:
     size = given.tensor.value * given.pipeline.value * given.context.value
     if gpus.value % size:
-        step = lcm(whole_gpus(given), gpus_per_server)
+        step = lcm(whole_gpus(given), unit)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
@@ -245,7 +249,7 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     unequal ones.
     """
     refused: list[Candidate] = []
-    for wide, even in product((False, True), (True, False)):
+    for wide, even in itertools.product((False, True), (True, False)):
         tensors = _tensors_beside_server(training, gpus.value, gpus_per_server.value, wide)
         chosen: Candidate | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):

@@ -19,7 +19,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, formula, require
+from bomgen.core.provenance import Assumed, Figure, formula, product, require, sum_of
 from bomgen.core.units import TERA
 from bomgen.plan.types import COUNTED, LEFT_OUT, Training
 from bomgen.sizing import attention_flops
@@ -76,10 +76,8 @@ def flops_with_attention_twice(model_flops: int, attention_part: int) -> int:
     return model_flops + attention_part
 
 
-@formula("FLOPs")
-def sum_of_flops(parameter_part: int, attention_part: int) -> int:
-    """Model FLOPs with attention."""
-    return parameter_part + attention_part
+sum_of_flops = sum_of("sum_of_flops", "FLOPs", "parameter_part", "attention_part")
+"""Model FLOPs with attention."""
 
 
 @formula("FLOPs", source="Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6")
@@ -88,10 +86,8 @@ def recomputed_parameters(again_per_parameter_token: int, active_parameters: int
     return again_per_parameter_token * active_parameters * tokens * epochs
 
 
-@formula("FLOPs")
-def hardware_flops(model_flops: int, again: Fraction) -> Fraction:
-    """Model FLOPs plus recomputed FLOPs."""
-    return model_flops + again
+hardware_flops = sum_of("hardware_flops", "FLOPs", "model_flops", "again")
+"""Model FLOPs plus recomputed FLOPs."""
 
 
 @formula("FLOPs")
@@ -100,10 +96,8 @@ def hardware_flops_without_recompute(model_flops: int) -> int:
     return model_flops
 
 
-@formula("FLOPs")
-def sum_of_recomputed(parameters_again: int, attention_again: Fraction) -> Fraction:
-    """All recomputed FLOPs."""
-    return parameters_again + attention_again
+sum_of_recomputed = sum_of("sum_of_recomputed", "FLOPs", "parameters_again", "attention_again")
+"""All recomputed FLOPs."""
 
 
 @formula("share")
@@ -124,10 +118,8 @@ def hardware_utilisation(mfu: Fraction, model_flops: int, hardware_flops: int) -
     return Fraction(mfu * hardware_flops) / model_flops
 
 
-@formula("FLOP/s")
-def achieved_rate(hfu: Fraction, peak: int) -> Fraction:
-    """Achieved hardware FLOP/s per GPU."""
-    return hfu * peak
+achieved_rate = product("achieved_rate", "FLOP/s", "hfu", "peak")
+"""Achieved hardware FLOP/s per GPU."""
 
 
 @formula("tokens/s")

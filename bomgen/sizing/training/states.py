@@ -12,7 +12,18 @@ from math import ceil
 from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Cited, Figure, Number, Reference, formula
+from bomgen.core.provenance import (
+    Assumed,
+    Cited,
+    Figure,
+    Number,
+    Reference,
+    difference,
+    formula,
+    product,
+    quotient,
+    sum_of,
+)
 from bomgen.plan.types import Training
 from bomgen.sizing.training import fine_tuning
 
@@ -164,34 +175,16 @@ def master_bytes(weight_bytes: int, fp32_bytes: int) -> int:
     return fp32_bytes if weight_bytes < fp32_bytes else 0
 
 
-@formula("bytes", f"{ZERO}, section 3.1: K")
-def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
-    """Bytes of optimizer states per parameter: master copy and moments; 12 with Adam in mixed precision."""
-    return master_bytes + moment_bytes
-
-
-@formula("bytes")
-def bytes_per_parameter(in_all_planes: int, parameters: int) -> Fraction:
-    """Average bytes per parameter of states that differ between parameters."""
-    return Fraction(in_all_planes) / parameters
-
-
-@formula("bytes")
-def weights(parameters: int, weight_bytes: int) -> int:
-    """Weights of a model [bytes]."""
-    return parameters * weight_bytes
-
-
-@formula("bytes")
-def gradients(parameters: int, gradient_bytes: int) -> int:
-    """Gradients of a model [bytes]."""
-    return parameters * gradient_bytes
-
-
-@formula("bytes")
-def optimizer_states(parameters: int, optimizer_bytes: int) -> int:
-    """Optimizer states of a model [bytes]."""
-    return parameters * optimizer_bytes
+optimizer_bytes = sum_of("optimizer_bytes", "bytes", "master_bytes", "moment_bytes", source=f"{ZERO}, section 3.1: K")
+"""Bytes of optimizer states per parameter: master copy and moments; 12 with Adam in mixed precision."""
+bytes_per_parameter = quotient("bytes_per_parameter", "bytes", "in_all_planes", "parameters")
+"""Average bytes per parameter of states that differ between parameters."""
+weights = product("weights", "bytes", "parameters", "weight_bytes")
+"""Weights of a model [bytes]."""
+gradients = product("gradients", "bytes", "parameters", "gradient_bytes")
+"""Gradients of a model [bytes]."""
+optimizer_states = product("optimizer_states", "bytes", "parameters", "optimizer_bytes")
+"""Optimizer states of a model [bytes]."""
 
 
 def expert_parameters(model: Model) -> Figure | None:
@@ -204,10 +197,8 @@ def expert_parameters(model: Model) -> Figure | None:
     return routed_parameters(model.parameters, model.active_parameters, experts, topk)
 
 
-@formula("parameters")
-def idle_parameters(parameters: int, active_parameters: int) -> int:
-    """Parameters of the experts that a token skips: a lower bound for those of all routed experts."""
-    return parameters - active_parameters
+idle_parameters = difference("idle_parameters", "parameters", "parameters", "active_parameters")
+"""Parameters of the experts that a token skips: a lower bound for those of all routed experts."""
 
 
 @formula("parameters")

@@ -29,7 +29,7 @@ from bomgen.workflow.applying.lines import change_lines
 from bomgen.workflow.applying.nearest import find_servers
 from bomgen.workflow.applying.proposal import QUANTITY, SPARE, Base, Edit, Proposal, is_pieces
 from bomgen.workflow.applying.texts import change_texts
-from bomgen.workflow.inputs import source_of
+from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
@@ -65,11 +65,11 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     Raises PlanErrors where the plan cannot be worked out, where it is locked, and for what is no workbook of this plan;
     for one of an older state, or of another plan, unless `force` is given.
     """
-    report = work_out(file)
+    report = work_out(inputs := read_all(file))
     if file.lock is not None:
         message = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
         raise PlanErrors([Problem(report.plan.mark, "error", message, "apply-lock")])
-    base = _base_of(report, source_of(file))
+    base = _base_of(report, inputs.source)
     returned = match_rows(base.returned, read_quote(content, name, base.titles))
     if not force and returned.plan != base.returned.plan:
         message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
@@ -77,15 +77,15 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
     older = returned.fingerprint != base.returned.fingerprint
     if older and not force:
-        proposal = _check_applied(file, base, returned, changes)
+        proposal = _check_applied(inputs, base, returned, changes)
         totals = report.quote.totals
         return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
     proposal = _propose(base, changes, returned)
-    files, rebuilt = _rebuild(file, proposal)
+    files, rebuilt = _rebuild(inputs, proposal)
     differences = tuple(proposal.differences)
     if rebuilt is None:
         return Application(differences, (), (), report.quote.totals, None, tuple(proposal.problems))
-    follows, problems = judge(proposal, changes, rebuilt, file, older)
+    follows, problems = judge(proposal, changes, rebuilt, inputs, older)
     return Application(differences, follows, tuple(files), report.quote.totals, rebuilt.report.quote.totals, problems)
 
 
@@ -127,7 +127,7 @@ def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     return proposal
 
 
-def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes: Changes) -> Proposal:
+def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes: Changes) -> Proposal:
     """What a workbook of an older state says that the plan has not: texts of bomgen's own.
 
     Raises PlanErrors where it says anything else. Pieces that follow from servers are those of then, too: they are
@@ -136,9 +136,10 @@ def _check_applied(file: PlanFile, base: Base, returned: ReturnedQuote, changes:
     counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
-    if wanted and (offer := find_servers(base.report, file, wanted)):
+    if wanted and (offer := find_servers(base.report, inputs, wanted)):
         now = {line.id: line.pieces for line in base.returned.lines}
-        base = _base_of(work_out(file, [offer.setting]), source_of(file, [offer.setting]))
+        variant = read_all(inputs.file, [offer.setting], known=inputs)
+        base = _base_of(work_out(variant), variant.source)
         returned = match_rows(base.returned, returned)
         changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
         same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
@@ -165,19 +166,19 @@ def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
     return PlanErrors([Problem(returned.mark, "error", message, STALE)])
 
 
-def _rebuild(file: PlanFile, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:
+def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:
     """Return the files that hold the edits and what the plan then comes to; None where it cannot be built, a problem.
 
     Spare pieces that are a share follow the pieces: those that the other edits give already need no edit. Spares are
     counted by category: a number that gives another part other spares than before is not what was typed.
     """
     try:
-        files, rebuilt = _try_edits(file, proposal, proposal.edits)
+        files, rebuilt = _try_edits(inputs, proposal, proposal.edits)
         given = rebuilt.spares_in(rebuilt.returned)
         needed = [spare.edit for spare in proposal.spares if given.get(spare.part) != spare.pieces]
         if needed:
             edits = [*proposal.edits, *needed]
-            more_files, again = _try_edits(file, proposal, edits)
+            more_files, again = _try_edits(inputs, proposal, edits)
             changed = again.spares_in(again.returned)
             typed = {spare.part for spare in proposal.spares}
             if all(given.get(part) == pieces or part in typed for part, pieces in changed.items()):
@@ -195,7 +196,10 @@ def _rebuild(file: PlanFile, proposal: Proposal) -> tuple[list[EditedFile], Base
     return files, rebuilt
 
 
-def _try_edits(file: PlanFile, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
+def _try_edits(inputs: Inputs, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
     """Return the files that hold edits and what the plan then comes to. Raises NotEditable and PlanErrors."""
-    edited, files = edit_files(file, proposal.base, edits, proposal.prices)
-    return files, _base_of(work_out(edited), source_of(edited)) if files else proposal.base
+    edited, files = edit_files(inputs.file, proposal.base, edits, proposal.prices)
+    if not files:
+        return files, proposal.base
+    variant = read_all(edited, known=inputs)
+    return files, _base_of(work_out(variant), variant.source)

@@ -194,7 +194,6 @@ def _pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tup
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
 ) -> Iterator[tuple[Cell, Cell, Cell]]:
-    """The totals and rates below the bill that differ."""
     pairs, added = _pair_totals(base, returned)
     for label, value in added:
         at, message = value if value.filled else label, "a row was added below the lines, where none is read"
@@ -298,7 +297,6 @@ def pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
 
 
 def _filled(rows: Rows) -> list[tuple[Cell, ...]]:
-    """The rows that have something in them."""
     return [row for row in rows if any(cell.filled for cell in row)]
 
 

@@ -43,7 +43,7 @@ from bomgen.workflow.applying.proposal import (
     number_in,
     show,
 )
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.inputs import Inputs
 
 TYPED = "was typed, or its formula was changed"
 NOWHERE = Cell(None, Mark("", 0, 0))
@@ -60,8 +60,8 @@ class Judgement(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def judge(proposal: Proposal, changes: Changes, rebuilt: Base, file: PlanFile, older: bool) -> Judgement:
-    """Return what the edited plan `rebuilt` gives and does not give of the workbook; `file` is the plan before.
+def judge(proposal: Proposal, changes: Changes, rebuilt: Base, inputs: Inputs, older: bool) -> Judgement:
+    """Return what the edited plan `rebuilt` gives and does not give of the workbook; `inputs`: of the plan before.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
@@ -72,7 +72,7 @@ def judge(proposal: Proposal, changes: Changes, rebuilt: Base, file: PlanFile, o
     for problem in proposal.problems:
         counted.pop(problem.mark, None)
     computed = compute_workbook(proposal.returned, proposal.base)
-    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, file, typed, moved)]
+    problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, inputs, typed, moved)]
     problems = problems or _typed_over(proposal, computed)
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
@@ -115,7 +115,7 @@ def _unmet(
     proposal: Proposal,
     counted: Iterable[LineChange],
     rebuilt: Base,
-    file: PlanFile,
+    inputs: Inputs,
     typed: ReturnedQuote,
     moved: Collection[str],
 ) -> Iterator[Problem]:
@@ -135,7 +135,7 @@ def _unmet(
         elif searched < SEARCHED:
             searched += 1
             wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
-            message += f": {name_nearest(proposal.base.report, file, wanted)}"
+            message += f": {name_nearest(proposal.base.report, inputs, wanted)}"
         path = proposal.base.lines[change.line].line.path
         yield conflict(change.after, typed.bill, message, path or change.line)
 

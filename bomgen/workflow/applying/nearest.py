@@ -13,7 +13,6 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill import Line
@@ -21,10 +20,8 @@ from bomgen.pricing.spares import part_key
 from bomgen.report.result import Report
 from bomgen.workflow.applying.pieces import count_spares, set_servers, unit_of
 from bomgen.workflow.applying.proposal import QUANTITY, has_spares, spares_of, value_at
-from bomgen.workflow.inputs import catalog_of, source_of
-from bomgen.workflow.pipeline import BrokenResult
-from bomgen.workflow.plan_files import PlanFile
-from bomgen.workflow.stages import build_report
+from bomgen.workflow.inputs import Inputs, read_all
+from bomgen.workflow.pipeline import BrokenResult, work_out_variant
 
 TRIALS = 6
 """Numbers of servers that are tried for a line: enough to halve a range of 64 servers."""
@@ -57,19 +54,20 @@ class Offer(NamedTuple):
     how: str = ""
 
 
-def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
+def name_nearest(report: Report, inputs: Inputs, wanted: Wanted) -> str:
     """Return the settings that give the quantity, as options of `bomgen build`; `report` is the result of the plan.
 
     Spares, other numbers of servers and other oversubscription are tried.
     """
-    plan = shlex.quote(file.name)
+    plan = shlex.quote(inputs.file.name)
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
     if wanted.key == QUANTITY:
-        found = [*_spares_instead(report, file, wanted), *_with_servers(report, file, wanted)]
-        found += _with_ratio(report, file, wanted)
+        servers = find_servers(report, inputs, wanted)
+        found = [*_spares_instead(report, inputs, wanted), *([servers] if servers else [])]
+        found += _with_ratio(report, inputs, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
     else:
-        found = [*_with_spares(report, file, wanted)]
+        found = [*_with_spares(report, inputs, wanted)]
         reason, tried = "`spares` applies to every part of a category", "no value gives it"
         if not has_spares(wanted.line):
             reason, tried = "the line depends on others, which have no spares here", "no key sets it"
@@ -82,11 +80,10 @@ def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
     return f"{reason}; to get it, use {', or '.join(options)}"
 
 
-def _try(file: PlanFile, setting: str) -> Report | None:
+def _try(inputs: Inputs, setting: str) -> Report | None:
     """Return the result of a plan with a setting; None where that cannot be built."""
-    with suppress(PlanErrors, TooMuch, BrokenResult), budget():
-        source = source_of(file, [setting])
-        return build_report(file, source, catalog_of(file, source), (), None)[0]
+    with suppress(PlanErrors, BrokenResult):
+        return work_out_variant(read_all(inputs.file, [setting], known=inputs))
     return None
 
 
@@ -133,18 +130,18 @@ def _bought(report: Report) -> dict[tuple[str, str], int]:
     return found
 
 
-def _with_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+def _with_spares(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
     """Try the spares of the category that give the part its typed spares."""
     if not has_spares(wanted.line):
         return
     spares = count_spares(report, wanted.line, wanted.spare)
     setting = f"spares.{wanted.line.category}={spares}"
-    tried = _try(file, setting) if spares >= 0 else None
+    tried = _try(inputs, setting) if spares >= 0 else None
     if tried and spares_of(tried.bill.lines).get(part_key(wanted.line)) == wanted.spare:
         yield Offer(setting, tried)
 
 
-def _spares_instead(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+def _spares_instead(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
     """Try spares of the part in place of installed pieces, with all other parts unchanged."""
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
     if line is None or line.category not in SPARED or line.part is None:
@@ -155,12 +152,12 @@ def _spares_instead(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[
     spares = spares_of(report.bill.lines)[part_key(line)] + more
     needed = _bought(report)
     needed[part_key(line)] += more
-    for offer in _with_spares(report, file, wanted._replace(spare=spares)):
+    for offer in _with_spares(report, inputs, wanted._replace(spare=spares)):
         if _bought(offer.report) == needed:
             yield offer._replace(how=", bought as spares instead")
 
 
-def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None:
+def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None:
     """Return the number of servers nearest to the plan that gives a line its quantity; None if none was found."""
     reports = report.each_cluster
     at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)
@@ -172,7 +169,7 @@ def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None
     if design.sizing.servers is None or server is None:
         return None
     base: Path = (CLUSTERS, at) if wanted.line.cluster else ("cluster",)
-    data = value_at(source_of(file).data, base) or {}
+    data = value_at(inputs.source.data, base) or {}
     unit = unit_of(server)
     now = int(design.sizing.servers.value) // unit
     have = int(line.quantity.value)
@@ -189,7 +186,7 @@ def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None
         middle = (low + high) // 2
         edit = set_servers(base, data, server, middle * unit)
         setting = f"{'.'.join(map(str, edit.path))}={edit.value}"
-        tried = _try(file, setting)
+        tried = _try(inputs, setting)
         pieces = _quantity(tried, line.id)
         if tried is None or pieces is None:
             return None
@@ -202,13 +199,7 @@ def find_servers(report: Report, file: PlanFile, wanted: Wanted) -> Offer | None
     return found
 
 
-def _with_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
-    offer = find_servers(report, file, wanted)
-    if offer:
-        yield offer
-
-
-def _with_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offer]:
+def _with_ratio(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
     """Try another oversubscription of the fabric."""
     line = wanted.line
     if line.fabric is None:
@@ -218,7 +209,7 @@ def _with_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[Offe
     place = f"{CLUSTERS}.{at}.fabrics" if line.cluster else "fabrics"
     for ratio in RATIOS:
         setting = f"{place}.{line.fabric}.oversubscription={ratio}"
-        tried = _try(file, setting)
+        tried = _try(inputs, setting)
         if tried and _quantity(tried, line.id) == wanted.quantity:
             yield Offer(setting, tried)
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -155,7 +154,6 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
 
 
 def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | None, total: int) -> Iterator[Plan]:
-    """Topologies with their units."""
     flat = spines is None and total > 1
     for each in _structures()[scope.role]:
         when = each.get("when")
@@ -166,7 +164,6 @@ def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | No
             yield {**each["fabric"], "scalable_unit": {"servers": unit}}
 
 
-@cache
 def _structures() -> Mapping[str, Any]:
     """The structures to try by role, as the data file has them."""
     data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data

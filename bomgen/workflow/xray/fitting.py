@@ -146,7 +146,6 @@ def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _most_spares(part: Part) -> int:
-    """Pieces of a part that may be spares."""
     if any(line.kind == "server" for line in part.lines):
         return 0
     if part.is_switch:

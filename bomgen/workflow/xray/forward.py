@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Identity
-from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import read
-from bomgen.design.assembly import Design, design, parts_lookup
-from bomgen.plan.attachment import attachments
+from bomgen.design.assembly import Design
 from bomgen.plan.binding.bind import bind
 from bomgen.pricing.bill import Bill, Line, bill
-from bomgen.sizing.cluster_size import size
+from bomgen.workflow.stages import design_cluster
 
 Plan = dict[str, Any]
 """The data of a plan, or of a part of one."""
@@ -46,11 +45,9 @@ def build(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | No
     source = read(json.dumps(plan), NAME, trusted=True)
     try:
         with budget():
-            bound = bind(source, catalog)
-            attached = attachments(bound, catalog.assumption("bmc-port-rate"))
-            designed = design(bound, size(bound, attached), parts_lookup(catalog), attached)
+            designed = design_cluster(bind(source, catalog), catalog)
             return designed, bill(catalog, designed)
-    except (PlanErrors, Infeasible, TooMuch):
+    except (PlanErrors, TooMuch):
         return None
 
 

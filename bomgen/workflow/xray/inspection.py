@@ -68,7 +68,6 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
 
 
 def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
-    """A bill with some lines read as other parts."""
     lines = (line._replace(recognition=guesses.get(line.mark, line.recognition)) for line in bill.lines)
     return bill._replace(lines=tuple(lines)) if guesses else bill
 
@@ -161,7 +160,6 @@ def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> t
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
-    """What the plans that explain fabrics take for granted."""
     if not any(fabric.explains != NOTHING and fabric.best[0].assumes_ports for fabric in fabrics):
         return ()
     figure = catalog.assumption(UNKNOWN_PORT_RATE)
@@ -169,7 +167,6 @@ def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[
 
 
 def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
-    """How much of a fabric the plans that fit best explain."""
     if not best or not best[0].fit.matched:
         return NOTHING
     if trusted or not best[0].fit.wrong:
@@ -185,7 +182,6 @@ def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[Sent
 
 
 def _found(fabric: Explained) -> FabricFound:
-    """A fabric as a reader is shown it."""
     lines = _explained_lines(fabric.best, fabric.explains)
     if fabric.explains == NOTHING:
         return FabricFound(fabric.name, fabric.cluster, (), NOTHING, ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
@@ -20,13 +19,11 @@ SERVER = "server"
 """The tier of the ends of links at servers."""
 
 
-@cache
 def leaf_spine() -> str:
     """The kind of link between leaves and spines."""
     return kind_between("leaf", "spine")
 
 
-@cache
 def spine_core() -> str:
     """The kind of link between spines and cores."""
     return kind_between("spine", "core")

@@ -75,7 +75,6 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
 
 
 def _join(found: Iterable[tuple[Scope, Search]], scope: Scope, basis: Basis) -> Networks:
-    """Networks, and all their parts against the lines of a bill."""
     found = tuple(found)
     slots = [slot for _, each in found if each.usual for slot in list_slots(each.usual.bill)]
     return Networks(found, fit(slots, scope.lines, (), basis.has_spares))
@@ -94,7 +93,6 @@ def _likeliest(found: Search) -> list[Search]:
 
 
 def _left(lines: Sequence[SentLine], networks: Networks) -> tuple[SentLine, ...]:
-    """What networks leave of lines."""
     pieces = dict[Mark, int]()
     for _, found in networks.found:
         for line in found.best[0].fit.lines:

@@ -51,7 +51,6 @@ def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
 
 
 def _cluster(fabrics: list[Explained], cluster: str, inline: bool) -> dict[str, Any]:
-    """The keys of a cluster and its fabrics."""
     own = [fabric for fabric in fabrics if fabric.cluster == cluster]
     servers = dict(own[0].best[0].candidate.cluster)
     networks = {fabric.role: _fabric(fabric) for fabric in own}
@@ -149,7 +148,6 @@ def _comments(inspection: Inspection) -> Iterator[str]:
 
 
 def _place(mark: Mark) -> str:
-    """Where a line of the bill stands."""
     return _bare(name_place(mark)) if mark.sheet else f"line {mark.line}"
 
 
@@ -180,7 +178,6 @@ def _lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 
 def _flow(value: Any) -> str:
-    """A value as YAML on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):

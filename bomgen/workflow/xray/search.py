@@ -291,7 +291,6 @@ def _named(part: Part) -> tuple[str, str]:
 
 
 def _size(value: Any) -> int:
-    """How much a plan says."""
     if isinstance(value, dict):
         return sum(1 + _size(each) for each in value.values())
     return 0
