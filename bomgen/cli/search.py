@@ -32,7 +32,7 @@ STAGES = {
     "sizing": "{done:,} of {size:,} families of workloads",
     "search": "{done:,} of {size:,} designs",
     "next": "what is beyond a bound: {done:,} of {size:,} designs",
-    "whole": "the front: {done:,} of {size:,} designs worked out",
+    "whole": "the front: {done:,} of {size:,} designs",
 }
 
 
@@ -113,7 +113,7 @@ def search(
     try:
         space = open_search(file, settings, over, minimise, within, level)
         with heard_by(line):
-            front, stopped = find_front(file, settings, space, jobs, scheduler)
+            front, stopped = find_front(file, settings, space, jobs, scheduler, whole=folder is not None)
     except PlanErrors as errors:
         line.erase()
         show(errors.problems, file)

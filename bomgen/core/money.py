@@ -56,18 +56,22 @@ def minor_unit(currency: str) -> Decimal:
 
 
 def rounded(amount: Fraction, currency: str) -> Decimal:
-    """An exact amount of 0 or more, rounded half up to the currency's minor unit."""
-    return ANY_AMOUNT.multiply(Decimal(in_minor_units(amount, currency)), minor_unit(currency))
+    """Round an exact amount of 0 or more half up to the currency's minor unit.
+
+    A column (core/columns.py) stays one: its rows are as exact as decimals.
+    """
+    minor = floor(amount / Fraction(minor_unit(currency)) + HALF)
+    return from_minor_units(minor, currency) if isinstance(minor, int) else minor * Fraction(minor_unit(currency))
 
 
-def in_minor_units(amount: Fraction, currency: str) -> int:
-    """An exact amount of 0 or more in minor units of its currency, rounded half up."""
-    return round_half_up(amount / Fraction(minor_unit(currency)))
+def from_minor_units(count: int, currency: str) -> Decimal:
+    """Return the amount of so many minor units of a currency."""
+    return ANY_AMOUNT.multiply(Decimal(count), minor_unit(currency))
 
 
-def round_half_up(number: Fraction) -> int:
-    """The nearest whole number to one of 0 or more; of two the larger."""
-    return floor(number + HALF)
+def exact(amount: Decimal) -> Fraction:
+    """Return an amount as a fraction, for multiplying by others; a column is exact already."""
+    return Fraction(amount) if isinstance(amount, (Decimal, int)) else amount
 
 
 def decimal(number: int | Fraction | str) -> Decimal:

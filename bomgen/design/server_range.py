@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.catalog.parts import Server
 from bomgen.core.columns import Column, Diverges, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, require
@@ -50,7 +51,7 @@ from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.equipment import Equipment
-from bomgen.site.facility import Facility, count_racks, sum_of_all_power, sum_of_racks
+from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, sum_of_racks, with_rack_ranges
 from bomgen.site.power import power_of
 from bomgen.site.racks import management_racks, pdus_of_racks
 from bomgen.site.weight_and_heat import SiteContents
@@ -92,25 +93,35 @@ class DesignRange(NamedTuple):
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
         facility = facility._replace(power_w=drawn)
         if plan.site:
-            facility = _with_racks(
-                facility, plan.site, count_racks(plan.site, server_in_rack, in_racks, (), []), machines
-            )
+            facility = _with_racks(facility, plan.site, server_in_rack, in_racks, machines)
         return Design(plan, sizing, built, None, power, facility, self.parts)
 
 
-def _with_racks(facility: Facility, site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Facility:
+def _with_racks(
+    facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
+) -> Facility:
     """A facility with the racks and PDUs of servers and of all other machines."""
-    management, pdus = contents.management_racks, contents.management_pdus
-    if management is None and (management := _pack_racks(site, machines)):
-        pdus = pdus_of_racks(management, site.management_pdus)
-    compute = contents.compute_racks
+    contents = _count_racks(site, server, servers, machines)
+    ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
+    contents = with_rack_ranges(contents, ends)
+    compute, management = contents.compute_racks, contents.management_racks
     return facility._replace(
         racks=sum_of_racks(compute, management) if compute and management else compute or management,
         compute_racks=compute,
         management_racks=management,
         compute_pdus=contents.compute_pdus,
-        management_pdus=pdus,
+        management_pdus=contents.management_pdus,
     )
+
+
+def _count_racks(
+    site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
+) -> SiteContents:
+    contents = count_racks(site, server, servers, (), [])
+    if contents.management_racks is None and (management := _pack_racks(site, machines)):
+        pdus = pdus_of_racks(management, site.management_pdus)
+        return contents._replace(management_racks=management, management_pdus=pdus)
+    return contents
 
 
 def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
@@ -134,54 +145,38 @@ class FabricRange(NamedTuple):
 
     rows: Rows
     built: BuiltFabric
-    nics: Integers
-    tiers: tuple[Integers, ...]
-    modules: tuple[Integers, ...]
-    adapters: tuple[Integers, ...]
-    cables: tuple[Integers, ...]
+    counts: tuple[Integers, ...]
+    """Of each of `_counted_figures`."""
 
     def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
         """The fabric for some of the rows."""
-        parts = ([each[chosen] for each in counts] for counts in self[3:])
-        return FabricRange(self.rows[chosen], self.built, self.nics[chosen], *(tuple(each) for each in parts))
+        return FabricRange(self.rows[chosen], self.built, tuple(each[chosen] for each in self.counts))
 
     def in_columns(self) -> BuiltFabric:
         """The fabric with columns in place of counts."""
         built, connected = self.built, self.built.interconnect
-        tiers = zip(built.fabric.tiers, self.tiers, strict=True)
-        modules = zip(connected.modules, self.modules, strict=True)
-        adapters = zip(connected.adapters, self.adapters, strict=True)
-        cables = zip(connected.cables, self.cables, strict=True)
-        tiers_in_columns = [replace(tier, count=_counted(tier.count, count)) for tier, count in tiers]
-        switches = sum(self.tiers[1:], self.tiers[0])
+        nics, *counts = (
+            Figure(column(counts), figure.unit, figure.origin)
+            for figure, counts in zip(_counted_figures(built), self.counts, strict=True)
+        )
+        left = iter(counts)
+        tiers = [replace(tier, count=next(left)) for tier in built.fabric.tiers]
+        switches = replace(built.fabric.switches, value=sum(tier.count.value for tier in tiers))
+        modules = tuple(use._replace(quantity=next(left)) for use in connected.modules)
+        adapters = tuple(use._replace(quantity=next(left)) for use in connected.adapters)
+        cables = tuple(use._replace(quantity=next(left)) for use in connected.cables)
         return built._replace(
-            fabric=built.fabric._replace(
-                tiers=tuple(tiers_in_columns), switches=_counted(built.fabric.switches, switches)
-            ),
-            interconnect=connected._replace(
-                modules=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in modules),
-                adapters=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in adapters),
-                cables=tuple(use._replace(quantity=_counted(use.quantity, count)) for use, count in cables),
-            ),
-            nics=_counted(built.nics, self.nics),
+            fabric=built.fabric._replace(tiers=tuple(tiers), switches=switches),
+            interconnect=connected._replace(modules=modules, adapters=adapters, cables=cables),
+            nics=nics,
         )
 
-    def check(self, row: int) -> None:
-        """Raise AssertionError unless the counts of the row that was built are those of the columns."""
-        built, connected = self.built, self.built.interconnect
-        uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
-        whole = [
-            built.nics.value,
-            *(tier.count.value for tier in built.fabric.tiers),
-            *(use.quantity.value for use in uses),
-        ]
-        counted = [int(each[row]) for each in (self.nics, *self.tiers, *self.modules, *self.adapters, *self.cables)]
-        if whole != counted:
-            raise AssertionError(f"{built.plan.name}: the columns have {counted}, the design {whole}")
 
-
-def _counted(figure: Figure, counts: Integers) -> Figure:
-    return Figure(column(counts), figure.unit, figure.origin)
+def _counted_figures(built: BuiltFabric) -> list[Figure]:
+    """The figures of a fabric that differ between numbers of servers."""
+    connected = built.interconnect
+    uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
+    return [built.nics, *(tier.count for tier in built.fabric.tiers), *(use.quantity for use in uses)]
 
 
 class DesignRanges(NamedTuple):
@@ -466,17 +461,17 @@ def _connect(
     )
     unknown, planes = planes.rows[~suffice], planes.take(suffice)
     modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
-    found = FabricRange(
-        planes.rows,
-        built,
+    counted = (
         servers[planes.rows] * int(attached.nics_per_server.value),
-        tuple(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
-        tuple(modules[use.kind, use.device] for use in connected.modules),
-        tuple(modules[use.kind, use.device] for use in connected.adapters),
-        tuple(cables[use.kind] for use in connected.cables),
+        *(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
+        *(modules[use.kind, use.device] for use in connected.modules),
+        *(modules[use.kind, use.device] for use in connected.adapters),
+        *(cables[use.kind] for use in connected.cables),
     )
-    found.check(0)
-    return found, unknown
+    whole, of_columns = [each.value for each in _counted_figures(built)], [int(each[0]) for each in counted]
+    if whole != of_columns:
+        raise AssertionError(f"{fabric.name}: the columns have {of_columns}, the design {whole}")
+    return FabricRange(planes.rows, built, counted), unknown
 
 
 Counters = dict[tuple[str, TierLinks], PieceCounter]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from bomgen.core.provenance import Cited, Figure, floor_div, formula, sum_of
 
 MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
-
+KEPT = 10_000
+"""Ways to divide the ports of a switch that are remembered: searches ask for the same ones again and again."""
 
 LANES = {"osfp": 8, "osfp-finned": 8, "osfp-flat": 8, "qsfp-dd": 8, "qsfp112": 4, "qsfp56": 4}
 """Electrical lanes of a cage by its form."""
@@ -213,6 +215,7 @@ def cages_beside(cages: int, down_only: int, up_only: int) -> SharedCages:
     return SharedCages(cages, down_only, up_only)
 
 
+@lru_cache(maxsize=KEPT)
 def ports_left_down(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
     """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
 

@@ -16,13 +16,12 @@ from bomgen.core.language import Language
 from bomgen.core.plain_data import plain, range_data
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
-from bomgen.plan.search_space import MEASURES, Numbers
+from bomgen.plan.search_space import Numbers
 from bomgen.report.search.candidates import Candidate, Measured
+from bomgen.report.search.columns import UNITS, values_of
 from bomgen.report.search.contents import front_chart, search_document
 from bomgen.report.search.front import Excess, Front
 
-ESTIMATED = ("power", "racks")
-"""Measures that rest on an estimate where the maximum power of a part is not published."""
 FORMAT = 1
 """Version of the format of a search as JSON."""
 
@@ -50,8 +49,7 @@ def _page(front: Front, name: str, language: Language, form: str) -> Document:
 
 def _columns(front: Front) -> list[str]:
     keys = [axis.key for axis in front.space.axes]
-    ends = [f"{name}_{end}" for name in ("cost", "days", *ESTIMATED) for end in ("low", "high")]
-    return [*keys, *MEASURES, *ends, "currency", "equal_designs"]
+    return [*keys, *UNITS, "currency", "equal_designs"]
 
 
 def _records(front: Front) -> list[list[Any]]:
@@ -59,11 +57,7 @@ def _records(front: Front) -> list[list[Any]]:
     return [
         [
             *front.space.values(row.candidate.place),
-            *(row.candidate.measures[name] for name in MEASURES),
-            row.candidate.low,
-            row.candidate.high,
-            *(row.candidate.days or (None, None)),
-            *(end for name in ESTIMATED for end in row.candidate.ranges.get(name, (None, None))),
+            *values_of(row.candidate).values(),
             row.candidate.currency,
             row.equals,
         ]

@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
-from bomgen.core.money import Totals, minor_unit, rounded
-from bomgen.core.provenance import Figure
+from bomgen.core.money import Totals, exact, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, QuotePlan
 from bomgen.pricing.bill import Bill, Line
 from bomgen.pricing.books.book import Price, PriceBook
@@ -71,7 +70,7 @@ class QuoteLine(NamedTuple):
     @property
     def hardware(self) -> bool:
         """Whether the line is for parts, and no charge beside them."""
-        return is_hardware(self.line)
+        return self.line.category not in CHARGED
 
 
 class Quote(NamedTuple):
@@ -90,14 +89,15 @@ class Quote(NamedTuple):
 
 
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
-    """The bill with money.
+    """The bill with money. Where quantities are columns, amounts are, too.
 
-    Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before.
+    Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before,
+    and Diverges where columns meet price breaks that differ by row.
     """
     counted, without_price = list[Line](), list[QuoteLine]()
     found = list[Unit]()
     for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True):
-        if is_counted(line, unit):
+        if not line.required_by or unit.amount is not None or unit.ranges:
             counted.append(line)
             found.append(unit)
         else:
@@ -111,21 +111,6 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
     return Quote(tuple(lines), totals, warnings, tuple(without_price))
-
-
-def is_counted(line: Line, unit: Unit) -> bool:
-    """Whether totals count a line: not one that another part requires and that nobody has a price for."""
-    return not (line.required_by and unit.amount is None and not unit.ranges)
-
-
-def hardware_share(line: Line) -> Figure | None:
-    """The share of the hardware that a line comes to; None for a line with a price of its own."""
-    return line.charge.share if line.charge and not line.in_stock else None
-
-
-def is_hardware(line: Line) -> bool:
-    """Whether a line is for parts, and no charge beside them."""
-    return line.category not in CHARGED
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
@@ -160,12 +145,13 @@ def _priced(
     known = [each.amount for each in hardware if each.amount is not None]
     if not known:
         return priced
-    whole, complete = sum(known), len(known) == len(hardware)
+    whole, complete = sum(known, Decimal(0)), len(known) == len(hardware)
     for at, each in enumerate(priced):
-        if of_hardware := hardware_share(each.line):
-            share = rounded(Fraction(whole) * Fraction(of_hardware.value), plan.currency)
+        charge = each.line.charge
+        if charge and charge.share and not each.line.in_stock:
+            share = rounded(exact(whole) * Fraction(charge.share.value), plan.currency)
             unit = Unit(share, share, share if complete else None)
-            priced[at] = _line(each.line, unit, share, plan)._replace(of=Decimal(whole))
+            priced[at] = _line(each.line, unit, share, plan)._replace(of=whole)
     return priced
 
 
@@ -189,7 +175,7 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
     before = sum((line.list_amount for line in lines if line.list_amount is not None), nothing)
     after = sum((line.amount for line in lines if line.amount is not None), nothing)
     share = Fraction(plan.tax.value) if plan.tax else None
-    tax = rounded(Fraction(after) * (share or 0), plan.currency)
+    tax = rounded(exact(after) * (share or 0), plan.currency)
     charged = lines_to_price(lines)
     priced = sum(line.amount is not None for line in charged)
     return Totals(

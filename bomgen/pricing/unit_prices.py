@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Cable, Module, Switch
 from bomgen.core.diagnostics import Problem
-from bomgen.core.money import rounded
+from bomgen.core.money import exact, rounded
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Line, names_of
@@ -167,10 +167,5 @@ def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePl
 
 def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
     """What pieces of a unit price come to before and after a discount, rounded half up each."""
-    before = pieces * Fraction(amount)
-    return rounded(before, currency), rounded(after_discount(amount, pieces, discount), currency)
-
-
-def after_discount(amount: Decimal, pieces: int, discount: Fraction) -> Fraction:
-    """What pieces of a unit price come to after a discount, before rounding."""
-    return pieces * (Fraction(amount) * (1 - discount))
+    before = pieces * exact(amount)
+    return rounded(before, currency), rounded(before * (1 - discount), currency)

@@ -138,19 +138,36 @@ def _racks_by_estimate(
     everything = (*_servers_with_power(server, servers), *machines)
     names = dict.fromkeys(machine.name for machine in everything if machine.power_w and machine.power_w.bounds)
     said, ends = list[tuple[str, str]](), list[SiteContents]()
-    for end in (LOW_END, HIGH_END) if names else ():
+    for at, others in at_ends(server, machines):
         said = []
-        at = server and server._replace(power_w=server.power_w and at_end(server.power_w, end))
-        others = [replace(each, power_w=each.power_w and at_end(each.power_w, end)) for each in machines]
         ends.append(count_racks(site, at, servers, others, said))
     racks, *others_racks = (_count_all(each) for each in (contents, *ends))
     if any(other != racks for other in others_racks):
         few, many = sorted(others_racks)
         warnings.append((message("estimated-racks", racks=racks, names=names, few=few, many=many), ESTIMATED))
+    return with_rack_ranges(contents, ends), [(text, rule) for text, rule in said if rule in OVERLOADS]
+
+
+def at_ends(server: Server | None, machines: Sequence[Equipment]) -> list[tuple[Server | None, list[Equipment]]]:
+    """Return a server and machines with their powers at the low and at the high end; none where none is an estimate."""
+    powers = (server and server.power_w, *(machine.power_w for machine in machines))
+    if not any(power and power.bounds for power in powers):
+        return []
+    return [
+        (
+            server and server._replace(power_w=server.power_w and at_end(server.power_w, end)),
+            [replace(each, power_w=each.power_w and at_end(each.power_w, end)) for each in machines],
+        )
+        for end in (LOW_END, HIGH_END)
+    ]
+
+
+def with_rack_ranges(contents: SiteContents, ends: Sequence[SiteContents]) -> SiteContents:
+    """Return contents whose racks have their range between the ends of an estimate."""
     return contents._replace(
         compute_racks=_between(contents.compute_racks, [each.compute_racks for each in ends]),
         management_racks=_between(contents.management_racks, [each.management_racks for each in ends]),
-    ), [(text, rule) for text, rule in said if rule in OVERLOADS]
+    )
 
 
 def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | None:

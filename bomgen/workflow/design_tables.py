@@ -9,7 +9,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
-from bomgen.core.columns import Column, Diverges
+from bomgen.core.columns import Diverges
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
@@ -27,14 +27,13 @@ from bomgen.plan import rules
 from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.plan.search_space import MEASURES, SearchSpace
+from bomgen.plan.search_space import SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.cost_columns import cost_columns
-from bomgen.pricing.quote import missing_rates, part_price
-from bomgen.report.search.candidates import built_measures, candidate, days_of_run
-from bomgen.report.search.columns import Columns, column_type, column_value
+from bomgen.pricing.quote import missing_rates, part_price, quote
+from bomgen.report.search.candidates import Candidate, days_of_runs, measure_hardware
+from bomgen.report.search.columns import UNITS, Columns, column_type, column_value, values_of
 from bomgen.sizing.cluster_size import size
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
@@ -48,10 +47,12 @@ WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """What hardware is worked out without."""
 DAYS = "days"
-BUILT = tuple(name for name in MEASURES if name != DAYS)
-"""Measures of what is built; days are those of the run."""
+RUN = (DAYS, "days_low", "days_high")
+"""Columns of the run."""
+BUILT = tuple(name for name in UNITS if name not in RUN)
+"""Columns of what is built."""
 MAX_BYTES = 1 << 29
-"""Of a table: 500 MB, some ten million combinations of hardware."""
+"""Of a table: 500 MB, some four million combinations of hardware."""
 CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
 """Designs are looked at in so many chunks, so that there is progress to tell, of at least and at most so many."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
@@ -183,7 +184,7 @@ class DesignTables:
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
         self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
         self._given = is_sized(source, space)
-        sized = (DAYS,) if self._given else (DAYS, "servers")
+        sized = RUN if self._given else (*RUN, "servers")
         places = max(len(texts), 1)
         self._sized = _Table("sizing", self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
@@ -202,7 +203,7 @@ class DesignTables:
         found = tuple(at for at in axes if at != self._size_axis)
         return _Digits(found, tuple(len(self.space.axes[at].values) for at in found))
 
-    def columns(self, start: int, stop: int) -> Columns:
+    def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """What the designs from place `start` up to and without `stop` come to. Raises BrokenResult as `build`."""
         places = np.arange(start, stop)
         digits = dict[int, NDArray[np.int64]]()
@@ -210,23 +211,20 @@ class DesignTables:
             places, digits[at] = np.divmod(places, len(self.space.axes[at].values))
         built, sized = (self._families(each, digits, stop - start) for each in (self._built_axes, self._sized_axes))
         of_size = digits[self._size_axis] if self._size_axis is not None else np.zeros(stop - start, np.int64)
-        refused, measures, known = np.zeros(stop - start, np.int32), {}, {}
-        sizes = of_size
+        refused, sizes = np.zeros(stop - start, np.int32), of_size
         if self._has_workload:
             self._sized.prepare(sized, of_size)
-            refused, days = self._sized.refused[sized, of_size], self._sized.measures[DAYS][sized, of_size]
-            measures[DAYS], known[DAYS] = days, self._sized.known[DAYS][sized, of_size]
+            refused = self._sized.refused[sized, of_size]
             if not self._given and self._counts:
                 found = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
                 sizes = np.where(refused > 0, 0, found)
-        else:
-            measures[DAYS], known[DAYS] = np.zeros(stop - start), np.zeros(stop - start, np.bool_)
         self._built.prepare(built, sizes)
         refused = np.where(refused > 0, refused, self._built.refused[built, sizes])
-        measures |= {name: each[built, sizes] for name, each in self._built.measures.items()}
-        known |= {name: each[built, sizes] for name, each in self._built.known.items()}
         can_be_built = refused == 0
-        known = {name: each & can_be_built for name, each in known.items()}
+        of_run, of_hardware = (self._sized, (sized, of_size)), (self._built, (built, sizes))
+        cells = {name: of_run if name in RUN else of_hardware for name in names}
+        measures = {name: table.measures[name][cell] for name, (table, cell) in cells.items()}
+        known = {name: table.known[name][cell] & can_be_built for name, (table, cell) in cells.items()}
         unpriced = np.where(can_be_built, self._built.unpriced[built, sizes], 0)
         return Columns(start, measures, known, refused, unpriced, tuple(self._reasons), tuple(self._parts))
 
@@ -281,11 +279,15 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family, row] = self._reason(_message(errors))
             return
-        found = candidate(row, report)
-        for name in BUILT:
-            if (value := found.measures[name]) is not None:
-                table.put(family, row, name, column_value(name, value, found.currency))
-        table.unpriced[family, row] = self._missing(found.unpriced)
+        hardware = measure_hardware([each.design for each in report.each_cluster], report.quote)
+        self._put(family, row, table, hardware)
+
+    def _put(self, family: int, rows: Any, table: _Table, hardware: Candidate) -> None:
+        """What designs of a family come to, whose measures may be columns."""
+        for name, value in values_of(hardware).items():
+            if value is not None:
+                table.put(family, rows, name, column_value(name, value, hardware.currency))
+        table.unpriced[family, rows] = self._missing(hardware.unpriced)
 
     def _ranges(
         self, settings: tuple[str, ...]
@@ -321,8 +323,7 @@ class DesignTables:
     ) -> None:
         try:
             design = ranged.in_columns()
-            cost = cost_columns(bill(catalog, design), design.plan.quote, books)
-            measures = {**built_measures([design]), "cost": cost.minor}
+            hardware = measure_hardware([design], quote(bill(catalog, design), design.plan.quote, books))
         except Diverges as parting:
             for some in (parting.rows, ~parting.rows):
                 self._put_range(family, table, ranged.take(some), catalog, books)
@@ -330,10 +331,7 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family, ranged.rows] = self._reason(_message(errors))
             return
-        for name, value in measures.items():
-            if value is not None:
-                table.put(family, ranged.rows, name, _plain(name, value))
-        table.unpriced[family, ranged.rows] = self._missing(cost.unpriced)
+        self._put(family, ranged.rows, table, hardware)
 
     def _open_sized(self, family: int, table: _Table) -> None:
         """The sizing of a family, where it is known for all sizes at once.
@@ -367,12 +365,13 @@ class DesignTables:
             else:
                 plan, attached = self._open(settings, row)
             found = size(plan, attached)
-            days = days_of_run(plan, found, self.space.confidence)
+            days, ends = days_of_runs([(plan, found)], self.space.confidence)
         except (PlanErrors, Infeasible) as error:
             table.refused[family, row] = self._reason(_message(error))
             return
-        if days is not None:
-            table.put(family, row, DAYS, float(days.value))
+        for name, value in zip(RUN, (days, *(ends or (None, None))), strict=True):
+            if value is not None:
+                table.put(family, row, name, float(value))
         if not self._given and found.servers is not None:
             table.put(family, row, "servers", found.servers.value)
 
@@ -405,17 +404,3 @@ class DesignTables:
 
 def _message(error: PlanErrors | Infeasible) -> str:
     return error.message if isinstance(error, Infeasible) else error.first_error.message
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A column as an array: of whole numbers, or of floating-point numbers where the rows are fractions.
-
-    Raises OverflowError where no array holds it.
-    """
-    if not isinstance(value, Column):
-        return value
-    if value.denominator > 1:
-        return value.numerators / value.denominator
-    if value.numerators.dtype == object and (most := max(value.numerators)) > np.iinfo(np.int64).max:
-        raise OverflowError(f"{name} {most}")
-    return value.numerators

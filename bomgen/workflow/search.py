@@ -1,7 +1,7 @@
 """A search from a plan and options to its front, and the plans of the front.
 
-The space is looked at in columns, in parts that this process, several, or a cluster take; what is shown of it is worked
-out whole, as `build` does it, and held against the columns.
+The space is looked at in columns, in parts that this process, several, or a cluster take. What is shown is read off
+them; the best designs, and those that are written, are worked out whole, as `build` does it, and held against them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.plan.search_space import MEASURES, SearchSpace, search_space
+from bomgen.plan.search_space import SearchSpace, search_space
 from bomgen.report.search.candidates import Candidate
-from bomgen.report.search.columns import column_value
 from bomgen.report.search.front import (
     MAX_FRONT,
     Front,
     FrontTooLarge,
+    best_designs,
     describe_front,
     empty_front,
     merge_fronts,
@@ -38,12 +38,11 @@ from bomgen.workflow.search_parts import (
     LookForFront,
     Processes,
     Search,
+    ShowDesigns,
     Take,
-    WorkOut,
     divide,
     take_here,
 )
-from bomgen.workflow.stages import BrokenResult
 
 __all__ = ["EngineLost", "find_front", "front_plans", "open_search"]
 
@@ -72,23 +71,24 @@ def find_front(
     space: SearchSpace,
     jobs: int = 1,
     scheduler: str | None = None,
+    whole: bool = False,
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
     """The front of a space, found in `jobs` processes or by the Dask cluster of a scheduler; and what ended the look.
 
     KeyboardInterrupt and EngineLost end it: the front is that of the designs looked at until then, and nothing beyond a
     bound is named beside its rows. How far each stage is (`hardware`, `sizing`, `search`, `next`, `whole`) is told by
-    core/progress.py.
+    core/progress.py. `whole`: work out every design of the front whole, not only the best.
 
     Raises PlanErrors for designs that cannot be compared and for a front that nobody can read; BrokenResult when a
     check on a result fails, or a design worked out whole differs from its columns.
     """
     search = Search(file, tuple(settings), space)
     with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
-        return _find_front(search, own, scheduler)
+        return _find_front(search, own, scheduler, whole)
 
 
 def _find_front(
-    search: Search, own: Take, scheduler: str | None
+    search: Search, own: Take, scheduler: str | None, whole: bool
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
     """The front, as `find_front`; `own` takes what no cluster takes."""
     space, take = search.space, own
@@ -113,14 +113,12 @@ def _find_front(
                 better = merge_next_better(better, found)
     except (KeyboardInterrupt, EngineLost) as error:
         stopped, better = error, no_next_better(front)
-    shown = shown_designs(front, better)
-    whole = dict[int, Candidate]()
-    taken = (take_here if stopped else own)(WorkOut(search, tuple(shown)), WorkOut.divide(len(shown)))
-    for candidates in _with_progress(taken, "whole", len(shown)):
-        whole.update((each.place, each) for each in candidates)
-    if shown:  # where nothing was found yet there may be no tables either
-        _compare(search, shown, whole)
-    return describe_front(space, front, better, whole.__getitem__), stopped
+    places, found = shown_designs(front, better), dict[int, Candidate]()
+    show = ShowDesigns(search, tuple(places), frozenset(front.places.tolist() if whole else best_designs(front)))
+    taken = (take_here if stopped else own)(show, show.divide(len(places)))
+    for candidates in _with_progress(taken, "whole", len(places)):
+        found.update((each.place, each) for each in candidates)
+    return describe_front(space, front, better, found.__getitem__), stopped
 
 
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
@@ -132,19 +130,6 @@ def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> 
             yield found
             done += designs
             progress.count(stage, done, size)
-
-
-def _compare(search: Search, shown: Sequence[int], whole: Mapping[int, Candidate]) -> None:
-    """Raise BrokenResult where a design comes to something else as a whole than in columns."""
-    evaluator, space = search.evaluator(), search.space
-    for place in shown:
-        columns, found = evaluator.columns(place, place + 1), whole[place]
-        for name in MEASURES:
-            value = found.measures.get(name)
-            column = columns.measures[name][0].item() if columns.known[name][0] else None
-            if column != (None if value is None else column_value(name, value, space.currency)):
-                settings = ", ".join(space.settings(place))
-                raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
 
 
 def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: Path) -> dict[str, bytes]:

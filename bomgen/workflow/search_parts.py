@@ -5,7 +5,7 @@ A part is an index range. What is found in the parts is merged in any order, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
@@ -15,7 +15,7 @@ from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.plan.search_space import KEY, SearchSpace
 from bomgen.report.search.candidates import Candidate, candidate
-from bomgen.report.search.columns import Columns, Evaluator, columns_of
+from bomgen.report.search.columns import UNITS, Columns, Evaluator, candidate_at, column_value, columns_of, values_of
 from bomgen.report.search.front import (
     NextBetter,
     PartialFront,
@@ -29,6 +29,7 @@ from bomgen.report.search.front import (
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, PlanFile, read_all
 from bomgen.workflow.pipeline import work_out_variant
+from bomgen.workflow.stages import BrokenResult
 
 PARTS = 1024
 """Parts that a large space is divided into: several for each process of a large cluster, and for a progress line."""
@@ -38,7 +39,7 @@ TOO_MANY_DEATHS = "processes of the search die again and again; where memory is 
 MAX_ALONE = 100_000
 """Designs that are worked out one by one: more than so many are a mistake, or a night's work."""
 WHOLE_CHUNK = 16
-"""Designs that are worked out whole at a time: some tenths of a second of work."""
+"""Designs that are worked out whole, or shown, at a time: some tenths of a second of work."""
 
 
 class EngineLost(Exception):
@@ -66,10 +67,10 @@ class Search(NamedTuple):
         """
         return _evaluator(self)
 
-    def columns(self, start: int, stop: int) -> Columns:
+    def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """What designs come to, by the evaluator. Raises PlanErrors as that, and for amounts that no column holds."""
         try:
-            return self.evaluator().columns(start, stop)
+            return self.evaluator().columns(start, stop, names)
         except OverflowError as error:
             raise self.refusal(f"{error} is more than a search compares; check the prices") from None
 
@@ -111,8 +112,8 @@ class DesignByDesign:
         self._search = search
         self.size = search.space.size
 
-    def columns(self, start: int, stop: int) -> Columns:
-        """What designs come to, as every evaluator gives it."""
+    def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
+        """What designs come to, as every evaluator gives it: every column of them."""
         space = self._search.space
         found = [work_out_design(self._search, place) for place in range(start, stop)]
         currencies = {each.currency for each in found if each.problem is None} | {space.currency}
@@ -187,15 +188,29 @@ class LookForBetter(NamedTuple):
         return merge_next_better(one, other)
 
 
-class WorkOut(NamedTuple):
-    """Work out designs whole: a part is a range of their list."""
+class ShowDesigns(NamedTuple):
+    """Read designs off their columns to show them: a part is a range of their list."""
 
     search: Search
     places: tuple[int, ...]
+    whole: frozenset[int]
+    """Those that are worked out whole, as `build` does it, and held against their columns."""
 
     def __call__(self, part: range) -> list[Candidate]:
-        """The designs of a part of the list."""
-        return [work_out_design(self.search, self.places[at]) for at in part]
+        """Return the designs of a part of the list. Raises BrokenResult where one differs as a whole."""
+        return [self._show(self.places[at]) for at in part]
+
+    def _show(self, place: int) -> Candidate:
+        space, columns = self.search.space, self.search.columns(place, place + 1)
+        if place not in self.whole:
+            return candidate_at(columns, 0, space.currency)
+        found = work_out_design(self.search, place)
+        for name, value in values_of(found).items():
+            column = columns.measures[name][0].item() if columns.known[name][0] else None
+            if column != (None if value is None else column_value(name, value, space.currency)):
+                settings = ", ".join(space.settings(place))
+                raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
+        return found
 
     def merge(self, one: list[Candidate], other: list[Candidate]) -> list[Candidate]:
         """The designs of two parts."""
@@ -218,9 +233,10 @@ def _divide(size: int, part: int) -> list[range]:
 
 
 def _chunks(search: Search, part: range) -> Iterator[Columns]:
-    chunk = search.evaluator().chunk
+    chunk, space = search.evaluator().chunk, search.space
+    names = {*space.minimise, *(bound.measure for bound in space.within)}
     for at in range(part.start, part.stop, chunk):
-        yield search.columns(at, min(at + chunk, part.stop))
+        yield search.columns(at, min(at + chunk, part.stop), names)
 
 
 def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:

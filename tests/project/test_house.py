@@ -39,7 +39,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.columns", "fabric.clos.counts", "fabric.clos.search_columns", "fabric.links.*"),
+        *("core.columns", "fabric.clos.counts", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.cables.*"),
         *("workflow.design_tables", "sizing.prediction.fewer_gpus", "sizing.prediction.fewest_gpus"),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from fractions import Fraction
 from functools import partial, reduce
 from io import StringIO
@@ -22,8 +23,11 @@ from processor import PATIENCE
 import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language as language_of
+from bomgen.output.search import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
-from bomgen.report.search.columns import Columns
+from bomgen.report.search.candidates import Candidate
+from bomgen.report.search.columns import UNITS, Columns, candidate_at
 from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
 from bomgen.workflow.inputs import open_plan
@@ -109,8 +113,8 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
     """Never a tolerance: a cent too much, and both values are named."""
 
     class Wrong(DesignByDesign):
-        def columns(self, start: int, stop: int) -> Columns:
-            found = super().columns(start, stop)
+        def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
+            found = super().columns(start, stop, names)
             return found._replace(measures={**found.measures, "cost": found.measures["cost"] + 1})
 
     monkeypatch.setattr(search_parts, "_evaluator", Wrong)
@@ -120,6 +124,27 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
         BrokenResult, match=r"cost of .*cluster.servers=7.* is 147693945 in columns, 1476939\.44 as a whole"
     ):
         find_front(file, (), space)
+
+
+def test_only_the_best_and_what_is_written_is_worked_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows come to the same either way, to the last digit of every format, predicted days among them."""
+    worked_out = list[int]()
+
+    def work_out(search: Search, place: int) -> Candidate:
+        worked_out.append(place)
+        return work_out_design(search, place)
+
+    monkeypatch.setattr(search_parts, "work_out_design", work_out)
+    file = open_plan(PLAN, None)
+    space = open_search(file, (), (*OVER, "workload.training.mfu=35%,predicted"))
+    front, _ = find_front(file, (), space)
+    assert len(worked_out) <= len(space.minimise) < len(front.rows)
+    worked_out.clear()
+    whole, _ = find_front(file, (), space, whole=True)
+    assert set(worked_out) == {row.candidate.place for row in front.rows}
+    for form in ("json", "csv", "html"):
+        one, other = (render_search(each, "plan", language_of("en"), form) for each in (front, whole))
+        assert one == other
 
 
 def test_a_range_costs_no_list_and_a_billion_designs_are_the_most() -> None:
@@ -313,3 +338,20 @@ def test_an_estimated_power_has_its_range_in_every_format(tmp_path: Path) -> Non
     assert (row["power_low"], row["power_high"]) == (str(least), str(most))
     beyond = CliRunner().invoke(main, ["search", str(plan), *over, "--within", "power=1kW", "-f", "text"])
     assert f"({least:,} to {most:,}, estimate), at most 1000 W" in beyond.stdout
+
+
+def test_ranges_read_off_the_tables_are_those_of_whole_designs(tmp_path: Path) -> None:
+    """Power and racks have the ranges of an estimate where hardware is worked out as columns, too."""
+    (tmp_path / "p.yaml").write_text(
+        "{bomgen: 1, name: p, cluster: {gpu: h100-sxm}, site: {rack: {power: 30 kW}, management: {power: 3 kW}}, "
+        "fabrics: {compute: {topology: fat-tree, switch: sn5600}}}\n",
+        encoding="utf-8",
+    )
+    file = open_plan(str(tmp_path / "p.yaml"), tmp_path)
+    space = open_search(file, (), ("cluster.servers=1..300",), ("power",))
+    search = Search(file, (), space)
+    tables = search.evaluator()
+    read = [candidate_at(tables.columns(at, at + 1), 0, space.currency) for at in range(0, space.size, 23)]
+    whole = [work_out_design(search, each.place) for each in read]
+    assert [each.ranges for each in read] == [each.ranges for each in whole]
+    assert {name for each in whole for name in each.ranges} == {"power", "racks"}

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE
-from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.clos.search_columns import find_smallest_shapes
+from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.clos.smallest import fewest_tiers
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -142,8 +141,9 @@ def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tup
             numbers = search_numbers(search_figures(demand, tiers, rails))
         except Infeasible:  # no port of a switch has the rate
             break
-        exists, smallest = find_smallest_shapes(numbers, servers[left] * per_server)
-        found[left[exists]], shapes[:, left[exists]] = tiers, smallest[:, exists]
+        for row in left.tolist():
+            if shape := find_smallest(numbers._replace(nic_ports=int(servers[row]) * per_server)):
+                found[row], shapes[:, row] = tiers, shape
     return found, shapes
 
 

@@ -137,6 +137,8 @@ class _Row(NamedTuple):
     in_use: int
     with_reserved: int
     units: int
+    one_leaf: bool
+    """All servers end on one leaf, or the row does not fit."""
 
     def count_leaves(self, down: int) -> int:
         return max(ceil(self.servers / (down // self.together)), ceil(self.in_use / down), self.units)
@@ -156,11 +158,11 @@ def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -
     in_use = max(servers * together + ceil(numbers.host_ports / rows), 1)
     with_reserved = in_use + ceil(numbers.reserved_ports / rows)
     units = ceil(numbers.nic_ports / (numbers.rails * numbers.unit)) if has_rails and numbers.unit else 1
-    row = _Row(servers, together, in_use, with_reserved, units)
     one_unit = has_rails and ports > 1 and not numbers.unit and not numbers.rails_per_leaf
+    row = _Row(servers, together, in_use, with_reserved, units, one_unit)
     may_idle = numbers.exact or numbers.leaf_down
     for down, up, leaves in _idle_ports(numbers, row, most) if may_idle else _all_ports(numbers, row):
-        if leaves == 1 or not one_unit:
+        if leaves == 1 or not row.one_leaf:
             split = _count_split(servers, ports, down) if together == 1 < ports else 0
             yield Division(down, up, leaves * rows, ports, leaves if has_rails else 0, split)
 
@@ -175,7 +177,13 @@ def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, i
         fits = row.together <= numbers.leaf_down <= most
         choices = [(numbers.leaf_down, leaves) for leaves in (row.leaf_counts(numbers.leaf_down) if fits else ())]
     else:
-        counts = {leaves for down in range(row.together, most + 1) for leaves in row.leaf_counts(down)} or {0}
+        downs = range(row.together, most + 1)
+        if row.one_leaf:
+            counts = {row.count_leaves(most)} & {1} or {0}
+        elif row.with_reserved > row.in_use:
+            counts = {leaves for down in downs for leaves in row.leaf_counts(down)} or {0}
+        else:
+            counts = set(map(row.count_leaves, downs)) or {0}
         if numbers.rails > 1 and numbers.unit and not (numbers.host_ports or numbers.reserved_ports):
             counts = {min(counts)}
         elif numbers.rails > 1 and numbers.core_radix:

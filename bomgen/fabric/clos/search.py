@@ -40,8 +40,8 @@ MAX_STEPS = 200_000
 MAX_STEPS_TO_FIT = 20_000
 """Steps of finding out whether there is a fabric at all, which halving the number of servers asks twenty times."""
 
-KEPT = 64
-"""Results kept, because the shape found is asked for once more by the figures that explain it."""
+KEPT = 50_000
+"""Results kept: the figures that explain a shape ask for it once more, and designs of a search for the same shapes."""
 
 Cost = tuple[int, ...]
 
@@ -79,13 +79,6 @@ def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
             found.append((of_division.cost, of_division.shape))
     spend(OF_SHAPE * steps.done, numbers)
     return [shape for _, shape in sorted(found)]
-
-
-def find_smallest_of_division(numbers: Numbers, division: Division) -> ClosShape | None:
-    """The smallest fabric for one division of a leaf's ports, whatever others take; None where there is none."""
-    found = _Smallest(numbers, Steps(MAX_STEPS))
-    _try_shapes(found, division)
-    return found.shape
 
 
 def is_feasible(numbers: Numbers) -> bool:

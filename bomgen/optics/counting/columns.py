@@ -7,12 +7,14 @@ once, whatever number of fabrics has switches like that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.parts import Switch
+from bomgen.core.columns import of_each_distinct
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.counts import Kinds
 from bomgen.optics.plugs import Plug, TooFewCages
@@ -36,14 +38,11 @@ class PieceCounter:
 
     def __init__(self, switch: Switch, links: TierLinks) -> None:
         self.switch, self.links = switch, links
-        self._maps: dict[tuple[int, int], Mapping[str, PortMap] | None] = {}
-        self._pieces: dict[tuple[int, ...], int] = {}
+        self._map, self._count_on_switch = cache(self._map_ports), cache(self._count_places)
 
     def has_cages(self, down: Integers, up: Integers) -> NDArray[np.bool_]:
         """Whether a switch with so many ports down and up has the cages for them, a row each."""
-        unique, inverse = np.unique(down * BASE + up, return_inverse=True)
-        found = [self._map(*divmod(key, BASE)) is not None for key in unique.tolist()]
-        return np.array(found, np.bool_)[inverse]
+        return of_each_distinct(down * BASE + up, lambda key: self._map(*divmod(key, BASE)) is not None)
 
     def count(self, place: int, links_per_piece: int, down: Integers, up: Integers, kinds: Kinds) -> Integers:
         """Pieces of the links down (place 0) or up (1) in all switches of the tier, a row each.
@@ -55,45 +54,26 @@ class PieceCounter:
         else:
             full = (down * BASE + up) * BASE
             packed = np.where(kinds.switches > 0, (full + kinds.down) * BASE + kinds.up, -1)
-            unique, inverse = np.unique(packed, return_inverse=True)
-            found = [0 if key < 0 else self._on_switch(place, links_per_piece, key) for key in unique.tolist()]
-            ports = np.array(found, np.int64)[inverse].reshape(packed.shape)
+            ports = of_each_distinct(packed, partial(self._count_on_switch, place, links_per_piece))
         counted: Integers = (kinds.switches * ports).sum(axis=0)
         return counted
 
-    def _on_switch(self, place: int, links_per_piece: int, packed: int) -> int:
-        key = (place, links_per_piece, packed)
-        if key not in self._pieces:
-            packed, up_used = divmod(packed, BASE)
-            packed, down_used = divmod(packed, BASE)
-            self._pieces[key] = self._count_on_switch(
-                place, links_per_piece, *divmod(packed, BASE), (down_used, up_used)
-            )
-        return self._pieces[key]
-
-    def _count_on_switch(self, place: int, links_per_piece: int, down: int, up: int, used: tuple[int, int]) -> int:
-        maps = self._map(down, up)
+    def _count_places(self, place: int, links_per_piece: int, packed: int) -> int:
+        full, used = divmod(packed, BASE * BASE)
+        maps, used_ports = self._map(*divmod(full, BASE)) if packed >= 0 else None, divmod(used, BASE)
         if maps is None:
             return 0
         kinds, plugs = self.links.kinds, self.links.plugs
-        found = filled_places(maps[kinds[place]], used[place], links_per_piece)
+        found = filled_places(maps[kinds[place]], used_ports[place], links_per_piece)
         if place and plugs[0] == plugs[1]:
-            found -= filled_places(maps[kinds[0]], used[0], links_per_piece)
+            found -= filled_places(maps[kinds[0]], used_ports[0], links_per_piece)
         return len(found)
 
-    def _map(self, down: int, up: int) -> Mapping[str, PortMap] | None:
+    def _map_ports(self, down: int, up: int) -> Mapping[str, PortMap] | None:
         """The ports of a switch; None where its links fill more cages than it has."""
-        if (down, up) not in self._maps:
-            ports = zip(self.links.kinds, (down, up), self.links.rates, self.links.plugs, strict=False)
-            wanted = [
-                PortDemand(kind, count, rate, plug, bool(at)) for at, (kind, count, rate, plug) in enumerate(ports)
-            ]
-            self._maps[down, up] = _mapped(self.switch, wanted)
-        return self._maps[down, up]
-
-
-def _mapped(switch: Switch, wanted: list[Any]) -> Mapping[str, PortMap] | None:
-    try:
-        return map_ports(switch, wanted)
-    except TooFewCages:
-        return None
+        ports = zip(self.links.kinds, (down, up), self.links.rates, self.links.plugs, strict=False)
+        wanted = [PortDemand(kind, count, rate, plug, bool(at)) for at, (kind, count, rate, plug) in enumerate(ports)]
+        try:
+            return map_ports(self.switch, wanted)
+        except TooFewCages:
+            return None

@@ -11,12 +11,17 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design
 from bomgen.plan.types import Plan
+from bomgen.pricing.quote import Quote
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.prediction.fitted import COVERAGES
 
 Measured = int | Fraction | Decimal | None
 POWER = "power_w"
+ESTIMATED = ("power", "racks")
+"""Measures that rest on an estimate where the maximum power of a part is not published."""
+RANGED = ("cost", "days", *ESTIMATED)
+"""Measures that may have a range."""
 SLOWEST, FASTEST = 0, 1
 """The ends of the interval of a prediction."""
 WIDEST = max(COVERAGES)
@@ -37,11 +42,16 @@ class Candidate(NamedTuple):
     unpriced: tuple[str, ...] = ()
     """Parts without a price."""
     ranges: Mapping[str, tuple[Measured, Measured]] = {}
-    """The ends of the range of each measure that is an estimate, by name."""
+    """The ends of the range of each measure that is an estimate, by name (`ESTIMATED`)."""
     days: tuple[Measured, Measured] | None = None
     """The ends of the interval of the days where they are predicted, the fewest first; None where they are not."""
     problem: Problem | None = None
     """Why it cannot be built; then it has no measures."""
+
+    @property
+    def ends(self) -> Mapping[str, tuple[Measured, Measured]]:
+        """The ends of the range of each measure that has one, by name (`RANGED`)."""
+        return {"cost": (self.low, self.high), **({"days": self.days} if self.days else {}), **self.ranges}
 
 
 def candidate(place: int, report: Report, confidence: int | None = None) -> Candidate:
@@ -50,30 +60,28 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
     With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
     """
     designs = [each.design for each in report.each_cluster]
-    totals = report.quote.totals
-    runs = [(design.plan, design.sizing) for design in designs]
-    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
-    predicted = any(_is_predicted(*run) for run in runs)
-    unpriced = [each.line for each in report.quote.lines if each.amount is None]
+    hardware = measure_hardware(designs, report.quote)
+    days, ends = days_of_runs([(design.plan, design.sizing) for design in designs], confidence)
+    return hardware._replace(place=place, measures={**hardware.measures, "days": days}, days=ends)
+
+
+def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
+    """Return what designs come to without time. Where their counts are columns, so are its measures."""
+    figures, totals = _built_figures(designs), quote.totals
+    unpriced = [each.line for each in quote.lines if each.amount is None]
     return Candidate(
-        place,
+        0,
         {
             "cost": totals.amount if totals.complete else None,
-            "days": _slowest([days_of_run(*run, confidence) for run in runs]),
-            **built_measures(designs),
+            "days": None,
+            **{name: _sum(summed) for name, summed in figures.items()},
         },
         totals.currency,
         totals.low,
         totals.high,
         tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
-        {name: ends for name, figures in _built_figures(designs).items() if (ends := _ends(figures))},
-        (fewest, most) if predicted else None,
+        {name: ends for name in ESTIMATED if (ends := _ends(figures[name]))},
     )
-
-
-def built_measures(designs: Sequence[Design]) -> dict[str, Measured]:
-    """What designs come to without money and time, by name."""
-    return {name: _sum(figures) for name, figures in _built_figures(designs).items()}
 
 
 def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
@@ -90,9 +98,16 @@ def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
     }
 
 
-def days_of_run(plan: Plan, sizing: Sizing, confidence: int | None) -> Figure | None:
-    """The days of a run; with a confidence in percent, predicted ones are those at the upper end of that interval."""
-    return _end(plan, sizing, confidence, SLOWEST) if confidence else sizing.days
+def days_of_runs(
+    runs: Sequence[tuple[Plan, Sizing]], confidence: int | None
+) -> tuple[Measured, tuple[Measured, Measured] | None]:
+    """Return the days of the slowest of several runs, and the ends of their interval where any is predicted.
+
+    With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
+    """
+    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
+    days = most if confidence else _slowest([sizing.days for _, sizing in runs])
+    return days, (fewest, most) if any(_is_predicted(*run) for run in runs) else None
 
 
 def _is_predicted(plan: Plan, sizing: Sizing) -> bool:

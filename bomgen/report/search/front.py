@@ -30,7 +30,7 @@ from bomgen.report.search.pareto import (
 )
 
 MAX_FRONT = 100_000
-"""Designs of a front; nobody reads so many, and each is worked out whole."""
+"""Designs of a front; nobody reads so many."""
 NOWHERE = np.iinfo(np.int64).max
 """The place of no design."""
 
@@ -223,15 +223,22 @@ def merge_next_better(one: NextBetter, other: NextBetter) -> NextBetter:
 
 
 def shown_designs(front: PartialFront, better: NextBetter) -> list[int]:
-    """The places of the designs that are shown, and that are so worked out whole."""
+    """The places of the designs that are shown."""
     nearest = [front.nearest[1]] if front.nearest else []
     return sorted({*front.places.tolist(), *better.places[better.places != NOWHERE].tolist(), *nearest})
+
+
+def best_designs(front: PartialFront) -> set[int]:
+    """Return the places of the designs that have least of something that is minimised, else of the nearest one."""
+    if not len(front.places):
+        return {front.nearest[1]} if front.nearest else set()
+    return {int(front.places[np.argmin(key)]) for key in front.keys}
 
 
 def describe_front(
     space: SearchSpace, front: PartialFront, better: NextBetter, candidate: Callable[[int], Candidate]
 ) -> Front:
-    """The front of a space as it is shown; `candidate` gives a design of `shown_designs` as it was worked out whole."""
+    """The front of a space as it is shown; `candidate` gives a design of `shown_designs`."""
 
     def beyond(place: int) -> tuple[Candidate, tuple[Excess, ...]]:
         return (found := candidate(place)), excesses(found, space)
