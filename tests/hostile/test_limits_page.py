@@ -119,8 +119,8 @@ def test_the_steps_that_the_page_tells() -> None:
         f"{work_budget.OF_PRICE}. A tag of a workbook counts as {work_budget.OF_TAG}, "
         f"{work_budget.BYTES_A_STEP} bytes of it after unpacking as 1. One of your own part files "
         f"counts as {work_budget.OF_PART} when it is read, and as {work_budget.OF_PART_LOOKUP} each time the parts of "
-        f"its kind are searched; a module or cable considered by a design counts as {work_budget.OF_LINK_PART}, two modules "
-        f"tried at the ends of a link as {work_budget.OF_PAIR}, a part name compared with a "
+        f"its kind are searched; a module or cable considered by a design counts as {work_budget.OF_LINK_PART}, two "
+        f"modules tried at the ends of a link as {work_budget.OF_PAIR}, a part name compared with a "
         f"misspelt one as {work_budget.OF_NAME}."
     )
     assert counted in " ".join(text.split())
