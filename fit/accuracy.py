@@ -55,7 +55,7 @@ def page(table: Table, left_out: Sequence[LeftOut]) -> Iterator[str]:
         "are absolute and relative to the measured step. Means over clusters give every cluster the same weight: two "
         "thirds of the rows are one cluster's. How the prediction works: [Predicted training time](prediction.md)\n"
     )
-    yield "- In-sample: the fit has seen the row; what is particular to its cluster is left out, as for a new cluster."
+    yield "- In-sample: the fit has seen the row; the peculiarities of its cluster are left out, as for a new cluster."
     yield "- Cluster left out, model left out: the fit has seen no row of the same cluster, or of the same model."
     yield (
         "- Held by 50 %, by 90 %: rows of the left-out cluster in their interval, whose width comes from the residuals "
@@ -111,7 +111,7 @@ def coefficients() -> Iterator[str]:
     for place, term in enumerate(TERMS):
         numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
         yield f"| {term} | {numbers} | {'prior' if term in fitted.fit()['priors'] else 'fitted'} |"
-    yield "\nAll of them: `bomgen/data/measured/fit.json`, as logs."
+    yield "\nAll numbers: `bomgen/data/measured/fit.json`, as logs."
 
 
 def line(table: Table, name: str, kind: str, used: Mask, columns: tuple[Array, ...]) -> str:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 HOMES = {"README.md": ("index.md", ""), "README.zh.md": ("zh/index.md", "../")}
 
 
-TOP = {"SECURITY.md": "security.md", "CHANGELOG.md": "changes.md"}
+TOP = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changes.md"}
 """Other pages that stand at the top of the checkout, with their place in the site."""
 
 

@@ -45,7 +45,10 @@ PAGES = sorted(
     [
         *(ROOT / "docs").rglob("*.md"),
         *(path for path in (ROOT / "templates").iterdir() if path.suffix in {".j2", ".yaml"}),
-        *(ROOT / name for name in ("README.md", "CHANGELOG.md", "bomgen/data/language/en.yaml")),
+        *(
+            ROOT / name
+            for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bomgen/data/language/en.yaml")
+        ),
     ]
 )
 

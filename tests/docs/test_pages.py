@@ -28,7 +28,7 @@ from bomgen.plan import schema as plan_schema
 CHECKOUT = Path(__file__).parents[2]
 WRITTEN = dict(written.pages())
 KEPT = (
-    *(CHECKOUT / name for name in ("README.md", "README.zh.md")),
+    *(CHECKOUT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
 )
 PLAN = plan_schema.document("plan")

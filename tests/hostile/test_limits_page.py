@@ -40,15 +40,15 @@ QUOTE = "quote"
 WANTED = {
     "characters of a file": [yaml_source.MAX_CHARACTERS],
     "bytes of a plan or lock that are read": [yaml_source.MAX_BYTES],
-    "bytes of another file that a plan or a command names": [readable_files.MAX_FILE],
+    "bytes of another file used by a plan or a command": [readable_files.MAX_FILE],
     "levels of nesting": [yaml_source.MAX_DEPTH],
-    "values, aliases written out": [yaml_source.MAX_NODES],
+    "values, aliases expanded": [yaml_source.MAX_NODES],
     "characters of a key": [yaml_source.MAX_KEY],
     "characters of a text": [yaml_source.MAX_TEXT],
     "characters of a number": [yaml_source.MAX_DIGITS],
     "exponent of a number": [yaml_source.MAX_EXPONENT],
     "characters of a path": [plan_files.MAX_PATH],
-    "problems that are reported": [diagnostics.MAX_PROBLEMS],
+    "problems reported": [diagnostics.MAX_PROBLEMS],
     "`clusters`": [most("clusters")],
     "`fabrics`": [most("fabrics")],
     "`hosts` of a fabric": [most("fabric", "hosts")],
@@ -71,21 +71,21 @@ WANTED = {
     "GPUs of a server": [GPUS_OF_A_SERVER],
     "steps of work": [work_budget.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
-    "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
+    "steps of checking whether a fabric exists": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [price_table.MAX_ROWS],
     "columns": [cells.MAX_COLUMNS],
-    "bytes of a table that is text": [separated.MAX_BYTES],
+    "bytes of a text table": [separated.MAX_BYTES],
     "sheets": [workbooks.MAX_SHEETS],
-    "cells that the sheets span": [workbooks.MAX_SPAN],
+    "cells spanned by the sheets": [workbooks.MAX_SPAN],
     "cells of a table": [cells.MAX_CELLS],
-    "characters of a cell that are read": [cells.LONGEST],
+    "characters read from a cell": [cells.LONGEST],
     "lines of a bill": [bills.MAX_LINES],
     "pages of a PDF": [pdf_tables.MAX_PAGES],
     "lines on a page of a PDF": [pdf_tables.MAX_EDGES],
     "bytes of a workbook": [workbooks.MAX_BYTES],
-    "bytes once it is unpacked": [workbooks.MAX_EXPANDED],
+    "bytes after unpacking": [workbooks.MAX_EXPANDED],
     "tags of its XML": [workbooks.MAX_TAGS],
-    "bytes of its texts that many cells show": [workbooks.MAX_TEXT],
+    "bytes of its texts shown by many cells": [workbooks.MAX_TEXT],
     "files in a workbook": [workbooks.MAX_ENTRIES],
     "bytes of a picture": [picture.MOST_LOGO],
     "bytes of a template": [templates.TEMPLATE_BYTES],
@@ -106,7 +106,7 @@ def test_the_page_has_the_number(limit: str) -> None:
 def test_the_process_that_the_page_tells() -> None:
     """What a file that is read apart may take."""
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    assert f"may take {apart.LIMITS.cpu_seconds} s of one processor and {apart.LIMITS.memory_bytes >> 20} MiB" in text
+    assert f"may use {apart.LIMITS.cpu_seconds} s of one processor and {apart.LIMITS.memory_bytes >> 20} MiB" in text
     assert apart.LIMITS.wall_seconds == 60
 
 
@@ -114,13 +114,13 @@ def test_the_steps_that_the_page_tells() -> None:
     """What fabrics and machines beside them count as."""
     text = PAGE.read_text(encoding="utf-8")
     counted = (
-        f"counts as {work_budget.OF_SHAPE}, a fabric that is designed as {work_budget.OF_FABRIC}, an entry of "
+        f"counts as {work_budget.OF_SHAPE}, a designed fabric as {work_budget.OF_FABRIC}, an entry of "
         f"`hosts` as {work_budget.OF_HOST}, a line of a price book as "
         f"{work_budget.OF_PRICE}. A tag of a workbook counts as {work_budget.OF_TAG}, "
-        f"{work_budget.BYTES_A_STEP} bytes of it once it is unpacked as 1. A part file of your own that is read "
-        f"counts as {work_budget.OF_PART}, and as {work_budget.OF_PART_LOOKUP} each time that the parts of its kind "
-        f"are searched; a module or cable that a design looks at counts as {work_budget.OF_LINK_PART}, two modules "
-        f"that are tried at the ends of a link as {work_budget.OF_PAIR}, a name of a part that is compared with a "
+        f"{work_budget.BYTES_A_STEP} bytes of it after unpacking as 1. One of your own part files "
+        f"counts as {work_budget.OF_PART} when it is read, and as {work_budget.OF_PART_LOOKUP} each time the parts of "
+        f"its kind are searched; a module or cable considered by a design counts as {work_budget.OF_LINK_PART}, two "
+        f"modules tried at the ends of a link as {work_budget.OF_PAIR}, a part name compared with a "
         f"misspelt one as {work_budget.OF_NAME}."
     )
     assert counted in " ".join(text.split())

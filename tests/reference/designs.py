@@ -26,8 +26,8 @@ WIDTH = 120
 SIGNS = {"+": operator.add, "/": operator.floordiv}
 HEAD = """# Reference designs
 
-Published fabrics, each built from a plan of a few lines. Of every row the first line is what the document prints, the
-second what bomgen works out. Where the two differ, the reason stands below the table. This page is written by
+Published fabrics, each built from a plan of a few lines. The first line of every row is the published
+number, the second is bomgen's. If they differ, the reason is below the table. This page is written by
 `make docs` from the tables in `tests/reference/fabrics.yaml`, which the tests hold bomgen to.
 """
 
