@@ -152,10 +152,10 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
 
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
-    """The paths at a key: one, or a list."""
+    """The paths at a key: one, or a list; none where a text stands above it, as the name of a vendor above its logo."""
     found = source.data
     for step in key:
-        found = (found or {}).get(step)
+        found = found.get(step) if isinstance(found, Mapping) else None
     return [found] if isinstance(found, str) else found or []
 
 

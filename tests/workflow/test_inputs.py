@@ -97,3 +97,11 @@ def test_files_that_cannot_be_read_are_refused_where_they_are_asked_for(tmp_path
     assert work_out_variant(inputs).bill.lines
     with pytest.raises(PlanErrors, match=r"the logo 'none\.svg' cannot be read"):
         work_out(inputs)
+
+
+def test_a_vendor_may_be_a_name(tmp_path: Path) -> None:
+    """Above the key of a logo, a name stands in place of a mapping."""
+    plan = tmp_path / "plan.yaml"
+    text = "bomgen: 1\nname: plan\ncluster: {server: dgx-h100, servers: 4}\nquote: {currency: USD, vendor: Example}\n"
+    plan.write_text(text, encoding="utf-8")
+    assert work_out(open_plan(str(plan), None)).plan.quote.vendor
