@@ -59,7 +59,6 @@ NOT_PROVOKED = {
     "not a PDF that can be read ({}); save the bill": "a bill that was sent; tests/cli/test_xray_command.py",
     "the PDF has no text, as a scan has none": "a scan",
     "a character that YAML does not allow; remove it": "signs are judged before the parser sees them",
-    "this {} cannot be printed; print text": "objects in templates; tests/output/test_user_templates.py",
     "a text of {}; at most {} characters": "a transcript as long; tests/pricing/test_price_books.py",
     "{} bytes; a workbook of at most {} is read": "a file of megabytes; tests/pricing/test_price_books.py",
     "values from more than {} files": "twenty files; tests/workflow/test_base_plans.py",
