@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from bomgen.core.provenance import require
 from bomgen.core.units import TERA
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile
 from plans import (
     LINES,
     MILLION,
@@ -77,7 +77,7 @@ def resolve(topology: str) -> dict[str, float]:
 
 def plans(plan: str) -> dict[str, float]:
     """The median time in which a plan is worked out again, or each of the random ones of one fabric."""
-    from bomgen import build
+    from bomgen.workflow.library import build
 
     drawn = list(draw_plans()) if plan == RANDOM else [str(CHECKOUT / plan)] * MANY
     for each in drawn[:WARMING]:
@@ -162,7 +162,7 @@ def cluster(chunks: str) -> dict[str, float]:
 
 def _searched() -> Search:
     """The search over millions of designs."""
-    from bomgen.workflow.inputs import open_plan
+    from bomgen.workflow.plan_files import open_plan
     from bomgen.workflow.search import open_search
     from bomgen.workflow.search_parts import Search
 

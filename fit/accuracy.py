@@ -101,9 +101,9 @@ def coefficients() -> Iterator[str]:
     stacks = [fitted.newest_stack(name) for name in names]
     yield "\n## Fitted inverse efficiencies\n"
     yield (
-        f"Of {fitted.fit()['rows']} rows, SHA-256 of the file {fitted.fit()['rows_sha256']}. Seconds of a term are the "
-        "seconds at line rate times this number, here at 16 bits with the stack that is the default of a generation. A "
-        "term marked as a prior keeps more than 80 % of the spread that it had before any row was seen.\n"
+        f"Of {fitted.fit()['rows']} rows, SHA-256 of the file {fitted.fit()['rows_sha256']}. Seconds of a term are "
+        "the seconds at line rate times this number, here at 16 bits with the stack that is the default of a "
+        "generation. A term marked as a prior keeps more than 80 % of the spread that it had before any row was seen.\n"
     )
     yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
     yield f"|---|{'---|' * len(names)}---|"

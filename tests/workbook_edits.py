@@ -14,9 +14,8 @@ from openpyxl.formula.translate import Translator
 from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.output.writer import render
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 WORKBOOK = "quote.xlsx"
 TITLES = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.plan_files import PlanFile
 
 
 def plan_file(plan: Mapping[str, Any], folder: Path) -> PlanFile:

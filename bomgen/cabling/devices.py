@@ -1,4 +1,4 @@
-"""The devices that cables join: servers, switches and other machines, numbered one after the other and named."""
+"""The devices that cables join, numbered and named, and where they stand."""
 
 from __future__ import annotations
 

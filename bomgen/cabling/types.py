@@ -1,4 +1,4 @@
-"""The wiring as data: devices, ports and cables, a column for each property of a cable.
+"""The wiring as data, and what must hold of every cable before it is plugged in.
 
 NumPy columns with a row a link carry it: a million GPUs have more than three million cables, which as objects would
 take gigabytes. Words are looked up when a format asks for them.

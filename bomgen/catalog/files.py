@@ -21,9 +21,8 @@ from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
-from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.resources import BrokenInstallation, folder, text
-from bomgen.core.unicode_safety import quote
+from bomgen.core.safety import quote, refuse_git_files
 from bomgen.core.units import parse
 from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read

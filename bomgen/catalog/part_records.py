@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bomgen.catalog import gpu_bandwidth, parts
+from bomgen.catalog import parts, servers
 from bomgen.catalog.files import Catalog, Record, built_in
-from bomgen.catalog.identity import identity, name_part, slug
+from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
-from bomgen.catalog.rack_records import metres_of, panel, pdu, rack, supplies
 from bomgen.catalog.switch_records import fitted_with, switch
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -75,7 +74,7 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
 def _pcie(record: Record, key: str) -> Figure | None:
     """The rate of the PCIe connection under a key of a record; None where it is not known."""
     text = record.value(key)
-    return gpu_bandwidth.parse_pcie(str(text), record.origin(key)) if text else None
+    return servers.parse_pcie(str(text), record.origin(key)) if text else None
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:

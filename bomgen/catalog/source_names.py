@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from bomgen.core.diagnostics import Problem, nearest
-from bomgen.core.unicode_safety import quote
+from bomgen.core.safety import quote
 from bomgen.core.yaml_source import Path, Source
 
 SOURCES = "sources"

@@ -1,4 +1,4 @@
-"""From records to switches: fixed ones, and modular ones with their cards."""
+"""From records to switches: fixed ones, and modular ones with their cards and chassis."""
 
 from __future__ import annotations
 
@@ -7,17 +7,42 @@ from fractions import Fraction
 from functools import reduce
 from math import ceil
 
-from bomgen.catalog import chassis as chassis_cards
 from bomgen.catalog import parts
-from bomgen.catalog.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
 from bomgen.catalog.files import CHASSIS, Catalog, Record
-from bomgen.catalog.identity import identity, name_part, slug
-from bomgen.catalog.rack_records import supplies
+from bomgen.catalog.identity import identity, name_part, slug, supplies
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
 from bomgen.core.units import parse
+
+# chassis ------------------------------------------------------------------------------------------------------------
+# The kinds of cards in a chassis, and the ports of its line cards.
+
+LINE_CARDS = "line_cards"
+FABRIC_CARDS = "fabric_cards"
+SUPERVISORS = "supervisors"
+POWER_SUPPLIES = "power_supplies"
+CARDS = {
+    LINE_CARDS: "line-cards",
+    FABRIC_CARDS: "fabric-cards",
+    SUPERVISORS: "supervisors",
+    POWER_SUPPLIES: "power-supplies",
+}
+"""The messages that name cards, by their kind."""
+
+
+ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
+"""Ports of all line cards in a chassis."""
+
+
+@formula("ports")
+def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
+    """Ports at a rate when not all slots have a line card."""
+    return ports_at_rate * fitted_ports // all_ports
+
+
+# switch records -----------------------------------------------------------------------------------------------------
 
 PORT_NAMES = "port_names"
 """The key, and the rule that wrong ones break."""
@@ -133,8 +158,8 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
     if built.slots and line_cards.value > built.slots.value:
         raise ValueError(f"{line_cards.value} line cards; a {name} has slots for {built.slots.value}")
     group = switch.groups[0]
-    ports = chassis_cards.ports_of_cards(line_cards, built.ports_per_card)
-    modes = {rate: chassis_cards.ports_of_fewer(mode, ports, group.ports) for rate, mode in group.modes.items()}
+    ports = ports_of_cards(line_cards, built.ports_per_card)
+    modes = {rate: ports_of_fewer(mode, ports, group.ports) for rate, mode in group.modes.items()}
     cards = {**built.cards, LINE_CARDS: replace(built.cards[LINE_CARDS], count=line_cards)}
     return switch._replace(groups=(group._replace(ports=ports, modes=modes),), chassis=built._replace(cards=cards))
 
@@ -219,7 +244,7 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
     if built:
         rate = rate or record.figure("card_gbps", "Gb/s", CHASSIS)
         if ports is None and built.slots and built.ports_per_card:
-            ports = chassis_cards.ports_of_cards(built.slots, built.ports_per_card)
+            ports = ports_of_cards(built.slots, built.ports_per_card)
     return parts.PortGroup(
         ports=ports or record.need("ports", "count", *above),
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),

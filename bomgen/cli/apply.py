@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
 from bomgen.cli.options import files, plan_argument, root_option, talk_options
 from bomgen.cli.plans import open_one_plan
-from bomgen.core.readable_files import read_sent
+from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
     from bomgen.workflow.applying.application import Application
@@ -36,7 +36,8 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     """
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.workflow.applying.application import apply_quote
-    from bomgen.workflow.inputs import STANDARD_INPUT, text_of
+    from bomgen.workflow.inputs import text_of
+    from bomgen.workflow.plan_files import STANDARD_INPUT
 
     if plan == STANDARD_INPUT:
         raise click.UsageError("a plan from standard input has no place for edits; name its file")

@@ -1,4 +1,4 @@
-"""`bomgen build`: the documents of plans."""
+"""`bomgen build`: the documents of plans, and their result on a few lines."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
     from bomgen.pricing.books.book import PriceBook
 
-
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 """What a message of a workflow command writes otherwise."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}

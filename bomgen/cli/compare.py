@@ -14,12 +14,12 @@ from bomgen.cli.messages import complain, print_problems
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
-from bomgen.core.readable_files import read_sent
+from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
     from bomgen.report.result import Report
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
 

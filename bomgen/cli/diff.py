@@ -19,11 +19,11 @@ from bomgen.cli.options import output_option, proposed, root_option, set_option,
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
 if TYPE_CHECKING:
-    from bomgen.report.diff.difference import Difference, Side
-    from bomgen.report.diff.side import Seen
+    from bomgen.report.diff.difference import Difference
+    from bomgen.report.diff.side import Seen, Side
     from bomgen.report.diff.threshold import Limit
     from bomgen.report.result import Report
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
 DOCUMENTS = ("html", "xlsx", "pdf")
@@ -125,7 +125,8 @@ def _found(
 ) -> tuple[Difference, Report | None]:
     """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.report.diff.difference import bill_in, compare, side_of
+    from bomgen.report.diff.difference import compare
+    from bomgen.report.diff.side import bill_in, side_of
     from bomgen.workflow.xray.bill_files import is_bill
 
     given = [
@@ -179,7 +180,7 @@ def _read_sent(given: GivenPlan) -> Side:
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
     from bomgen.cli.watch import watched
-    from bomgen.report.diff.difference import side_of
+    from bomgen.report.diff.side import side_of
     from bomgen.report.result import result
     from bomgen.workflow.inputs import read_all
     from bomgen.workflow.pipeline import work_out
@@ -204,7 +205,8 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.clusters import own_names
     from bomgen.report.diff.difference import add_moves
-    from bomgen.workflow.pipeline import BrokenResult, list_cables
+    from bomgen.workflow.pipeline import list_cables
+    from bomgen.workflow.stages import BrokenResult
 
     if old is None or new is None:
         return add_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")

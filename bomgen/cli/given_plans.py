@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.cli.messages import complain, print_problems
-from bomgen.core.readable_files import read_sent, refuse_git_files
+from bomgen.core.safety import read_sent, refuse_git_files
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 STANDARD_INPUT = "-"
 
@@ -59,7 +59,7 @@ def _read(name: str) -> bytes:
 
 def _open(name: str, root: str | None) -> PlanFile:
     """The plan of a name. Raises OSError when it cannot be read."""
-    from bomgen.workflow.inputs import open_plan
+    from bomgen.workflow.plan_files import open_plan
 
     return open_plan(name, root)
 

@@ -127,8 +127,8 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
 def _checked(name: str, text: str) -> str:
     """The text of a plan that can be built; one that cannot is said, and ends the program."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.inputs import PlanFile
     from bomgen.workflow.pipeline import check_plan
+    from bomgen.workflow.plan_files import PlanFile
 
     here = Path.cwd()
     file = PlanFile(f"{name}.yaml", text.encode(), here, here)
@@ -157,10 +157,10 @@ def _write(file: str, text: str) -> None:
 
 def _echo_designs() -> None:
     from bomgen.cli.tables import print_table, terminal_width
+    from bomgen.core.document import TextTable
     from bomgen.core.language import language
-    from bomgen.core.text_table import TextTable
-    from bomgen.workflow.inputs import open_plan
     from bomgen.workflow.pipeline import size_plan
+    from bomgen.workflow.plan_files import open_plan
     from bomgen.workflow.starters import designs
 
     words, rows = language("en"), list[tuple[str, str, str]]()

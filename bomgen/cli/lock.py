@@ -27,8 +27,8 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.writer import OutputError, write_one
-    from bomgen.workflow.inputs import STANDARD_INPUT, lock_name
     from bomgen.workflow.pipeline import lock_result
+    from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")

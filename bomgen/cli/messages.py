@@ -1,4 +1,4 @@
-"""What the command prints for people: problems, lines on standard error, and what a terminal may be sent."""
+"""What the command prints for people, to streams and files, and its exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
@@ -35,7 +35,7 @@ def plain(text: str, instead: str | None = None, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
-    from bomgen.core.unicode_safety import TURNING
+    from bomgen.core.safety import TURNING
 
     return "".join(
         (instead or ascii(sign)[1:-1])

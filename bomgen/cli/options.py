@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bomgen.output.registry import Formats
     from bomgen.reading.list_columns import Asked
 
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 STANDARD_OUTPUT = "-"
 

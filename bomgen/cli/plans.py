@@ -1,4 +1,4 @@
-"""Plan files for commands: opened, worked out, and their problems shown."""
+"""Plan files for commands, by path or revision: opened, worked out, watched, and their problems shown."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bomgen.cli.watch import watched
 
 if TYPE_CHECKING:
     from bomgen.report.result import Report
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 
 def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
-    from bomgen.workflow.inputs import open_plan
+    from bomgen.workflow.plan_files import open_plan
 
     files, code = list["PlanFile"](), 0
     for plan in plans:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from bomgen.core.schema_reading import IDS, unfold
+from bomgen.core.resources import IDS, unfold
 
 if TYPE_CHECKING:
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 Item = CompletionItem[str]
 PLAN_FILES = (".yaml", ".yml")
@@ -210,7 +210,7 @@ def _ids(kind: str) -> list[str]:
 def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
     """Words of the plan that the command names; none where there is no such plan, or it is wrong."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.inputs import STANDARD_INPUT, open_plan
+    from bomgen.workflow.plan_files import STANDARD_INPUT, open_plan
 
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
     given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)

@@ -19,7 +19,7 @@ from bomgen.core.messages import ENGLISH
 
 if TYPE_CHECKING:
     from bomgen.report.search.front import Front
-    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.plan_files import PlanFile
 
 FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
 SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
@@ -103,7 +103,8 @@ def search(
     """
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.core.progress import heard_by
-    from bomgen.workflow.search import EngineLost, find_front, open_search
+    from bomgen.workflow.search import find_front, open_search
+    from bomgen.workflow.search_parts import EngineLost
 
     refuse_overwriting(output, plan)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "parquet"))

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from bomgen.plan.types import Plan
     from bomgen.report.result import Report
 
-
 NAME_WIDTH = 10
 """What a line of the summary begins with, at least so wide."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from bomgen.cli.messages import UNSHOWN, plain
-from bomgen.core.text_table import TextTable
+from bomgen.core.document import TextTable
 
 GAP = 2
 """Characters between columns."""

@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
 from bomgen.cli.messages import complain, print_problems, say
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
 from bomgen.cli.writing import print_text, refuse_overwriting, to_standard_output
-from bomgen.core.readable_files import read_sent
+from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
     from bomgen.report.xray.types import Xray

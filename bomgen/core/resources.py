@@ -1,4 +1,4 @@
-"""Where the schemas, templates and data files lie, and whether they are all there and whole.
+"""Where the schemas, templates and data files lie, and what is read out of schemas.
 
 In a checkout (and so in an editable install) `schemas/`, `templates/` and `plans/` lie beside the package; a wheel
 carries them inside it. `data/` is always inside.
@@ -12,6 +12,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bomgen import __version__
 
@@ -105,3 +106,23 @@ def text(path: Path) -> str:
 def languages() -> tuple[str, ...]:
     """The codes of the languages that there are: each is a file in `data/language/`."""
     return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))
+
+
+# schema reading -----------------------------------------------------------------------------------------------------
+# What is read out of a JSON Schema beside judging by it; importing it does not import the library that judges.
+
+IDS = "x-catalog"
+"""The keyword at a value, or at keys, that are ids of the catalogue: a list of kinds."""
+
+
+def unfold(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
+    """A schema of a document, with those that it refers to there; none for what is no mapping."""
+    if not isinstance(schema, dict):
+        return []
+    found = [schema]
+    if "$ref" in schema:
+        target: Any = whole
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        found += unfold(whole, target)
+    return found + unfold(whole, schema.get("then"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bomgen.core.unicode_safety import quote
+from bomgen.core.safety import quote
 from bomgen.core.yaml_source import exact_number
 
 Exact = int | Fraction

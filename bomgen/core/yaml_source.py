@@ -19,7 +19,7 @@ import yaml
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import BrokenInstallation, text
-from bomgen.core.unicode_safety import describe_invisible, find_invisible
+from bomgen.core.safety import describe_invisible, find_invisible
 
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""

@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from bomgen.catalog import gpu_bandwidth, part_records
+from bomgen.catalog import part_records, servers
 from bomgen.catalog.files import Catalog, named_length
-from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
+from bomgen.catalog.servers import GpuBandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
@@ -586,7 +586,7 @@ def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabr
     if server is None or fabric.role != COMPUTE:
         return None
     rate = through_slot(plan.cluster, attached, built.links[0].rate_gbps)
-    return gpu_bandwidth.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
+    return servers.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
 
 
 def _appliance_equipment(hosts: Hosts) -> facility.Equipment:

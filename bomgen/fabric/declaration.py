@@ -1,4 +1,4 @@
-"""What a topology declares: its tiers, its kinds of link with their ends, how its ports are connected and drawn.
+"""What a topology declares, and the topologies that there are: the folder `topologies/` is the registry.
 
 A topology is one module of `topologies/` with a `TOPOLOGY`, a record of this module. Everything else learns of tiers
 and kinds of link from these records: the keys of `links:` in the schema of plans, rates, labels of cables, the

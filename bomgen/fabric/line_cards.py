@@ -15,8 +15,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity
+from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.provenance import Figure, ceil_div, difference, floor_div, formula, minimum, product
 from bomgen.fabric.ports import SharedCages, links_in_cage, ports_left_down, radix, shared_cages
 from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice

@@ -1,4 +1,4 @@
-"""Compatibility: which module fits which cage, which modules interoperate, which cable fits which cages.
+"""Compatibility: which module fits which cage, which modules interoperate, and the connection rules as tables.
 
 The functions apply the tables in `data/connection/`. Each returns a Reason with a code, or None when the parts fit.
 """

@@ -1,4 +1,4 @@
-"""The options for building a kind of link with parts that can be ordered: their cost, or why they are not possible."""
+"""The options for building a kind of link with parts that can be ordered, over patch panels too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing how a kind of link is built: modules that fit their cages and interoperate, or a cable with fixed ends.
+"""Choosing how a kind of link is built: the parts that the plan names, or the best of the options.
 
 The plan's choice wins. Otherwise the best option that can be ordered and reaches is chosen: the cheapest where prices
 are known, else the first in order of preference. Generic parts stand for whatever fits.

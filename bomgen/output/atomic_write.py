@@ -8,6 +8,7 @@ the program waits meanwhile, and other runs wait for the folder. docs/faults.md 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import shutil

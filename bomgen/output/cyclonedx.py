@@ -20,7 +20,7 @@ from bomgen.catalog.files import Record
 from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
-from bomgen.pricing.bill import Line
+from bomgen.pricing.bill_line import Line
 from bomgen.report.result import Report, digest, one_line
 
 VERSION = "1.6"

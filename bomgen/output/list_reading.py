@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from bomgen.core.document import TextTable
 from bomgen.core.money import decimal
-from bomgen.core.text_table import TextTable
 from bomgen.output.terminal import align
 from bomgen.reading.list_columns import Column
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, LeftOut

@@ -10,9 +10,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.csv_fields import escape_formula
+from bomgen.core.document import TextTable
 from bomgen.core.language import Language, language
-from bomgen.core.text_table import TextTable
+from bomgen.core.safety import escape_formula
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
 
 SHARE = Decimal("0.0001")

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
+from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table
 from bomgen.core.language import Language
-from bomgen.core.picture import Logo
 from bomgen.core.resources import folder, text
 from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price

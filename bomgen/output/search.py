@@ -10,10 +10,10 @@ from io import BytesIO, StringIO
 from typing import Any
 
 from bomgen import __version__
-from bomgen.core.csv_fields import escape_formula
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import plain, range_data
+from bomgen.core.safety import escape_formula
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
 from bomgen.plan.search_space import Numbers

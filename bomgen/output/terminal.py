@@ -1,13 +1,12 @@
-"""Documents of tables as text for a terminal."""
+"""Documents of tables, and how a price list was understood, as text for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from unicodedata import east_asian_width
 
-from bomgen.core.document import Document, Table
+from bomgen.core.document import Document, Table, TextTable
 from bomgen.core.language import Language
-from bomgen.core.text_table import TextTable
 
 _GAP = "  "
 _BOLD = "bold"

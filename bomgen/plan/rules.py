@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
-from bomgen.catalog.identity import slug, unavailable_message
-from bomgen.catalog.part_records import metres_of
+from bomgen.catalog.identity import metres_of, slug, unavailable_message
 from bomgen.catalog.parts import Identity, Model, Pdu, Rack
 from bomgen.core.diagnostics import Problem, Severity
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given
-from bomgen.core.unicode_safety import DEVICES
+from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology

@@ -1,4 +1,4 @@
-"""The schema of plans, completed by the topologies, their kinds of link, and the languages that there are."""
+"""The schema of plans, and names in a plan that no part of the catalogue has."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
-from bomgen.core.schema_reading import IDS, unfold
+from bomgen.core.resources import IDS, unfold
 from bomgen.core.yaml_source import Path, Source
 from bomgen.plan.schema import PLAN, document
 

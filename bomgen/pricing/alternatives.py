@@ -15,7 +15,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.messages import message
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
-from bomgen.pricing.bill import Bill, Line
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill_line import Line
 
 COMPATIBLE = "compatible"
 ALTERNATIVES = ("quote", "alternatives")

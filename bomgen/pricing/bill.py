@@ -7,10 +7,10 @@ from itertools import chain
 from itertools import count as numbered
 from typing import NamedTuple
 
-from bomgen.catalog.chassis import CARDS
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Identity
+from bomgen.catalog.switch_records import CARDS
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
@@ -21,7 +21,7 @@ from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, clus
 from bomgen.pricing.charges import charges
 from bomgen.pricing.required_parts import OpenItem, required_parts
 from bomgen.pricing.spares import add_spares, subtract_stock
-from bomgen.site.facility import units_bought
+from bomgen.site.racks import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 

@@ -1,4 +1,4 @@
-"""A line of the bill, and what price books and catalogues call what stands on it."""
+"""A line of the bill: parts, charges and spare pieces."""
 
 from __future__ import annotations
 

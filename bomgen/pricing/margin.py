@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import minor_unit, rounded
 from bomgen.plan.commercial_terms import QuotePlan
-from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine

@@ -1,4 +1,4 @@
-"""Money: prices joined to the lines of a bill. A missing price is a marked line, never zero.
+"""Money: prices joined to the lines of a bill, by category, and how sure it is.
 
 An amount is (quantity + spare) x unit price x (1 - discount), rounded half up to the currency's minor unit; the list
 total is the sum of the undiscounted amounts rounded alike, the discount what separates the two.
@@ -17,7 +17,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import Totals, exact, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, QuotePlan
-from bomgen.pricing.bill import Bill, Line
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill_line import Line
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.price_warnings import warnings_of_prices
 from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, missing_rates, net_price, part_price, units

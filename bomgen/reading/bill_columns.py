@@ -30,7 +30,9 @@ from bomgen.reading.list_columns import (
     lacks_column,
     list_headings,
 )
-from bomgen.reading.list_columns import NET as NET_PRICE
+from bomgen.reading.list_columns import (
+    NET as NET_PRICE,
+)
 from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 

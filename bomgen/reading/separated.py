@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from bomgen.core.csv_fields import FORMULA_STARTS
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.safety import FORMULA_STARTS
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Cell, too_many_cells
 
 SEPARATORS = (",", ";", "\t", "|")

@@ -1,4 +1,4 @@
-"""The tables in a file that somebody sent, whatever program wrote it."""
+"""The tables in a file that somebody sent, whatever program wrote it: workbooks, separated text, PDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheets of a workbook of Excel 97, by calamine."""
+"""Workbooks of Excel 97: their sheets by calamine, and what calamine does not give."""
 
 from __future__ import annotations
 

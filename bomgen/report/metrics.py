@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import slug
 from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
-from bomgen.pricing.bill import cable_id
+from bomgen.pricing.bill_line import cable_id
 from bomgen.site.facility import Facility
 from bomgen.sizing.storage import Stored, bandwidth_of_servers
 from bomgen.sizing.training.memory import Memory

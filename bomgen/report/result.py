@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen import __version__
 from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
+from bomgen.core.document import Logo
 from bomgen.core.money import Totals, rounded
-from bomgen.core.picture import Logo
 from bomgen.core.plain_data import plain, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.core.yaml_source import Source
@@ -22,7 +22,8 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill, Line, cluster_path
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.confidence import Confidence, confidence, doubts
 from bomgen.pricing.quote import Quote, QuoteLine

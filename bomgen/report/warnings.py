@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from bomgen.catalog.chassis import CARDS
+from bomgen.catalog.switch_records import CARDS
 from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given

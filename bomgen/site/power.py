@@ -1,4 +1,4 @@
-"""Power and energy: what machines draw at their maximum, and what it costs over a run and per year."""
+"""Equipment and its power and energy."""
 
 from __future__ import annotations
 

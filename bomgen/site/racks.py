@@ -1,4 +1,4 @@
-"""Racks: how many servers and other machines fill, by height, power and cooling."""
+"""Racks: how many servers and other machines fill, and how these are packed."""
 
 from __future__ import annotations
 

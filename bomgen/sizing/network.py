@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bomgen.catalog.gpu_bandwidth import BITS_A_BYTE, network_bandwidth
+from bomgen.catalog.servers import BITS_A_BYTE, network_bandwidth
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import GIGA
 from bomgen.fabric.declaration import SERVER_LEAF

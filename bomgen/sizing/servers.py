@@ -1,4 +1,4 @@
-"""Servers and GPUs of a cluster: as the plan gives them, or as many as its workload needs, rounded up."""
+"""GPUs and servers of a cluster: peak computing power, their network, and how many a workload needs."""
 
 from __future__ import annotations
 

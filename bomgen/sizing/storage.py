@@ -1,4 +1,4 @@
-"""Storage: bandwidth of all servers together, capacity for checkpoints and data, and the storage servers needed.
+"""Storage of a cluster: bandwidth, capacity and servers, and what a run loses to checkpoints and interruptions.
 
 A checkpoint holds what a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam in mixed
 precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.

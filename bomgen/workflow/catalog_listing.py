@@ -1,4 +1,4 @@
-"""The catalogue as text for the terminal."""
+"""The catalogue as text for the terminal, and as a schema that editors complete from."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import (
-    ANY_LENGTH,
-    KINDS,
-    LENGTH_CODE,
-    Catalog,
-    Record,
-    UnknownPart,
-    named_length,
-)
+from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record, UnknownPart, named_length
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.units import parse

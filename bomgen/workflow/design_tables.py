@@ -31,7 +31,8 @@ from bomgen.plan.search_space import SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.quote import missing_rates, part_price, quote
+from bomgen.pricing.quote import quote
+from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.report.search.candidates import Candidate, days_of_runs, measure_hardware
 from bomgen.report.search.columns import UNITS, Columns, column_type, column_value, values_of
 from bomgen.sizing.cluster_size import size

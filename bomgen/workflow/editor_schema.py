@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any
 
 from bomgen.catalog.files import ANY_LENGTH, LENGTH_CODE, Catalog, Record
-from bomgen.core.schema_reading import IDS
+from bomgen.core.resources import IDS
 from bomgen.plan.schema import PLAN, document
 from bomgen.workflow.catalog_listing import described
 

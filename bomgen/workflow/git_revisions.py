@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bomgen.core.children import TimedOut, run_program
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.yaml_source import SUFFIXES, read
-from bomgen.workflow.inputs import PlanFile, lock_name
+from bomgen.workflow.plan_files import PlanFile, lock_name
 
 MAX_BYTES = 1 << 28
 """Bytes of all files of a revision that are read for one plan."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.picture import MOST_LOGO, Logo, logo
+from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read

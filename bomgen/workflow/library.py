@@ -24,7 +24,7 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose
 from bomgen.report.metrics import dotted
 from bomgen.report.result import Report, numbers_of, result
 from bomgen.workflow import inputs, pipeline
-from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.plan_files import PlanFile
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
@@ -120,7 +120,8 @@ class Result:
         """
         from bomgen.report.explain.explanation import NotKnown, explained
         from bomgen.report.explain.forms import text
-        from bomgen.report.reasons.topics import Reason, find_reasons
+        from bomgen.report.reasons.topics import find_reasons
+        from bomgen.report.reasons.types import Reason
 
         words = language("en")
 

@@ -1,4 +1,4 @@
-"""A lock as text: equal results give equal bytes."""
+"""A lock as text, and what is no longer as it was when one was written."""
 
 from __future__ import annotations
 

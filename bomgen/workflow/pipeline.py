@@ -30,21 +30,13 @@ from bomgen.pricing.alternatives import (
     varied,
     warnings_of,
 )
-from bomgen.pricing.bill import Line
-from bomgen.pricing.quote import missing_rates, net_price
+from bomgen.pricing.bill_line import Line
+from bomgen.pricing.unit_prices import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
 from bomgen.workflow.base_plans import COST_BOOKS
-from bomgen.workflow.inputs import (
-    Inputs,
-    PlanFile,
-    PriceBooks,
-    logo_of,
-    price_books_of,
-    read_all,
-    templates_of,
-    vary,
-)
+from bomgen.workflow.inputs import Inputs, PriceBooks, logo_of, price_books_of, read_all, templates_of, vary
+from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 
 if TYPE_CHECKING:

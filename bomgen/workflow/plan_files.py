@@ -1,4 +1,4 @@
-"""A plan file, where it comes from, and the paths in it."""
+"""A plan file, the paths in it, and the plans that it extends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import FileName, Mark
-from bomgen.core.readable_files import read_sent, refuse_git_files
+from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"

@@ -30,8 +30,8 @@ from bomgen.report.search.front import (
     no_next_better,
     shown_designs,
 )
-from bomgen.workflow.inputs import STANDARD_INPUT_NAME, PlanFile, source_of
-from bomgen.workflow.plan_files import real
+from bomgen.workflow.inputs import source_of
+from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, real
 from bomgen.workflow.search_parts import (
     EngineLost,
     LookForBetter,

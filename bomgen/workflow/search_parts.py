@@ -1,4 +1,4 @@
-"""The parts of a search space, and who takes them: this process, or several.
+"""The parts of a search space, and who takes them: this process, several, or a Dask cluster.
 
 A part is an index range. What is found in the parts is merged in any order, so nothing depends on who takes which.
 """
@@ -27,8 +27,9 @@ from bomgen.report.search.front import (
     no_next_better,
 )
 from bomgen.workflow.design_tables import DesignTables, are_separable
-from bomgen.workflow.inputs import Inputs, PlanFile, read_all
+from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out_variant
+from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.stages import BrokenResult
 
 PARTS = 1024

@@ -19,10 +19,12 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill, bill, cluster_bill, cluster_path
+from bomgen.pricing.bill import Bill, bill, cluster_bill
+from bomgen.pricing.bill_line import cluster_path
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
+from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.pricing.running_costs import Running, running
+from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.report.changed_parts import changed_parts
 from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report

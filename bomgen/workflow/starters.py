@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, nearest
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
-from bomgen.core.unicode_safety import DEVICES
+from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, own, read
 
 DEFAULT = "default"

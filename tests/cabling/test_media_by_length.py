@@ -13,8 +13,8 @@ import pytest
 from bomgen.cabling.types import Wiring
 from bomgen.output.writer import render
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "laws"))

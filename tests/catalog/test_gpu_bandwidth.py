@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.catalog.gpu_bandwidth import parse_pcie
+from bomgen.catalog.servers import parse_pcie
 from bomgen.core.provenance import Cited
 from bomgen.report.result import Report
 

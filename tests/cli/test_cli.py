@@ -21,8 +21,8 @@ from bomgen.cli import command as cli
 from bomgen.fabric.registry import topologies
 from bomgen.plan.schema import document
 from bomgen.report.metrics import numbers
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

@@ -15,8 +15,8 @@ from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.formulas import even_spread
 from bomgen.report.result import Report, numbers_of
 from bomgen.sizing.training.interruptions import young_interval
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

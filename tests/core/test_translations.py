@@ -24,8 +24,8 @@ from bomgen.core.provenance import Assumed, Cited, Reference, walk
 from bomgen.output.writer import render
 from bomgen.plan import schema as plan_schema
 from bomgen.report.result import Report, assumptions, numbers_of
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

@@ -13,8 +13,8 @@ from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -10,7 +10,7 @@ import pytest
 
 from bomgen.catalog import switch_records
 from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
-from bomgen.core import diagnostics, picture, readable_files, work_budget, yaml_source
+from bomgen.core import diagnostics, document, safety, work_budget, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
@@ -40,7 +40,7 @@ QUOTE = "quote"
 WANTED = {
     "characters of a file": [yaml_source.MAX_CHARACTERS],
     "bytes of a plan or lock that are read": [yaml_source.MAX_BYTES],
-    "bytes of another file used by a plan or a command": [readable_files.MAX_FILE],
+    "bytes of another file used by a plan or a command": [safety.MAX_FILE],
     "levels of nesting": [yaml_source.MAX_DEPTH],
     "values, aliases expanded": [yaml_source.MAX_NODES],
     "characters of a key": [yaml_source.MAX_KEY],
@@ -87,7 +87,7 @@ WANTED = {
     "tags of its XML": [workbooks.MAX_TAGS],
     "bytes of its texts shown by many cells": [workbooks.MAX_TEXT],
     "files in a workbook": [workbooks.MAX_ENTRIES],
-    "bytes of a picture": [picture.MOST_LOGO],
+    "bytes of a picture": [document.MOST_LOGO],
     "bytes of a template": [templates.TEMPLATE_BYTES],
 }
 

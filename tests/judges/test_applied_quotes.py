@@ -21,7 +21,7 @@ from workbook_edits import (
 )
 
 from bomgen.workflow.applying.application import apply_quote
-from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.plan_files import open_plan
 
 CHECKOUT = Path(__file__).parents[2]
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 from processor import PATIENCE
 
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import open_plan
 
 CHECKOUT = Path(__file__).parents[2]
 TREES = ("superpod-h100-4su", "superpod-a100-140")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.sizing.cluster_size import Sizing
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 HERE = Path(__file__).parent
 PRINTED = 1 + 1e-3

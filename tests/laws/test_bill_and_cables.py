@@ -21,8 +21,8 @@ from drawn_fabrics import draw_plan
 from bomgen.cabling.types import COLUMNS, Wiring
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile
 
 PLANS, SHARDS = 500 * (40 if DEEPER > 1 else 1), 10
 LEAST_BUILT = 0.25

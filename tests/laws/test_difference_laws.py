@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.diff.data import to_data
-from bomgen.report.diff.difference import Difference, bill_in, compare, side_of
+from bomgen.report.diff.difference import Difference, compare
 from bomgen.report.diff.markdown import markdown
-from bomgen.report.diff.side import Item
+from bomgen.report.diff.side import Item, bill_in, side_of
 from bomgen.report.diff.text import lines as text_lines
 
 IDS = st.sampled_from(

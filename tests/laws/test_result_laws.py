@@ -23,8 +23,8 @@ from bomgen.core.provenance import Derived, Figure, walk
 from bomgen.output.registry import DOCUMENTS
 from bomgen.report.metrics import Paths
 from bomgen.report.result import Report, numbers_of, result
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

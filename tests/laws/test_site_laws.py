@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bomgen.report.result import result
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 from tests.site.test_facility import PLANS, Worked, plan
 
 REDUNDANCY = ("n", "n+1", "2n")

@@ -23,8 +23,9 @@ from bomgen.pricing.alternatives import varied
 from bomgen.pricing.books.book import PriceBook, entries, find_price, first, price_book
 from bomgen.reading.price_lists import open_book
 from bomgen.report.result import digest
-from bomgen.workflow.inputs import PlanFile, source_of
+from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 PARTS = ("a", "b-1", "=sum", 'ü, "x"')
 QUANTITIES = (1, 2, 10, 1000)

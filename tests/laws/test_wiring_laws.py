@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bomgen.output.price_lists.forms import written
 from bomgen.pricing.books.book import entries
 from bomgen.reading.price_lists import open_book
-from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.plan_files import PlanFile
 
 MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     ({"gpu": "h100-sxm"}, {"switch": "qm9700"}),

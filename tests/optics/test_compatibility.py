@@ -15,8 +15,8 @@ import pytest
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
 from bomgen.output.writer import render
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

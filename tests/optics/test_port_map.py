@@ -18,8 +18,8 @@ from bomgen.optics.plugs import UNKNOWN
 from bomgen.optics.port_map import PortDemand, map_ports, name_sockets
 from bomgen.output.cables import infragraph
 from bomgen.output.writer import write_wiring
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import open_plan
 
 RATES = (1, 10, 25, 50, 100, 200, 400, 800, 1600)
 CATALOG = Catalog([])

@@ -13,8 +13,8 @@ import pytest
 
 from bomgen.output.cyclonedx import bom_cdx
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 Worked = Callable[[Mapping[str, Any]], Report]
 

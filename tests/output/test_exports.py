@@ -21,8 +21,8 @@ from bomgen.cli.command import main
 from bomgen.output.cables import xlsx
 from bomgen.output.registry import WIRINGS
 from bomgen.output.writer import render, write_wiring
-from bomgen.workflow.inputs import PlanFile, open_plan
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """

@@ -22,10 +22,11 @@ from bomgen.core.limited_child import Limits
 from bomgen.core.provenance import Mark
 from bomgen.output.user_templates import templates
 from bomgen.output.user_templates.sandbox import RESULT_BYTES, render, writer
-from bomgen.output.user_templates.templates import LIMITS, Template, filled
+from bomgen.output.user_templates.templates import LIMITS, filled
 from bomgen.report.result import template_data
-from bomgen.workflow.inputs import open_plan
+from bomgen.report.user_template import Template
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "templates.md").read_text("utf-8")

@@ -23,15 +23,14 @@ from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.worksheet.worksheet import Worksheet
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
+from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Note, Party, Row, Section, Step, Table, Value
 from bomgen.core.language import Language, language
 from bomgen.core.money import Totals
-from bomgen.core.picture import Logo
 from bomgen.output.writer import render
 from bomgen.output.xlsx.page_setup import page_ends
 from bomgen.output.xlsx.workbook import workbook
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 WORDS = {**language("en").words, "xlsx-no-price": 'No "price"'}
 ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")

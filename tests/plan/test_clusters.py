@@ -18,8 +18,8 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import OPERATION, Report, numbers_of, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile
 
 PLANS = Path(__file__).parents[2] / "plans"
 ALONE = ("meta-24k", "superpod-h100-4su", "superpod-a100-140", "llama2-7b-chat", "llama65b")

@@ -23,8 +23,8 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import render
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 PRICES = {"dgx-a100-640": 200000, "qm9700": 25000, "cx7-400-osfp": 2000, "generic-400g": 450, "generic-mpo12-om4": 80}
 """One price for every part of the plan below."""

@@ -24,7 +24,7 @@ from openpyxl import Workbook, load_workbook
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
-from bomgen.core.unicode_safety import find_invisible
+from bomgen.core.safety import find_invisible
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
 from bomgen.pricing.books.book import PriceBook, check, entries, price_book
@@ -32,8 +32,9 @@ from bomgen.reading import separated, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of, read_all
+from bomgen.workflow.inputs import price_books_of, read_all
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 HEADER = ("part", "price", "currency")
 BOMB = 3 * 10**6

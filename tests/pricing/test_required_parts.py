@@ -15,8 +15,8 @@ import pytest
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 SOURCES = {"guide": {"title": "Installation guide", "url": "https://example.com/guide"}}
 LICENCE_GUIDES = (

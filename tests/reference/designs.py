@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from bomgen.report.result import result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 TABLES = Path(__file__).with_name("fabrics.yaml")
 COMPONENTS = Path(__file__).with_name("components.yaml")

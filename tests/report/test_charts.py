@@ -23,7 +23,8 @@ from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
 from bomgen.report.charts.types import Bars, Chart, HeatMap, Matrix, OneLine
 from bomgen.report.result import Report, result
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 ROOT = Path(__file__).parents[2]
 PLANS = ("llama65b", "llama65b-quote", "meta-24k", "superpod-h100-floor", "llama3-405b", "llama2-7b-chat", "a100-32-zh")

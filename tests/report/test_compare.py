@@ -16,8 +16,8 @@ from openpyxl import load_workbook
 from bomgen.cli import command
 from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
 from bomgen.report.result import result
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 PLANS = ("llama65b", "llama65b-linkx", "llama65b-quote", "h100-127")

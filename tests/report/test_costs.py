@@ -19,7 +19,8 @@ from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.money import categories, describe_category
 from bomgen.report.charts.types import Bar, Bars, Chart
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 BOOK = "bomgen_prices: 1\nname: mine\ncurrency: USD\ndate: 2026-01-01\nsource: test\nprices:\n"
 BAR = re.compile(r'<rect class="bar" [^>]*? width="([\d.]+)"')

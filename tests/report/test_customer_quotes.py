@@ -22,9 +22,9 @@ from depth import examples
 from test_whole_plans import built
 from whole_plans import Whole, whole_plans
 
-from bomgen.core.chinese_amount import write_in_capitals
 from bomgen.core.document import Cell, Document
 from bomgen.core.language import language
+from bomgen.core.money import write_in_capitals
 from bomgen.output.source import Source
 from bomgen.output.writer import render
 from bomgen.report.result import Report, numbers_of

@@ -17,10 +17,11 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import override, read
 from bomgen.report.diff.bom_json import DERIVATIONS
 from bomgen.report.diff.data import to_data
-from bomgen.report.diff.difference import bill_in, compare, side_of
+from bomgen.report.diff.difference import compare
 from bomgen.report.diff.keys import changed_keys
 from bomgen.report.diff.markdown import MOST_LINES, markdown, safe
 from bomgen.report.diff.sections import headline
+from bomgen.report.diff.side import bill_in, side_of
 from bomgen.report.diff.text import lines as text_lines
 from bomgen.report.diff.threshold import limit, passed
 

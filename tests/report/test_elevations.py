@@ -21,8 +21,8 @@ from bomgen.output.writer import render
 from bomgen.report.chapters.contents import document
 from bomgen.report.elevations.types import dealt_text, named_text, spans_text
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 Worked = Callable[[Mapping[str, Any]], Report]
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -15,13 +15,15 @@ from click.testing import CliRunner
 from bomgen.catalog.files import Catalog
 from bomgen.cli import command
 from bomgen.core.language import language
-from bomgen.report.explain.explanation import Node, NotKnown, explained
+from bomgen.report.explain.explanation import NotKnown, explained
 from bomgen.report.explain.forms import INDENTED, lines, markdown, text, to_data
+from bomgen.report.explain.tree import Node
 from bomgen.report.metrics import dotted
-from bomgen.report.reasons.topics import Reason, find_reasons
+from bomgen.report.reasons.topics import find_reasons
+from bomgen.report.reasons.types import Reason
 from bomgen.report.result import Report, numbers_of, result
-from bomgen.workflow.inputs import PlanFile, open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 ROOT = Path(__file__).parents[2]
 WORDS = language("en")

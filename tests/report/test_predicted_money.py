@@ -14,7 +14,8 @@ from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.sizing import predicted_range
 from bomgen.report.predicted_money import money_of_run
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 BOOK = """
 bomgen_prices: 1

@@ -12,8 +12,8 @@ import pytest
 from bomgen.output.writer import render
 from bomgen.report.other_designs import with_oversubscription
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 Worked = Callable[[Mapping[str, Any]], Report]
 FABRIC = {"compute": {"switch": "qm9700"}}

@@ -16,8 +16,8 @@ from bomgen.output.writer import render
 from bomgen.report.chapters.contents import document
 from bomgen.report.result import Report, result
 from bomgen.site.power_supply import feeds_lost, pieces_lost
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 Worked = Callable[[dict[str, Any]], Report]
 Built = Callable[[dict[str, Any]], dict[str, Any]]

@@ -10,7 +10,8 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.sizing.training.parallelism import Fit
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 HERE = Path(__file__).parent
 OF_GPU = 2 * 10**12 // 8

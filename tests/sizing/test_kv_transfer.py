@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 HERE = Path(__file__).parent
 OPT_66B = {"name": "OPT-66B", "parameters": "66B", "layers": 64, "hidden": 9216, "heads": 72}

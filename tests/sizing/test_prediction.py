@@ -21,7 +21,8 @@ from bomgen.sizing.prediction import fitted, rows
 from bomgen.sizing.prediction.predict import predict_steps
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.prediction.work import work_of_model
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 if TYPE_CHECKING:
     from bomgen.design.assembly import Design

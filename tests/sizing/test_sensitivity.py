@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bomgen.design.assembly import Design
 from bomgen.sizing.sensitivity import sensitivity
-from bomgen.workflow.pipeline import PlanFile, work_out
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 ROOT = Path(__file__).parents[2]
 FLOPS = 6 * 65_000_000_000 * 1_400_000_000_000

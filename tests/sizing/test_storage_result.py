@@ -14,8 +14,8 @@ from bomgen.core.document import Document, Table
 from bomgen.core.language import language
 from bomgen.report.chapters.contents import document
 from bomgen.report.result import Report, result
-from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
 
 Worked = Callable[[dict[str, Any]], Report]
 Built = Callable[[dict[str, Any]], dict[str, Any]]

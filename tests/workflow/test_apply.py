@@ -39,9 +39,8 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
 from bomgen.workflow.applying.application import Application, apply_quote
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))

@@ -22,9 +22,8 @@ from bomgen.pricing.bill_line import Line
 from bomgen.report.result import Report
 from bomgen.workflow.applying import nearest
 from bomgen.workflow.applying.application import Application, apply_quote
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 OFFER = re.compile(r"`bomgen build (\S+) --set (\S+)`(, bought as spares instead)? \(([^)]*)\)")
 SPARE_ON_SPINES = """\

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.workflow.inputs import open_plan, read_all
+from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out, work_out_variant
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 PLAN = "plans/llama65b-quote.yaml"

@@ -16,8 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 import bomgen
-from bomgen import PlanErrors, Problem, Result, build, check
 from bomgen.cli import command
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.workflow.library import Result, build, check
 
 ROOT = Path(__file__).parents[2]
 PLAN = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm", "servers": 16}, "fabrics": {"compute": {}}}
@@ -63,7 +64,7 @@ def test_public_names_hide_no_module() -> None:
     """`import bomgen.catalog.files` and the like are modules, whatever was imported before."""
     modules = {path.stem for path in (ROOT / "bomgen").iterdir() if path.suffix in ("", ".py")}
     assert not modules & set(bomgen.__all__)
-    for name in ("core", "catalog", "design", "report", "pricing"):
+    for name in ("core", "catalog", "design", "results", "pricing"):
         assert importlib.import_module(f"bomgen.{name}") is getattr(bomgen, name)
     assert set(bomgen.__all__) <= set(dir(bomgen))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bomgen import build, check
 from bomgen.cli.command import main
 from bomgen.report.result import Report
-from bomgen.workflow.inputs import lock_name, open_plan
+from bomgen.workflow.library import build, check
 from bomgen.workflow.pipeline import lock_result, work_out
+from bomgen.workflow.plan_files import lock_name, open_plan
 
 PLAN = """\
 bomgen: 1

@@ -30,7 +30,7 @@ from bomgen.report.search.candidates import Candidate
 from bomgen.report.search.columns import UNITS, Columns, candidate_at
 from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
-from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.plan_files import open_plan
 from bomgen.workflow.search import find_front, open_search
 from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, Search, work_out_design
 from bomgen.workflow.stages import BrokenResult

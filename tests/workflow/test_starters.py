@@ -15,8 +15,8 @@ from bomgen.cli import command
 from bomgen.core.yaml_source import read
 from bomgen.plan import schema as plan_schema
 from bomgen.workflow import starters
-from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parents[2]
 Init = Callable[..., Result]

@@ -1,4 +1,4 @@
-"""A folded Clos as figures: the shape that the search found, rebuilt from formulas that explain each count.
+"""A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count.
 
 It refuses to go on when the formulas and the search disagree.
 

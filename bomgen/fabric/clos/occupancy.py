@@ -1,4 +1,4 @@
-"""Which endpoint is on which leaf: servers first, unit by unit, then other machines, then reserved ports.
+"""Which endpoint is on which leaf, and how many ports of which machines each leaf has.
 
 The leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Groups of equal leaves stand for all
 of them, so that a million endpoints cost no more than a hundred. Ports in use, the links of an exact build-out and the

@@ -1,4 +1,4 @@
-"""The ports in use on leaves and spines, and the bisection that follows, as figures."""
+"""Tiers and kinds of link of the folded Clos family, and the ports that they use on leaves and spines."""
 
 from __future__ import annotations
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bomgen.fabric.clos.leaf_divisions import (
-    count_ports_together,
-    count_rails_per_leaf,
-    most_down,
-    most_down_when_full,
-)
+from bomgen.fabric.clos.leaf_divisions import count_ports_together, count_rails_per_leaf, most_down, most_down_when_full
 from bomgen.fabric.clos.search import is_feasible, most_down_of_spine
 from bomgen.fabric.clos.shape import Numbers
 

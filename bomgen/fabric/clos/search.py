@@ -1,4 +1,4 @@
-"""The search for the smallest folded Clos, in plain numbers.
+"""The search for the smallest folded Clos, in plain numbers, and how far one of given switches reaches.
 
 It tries every division of a leaf's ports, and keeps the fabric with the fewest switches, then with the fewest servers
 split over leaves, units, links between switches, cages that hold links up and down, and links up of a leaf; then the

@@ -1,4 +1,4 @@
-"""A demand and the shape of a folded Clos in plain numbers, as the searches take and give them."""
+"""A demand and the shape of a folded Clos in plain numbers, and their arithmetic."""
 
 from __future__ import annotations
 

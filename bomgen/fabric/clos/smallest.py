@@ -1,4 +1,4 @@
-"""The folded Clos of fewest tiers that carries a demand, or why there is none."""
+"""The folded Clos of fewest tiers that carries a demand, or why there is none, and what was not taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which device is connected to which, link by link, as columns of numbers: it enumerates what a fabric only counts.
+"""Which device is connected to which, link by link, as columns of numbers, and a bound on the bisection from them.
 
 The occupancy gives every endpoint its leaf and port; `connect` of the topology gives the links between switches.
 Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. Names,

@@ -34,14 +34,7 @@ from bomgen.fabric.dragonfly.plus_search import (
     nearest_feasible,
 )
 from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.requirements import (
-    UNSET,
-    all_endpoints,
-    attached_ports,
-    group_thousands,
-    seat_in_order,
-    two_tiers,
-)
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, seat_in_order, two_tiers
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 if TYPE_CHECKING:

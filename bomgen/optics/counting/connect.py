@@ -69,25 +69,9 @@ from bomgen.optics.counting.shares import (
     same_module,
     same_parts,
 )
-from bomgen.optics.counting.uses import (
-    AdapterUse,
-    AttachedHosts,
-    CableUse,
-    Chosen,
-    Interconnect,
-    LinkGroup,
-    ModuleUse,
-)
+from bomgen.optics.counting.uses import AdapterUse, AttachedHosts, CableUse, Chosen, Interconnect, LinkGroup, ModuleUse
 from bomgen.optics.options import cables, transceivers
-from bomgen.optics.plugs import (
-    FIXED_FORMS,
-    UNKNOWN,
-    LeafShares,
-    Plug,
-    TooFewCages,
-    plug_at,
-    without_fixed_modules,
-)
+from bomgen.optics.plugs import FIXED_FORMS, UNKNOWN, LeafShares, Plug, TooFewCages, plug_at, without_fixed_modules
 from bomgen.optics.port_map import PortMap, filled_places, map_fabric_ports
 from bomgen.optics.selection import choose
 from bomgen.optics.types import (

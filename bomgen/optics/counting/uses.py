@@ -1,4 +1,4 @@
-"""The records of an interconnect: modules, cables, panels and adapters in use, and the choices behind them."""
+"""The records of an interconnect: groups of link ends that are built alike, and the parts in use."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from bomgen.cabling.types import NOWHERE, Changes, Column, Wiring
 from bomgen.catalog.parts import Module
 from bomgen.fabric.registry import link_kinds
 from bomgen.optics.types import TRANSCEIVER, Medium
-from bomgen.pricing.bill import cable_id, cable_sku
+from bomgen.pricing.bill_line import cable_id, cable_sku
 
 BATCH = 131_072
 """Links turned into words at a time."""

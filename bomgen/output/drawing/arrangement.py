@@ -1,4 +1,4 @@
-"""How the switches of a fabric are arranged, as its counts and its topology say: what every drawing rests on.
+"""How the switches of a fabric are arranged, and what drawings say of it.
 
 The topology declares whether it is drawn as tiers, groups of switches or a grid. SVG and Graphviz drawings both rest on
 this module and on the labels of `wording`. Of several equal planes one is drawn, with its counts and those of all.

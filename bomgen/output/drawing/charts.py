@@ -1,4 +1,4 @@
-"""A chart as SVG: every shape by the module that draws it, narrow enough for a telephone."""
+"""A chart as SVG: bars, cells, points, one-line diagrams; plans side by side."""
 
 from __future__ import annotations
 

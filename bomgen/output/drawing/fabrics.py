@@ -1,4 +1,4 @@
-"""A drawing of a fabric: of several equal planes one, as tiers, groups of switches, or a grid."""
+"""A drawing of a fabric: as tiers, groups of switches, or a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fabric as a Graphviz graph.
+"""A fabric as a Graphviz graph: with tiers, in groups, or in a grid.
 
 Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
 node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the edges

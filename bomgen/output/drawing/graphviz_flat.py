@@ -5,13 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from bomgen.fabric.types import Links
-from bomgen.output.drawing.arrangement import (
-    Torus,
-    find_groups,
-    find_torus,
-    is_link_inside_group,
-    links_within_tier,
-)
+from bomgen.output.drawing.arrangement import Torus, find_groups, find_torus, is_link_inside_group, links_within_tier
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers
 from bomgen.output.drawing.wording import Wording

@@ -1,4 +1,4 @@
-"""Racks seen from the front: those that are alike once, with what stands at which unit."""
+"""Racks seen from the front, and the floor seen from above."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
 from bomgen.output.drawing.charts import chart_svg
-from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.report.charts.types import Bar, Bars, Chart
 from bomgen.report.compare.comparison import Comparison, charted
 from bomgen.report.diff.contents import changed_categories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from bomgen.core.csv_fields import FORMULA_STARTS
+from bomgen.core.safety import FORMULA_STARTS
 from bomgen.output.price_lists.entries import Entry, column_names
 
 SUFFIXES = (".csv",)

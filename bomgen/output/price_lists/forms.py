@@ -1,4 +1,4 @@
-"""Price books out: the prices of a book, or the parts of a bill that have none, in the forms that are read.
+"""The forms of price books, and the entries that each of them writes.
 
 What is read back from any form is what was written, save the name of a book, which tables have no place for. A form is
 a module of this folder (output/registry.py) with `SUFFIXES`, those of its files; `BINARY`; and `write(entries, name)`.

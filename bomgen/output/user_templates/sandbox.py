@@ -28,11 +28,11 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from bomgen.core.csv_fields import escape_formula
 from bomgen.core.diagnostics import suggestion
 from bomgen.core.language import Language, language
 from bomgen.core.limited_child import Limits, OutOfTime, within_limits
 from bomgen.core.money import minor_units
+from bomgen.core.safety import escape_formula
 
 PRELOADED = (difflib, html, pprint, textwrap, *map(codecs.lookup, ("ascii", "unicode-escape", "utf-8")))
 """What Jinja and messages load when they come to use it: a sealed child can load nothing."""

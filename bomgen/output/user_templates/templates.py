@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.limited_child import Ended, Limits, run_limited
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder, text
-from bomgen.core.unicode_safety import DEVICES
+from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import decoded
 from bomgen.output.registry import is_file_of_bomgen
 from bomgen.report.user_template import Template

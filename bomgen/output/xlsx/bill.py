@@ -19,16 +19,7 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx import shares as xlsx_shares
-from bomgen.output.xlsx.cells import (
-    SHARE_FORMAT,
-    WHOLE,
-    clean,
-    decimals_of,
-    fixed,
-    literal,
-    money_format,
-    places,
-)
+from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
 from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet

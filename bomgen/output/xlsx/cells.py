@@ -1,4 +1,4 @@
-"""Text and numbers as a sheet holds them: what it can hold, how a number is written, how much room either takes."""
+"""Cells of sheets: what they hold, how they look, and their notes."""
 
 from __future__ import annotations
 

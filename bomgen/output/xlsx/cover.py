@@ -1,4 +1,4 @@
-"""The cover: facts, headline numbers, totals, a chart of what each category costs, and notes."""
+"""The cover: facts, totals, a chart, notes, and the vendor's picture."""
 
 from __future__ import annotations
 

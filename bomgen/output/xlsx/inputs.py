@@ -1,4 +1,4 @@
-"""What the reader of a workbook may type: prompts, and a refusal of what is no number or not in a list."""
+"""What the reader of a workbook may type, and the names and prices that formulas follow from it."""
 
 from __future__ import annotations
 

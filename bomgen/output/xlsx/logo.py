@@ -7,7 +7,7 @@ import struct
 from openpyxl.drawing.image import Image
 from openpyxl.utils.units import pixels_to_points
 
-from bomgen.core.picture import Logo
+from bomgen.core.document import Logo
 from bomgen.output.xlsx.sheet import Sheet
 
 _MOST_HIGH, _MOST_WIDE = 45, 320

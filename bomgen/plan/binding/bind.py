@@ -1,4 +1,4 @@
-"""From a checked source to a plan: ids to parts, quantities to figures, silence to assumptions.
+"""From a checked source to a plan, and the cluster block of it.
 
 What cannot be bound is collected and raised together.
 """

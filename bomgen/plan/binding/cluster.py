@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.server_power import estimate_power
+from bomgen.catalog.servers import estimate_power
 from bomgen.core.diagnostics import Problem
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import Cluster

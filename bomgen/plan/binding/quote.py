@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain
 from itertools import count as numbered
 
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import slug
 from bomgen.core.money import MAX_PRICE, MONEY, decimal
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.plan.binding.section import PlanSection

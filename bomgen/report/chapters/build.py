@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import slug
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.core.provenance import Derived
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.types import tiers_in_words
-from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.report.chapters.links import links_table
 from bomgen.report.chapters.money import price_note

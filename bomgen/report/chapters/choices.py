@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from bomgen.core.document import Cell, Column, Row, Section, Table
 from bomgen.report.chapters.writer import Writer
-from bomgen.report.reasons.topics import Asked, Reason, reasons
+from bomgen.report.reasons.topics import reasons
+from bomgen.report.reasons.types import Asked, Reason
 
 
 def choices(writer: Writer) -> Section | None:

@@ -15,7 +15,7 @@ from bomgen.core.money import MONEY, rounded
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
-from bomgen.pricing.bill import Line, cluster_path
+from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.report.metrics import Path, Paths, dotted
 from bomgen.report.result import OPERATION, Report, numbers_of
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core import chinese_amount
+from bomgen.core import money
 from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
-from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import lines_to_price
 from bomgen.report.customer_quote.record import (
     CustomerQuote,
@@ -121,8 +121,8 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes = [
         word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
     ]
-    if language.code == CHINESE and totals.currency == chinese_amount.CURRENCY:
-        notes.insert(0, word("quote-in-capitals", amount=chinese_amount.write_in_capitals(totals.amount)))
+    if language.code == CHINESE and totals.currency == money.CURRENCY:
+        notes.insert(0, word("quote-in-capitals", amount=money.write_in_capitals(totals.amount)))
     covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
     notes.append(covers_all if totals.complete else _unpriced(quote, language))
     if required := _by_part(line for line in quote.lines if not line.counted):

@@ -15,13 +15,12 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
-from bomgen.core.document import Cell, Party
+from bomgen.core.document import Cell, Logo, Party
 from bomgen.core.money import Totals
-from bomgen.core.picture import Logo
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.commercial_terms import Party as Side
-from bomgen.pricing.bill import CATEGORIES, Line
+from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.breakdown import category_amounts
 from bomgen.pricing.quote import QuoteLine
 from bomgen.report.chapters.money import parties

@@ -12,7 +12,7 @@ from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, No
 from bomgen.core.language import Language
 from bomgen.core.money import ANY_AMOUNT, Totals
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Ordered
 from bomgen.report.diff.lines import RENAMED, Pair

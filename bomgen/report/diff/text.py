@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bomgen.core.text_table import TextTable
+from bomgen.core.document import TextTable
 from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.sections import PLAIN, DiffRow, DiffSection, headline, sections
 from bomgen.report.diff.words import ARROW

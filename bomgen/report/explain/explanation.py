@@ -13,7 +13,7 @@ from bomgen.core.language import Language
 from bomgen.report.explain.money import TOTALS, Money
 from bomgen.report.explain.tree import Node, Trees, is_below, numbers_below
 from bomgen.report.metrics import Paths, dotted
-from bomgen.report.reasons.topics import Reason
+from bomgen.report.reasons.types import Reason
 from bomgen.report.result import Report, numbers_of
 
 __all__ = ["Explanation", "Node", "NotKnown", "explained", "names"]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bomgen.core.provenance import Mark, Reference
-from bomgen.report.explain.explanation import Explanation, Node
-from bomgen.report.reasons.topics import Reason
+from bomgen.report.explain.explanation import Explanation
+from bomgen.report.explain.tree import Node
+from bomgen.report.reasons.types import Reason
 
 NAME, VALUE, ORIGIN, NOTE, PLAIN = "name", "value", "origin", "note", "plain"
 """What a piece of a line is."""

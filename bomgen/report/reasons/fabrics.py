@@ -20,18 +20,7 @@ from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.types import COMPUTE, FabricPlan
 from bomgen.report.other_designs import compare_design
-from bomgen.report.reasons.types import (
-    DEFAULT,
-    PLAN,
-    RULE,
-    SEARCH,
-    Asked,
-    Other,
-    Reason,
-    Topic,
-    chosen_by,
-    named,
-)
+from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, SEARCH, Asked, Other, Reason, Topic, chosen_by, named
 
 SHOWN = 5
 """Runners-up that are named: the nearest say the most."""

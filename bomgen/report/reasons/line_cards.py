@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from bomgen.catalog.chassis import LINE_CARDS
+from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.messages import message
 from bomgen.core.provenance import Derived, Figure
 from bomgen.design.assembly import BuiltFabric

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.language import Language
-from bomgen.pricing.bill import cluster_path
+from bomgen.pricing.bill_line import cluster_path
 from bomgen.report.reasons import fabrics, line_cards, links, machines, parallelism
 from bomgen.report.reasons.types import Asked, Other, Reason, Topic
 from bomgen.report.result import Report

@@ -18,16 +18,7 @@ from bomgen.core.money import MONEY, minor_unit
 from bomgen.plan.search_space import MEASURES, Bound, SearchSpace
 from bomgen.report.search.candidates import Candidate
 from bomgen.report.search.columns import WHOLE, Columned, Columns, column_type, column_value
-from bomgen.report.search.pareto import (
-    Keys,
-    Mask,
-    Places,
-    concatenate,
-    drop_beaten,
-    empty,
-    likely_best,
-    take,
-)
+from bomgen.report.search.pareto import Keys, Mask, Places, concatenate, drop_beaten, empty, likely_best, take
 
 MAX_FRONT = 100_000
 """Designs of a front; nobody reads so many."""

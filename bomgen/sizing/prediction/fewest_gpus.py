@@ -1,4 +1,4 @@
-"""The fewest GPUs with which a run is predicted to meet a step time.
+"""How many GPUs a predicted run needs, or would better leave idle: searched as arrays of splits.
 
 The step time does not fall steadily with the GPUs: a number with few divisors has only inefficient splits. So
 ranges of numbers are halved, from the smallest on, and a range is pruned if a lower bound on its step times is too

@@ -1,4 +1,4 @@
-"""The predicted time of a step and utilisation of a run: a point, and intervals of 50 and 90 %."""
+"""The predicted time of a step and utilisation of a run, with what `make fit` found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a training run: weights, gradients, optimizer states and activations, of a replica and of its fullest GPU.
+"""Memory of a training run: of a replica, of its fullest GPU, and of the splits that a search may choose.
 
 Model states follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is in the
 first pipeline stage. Not counted, as in [2]: activations of embeddings and logits, buffers of libraries, fragmentation,

@@ -1,4 +1,4 @@
-"""Model states of a training run: weights, gradients and optimizer states, of the model and of the fullest GPU.
+"""Model states of a training run: weights, gradients and optimizer states, and the adapters of fine-tuning.
 
 They follow Rajbhandari et al. 2019 (ZeRO), whose stages 1 to 3 shard one kind of state after the other over replicas,
 and over the GPUs of context parallelism, which hold the same weights.

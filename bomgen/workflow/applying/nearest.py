@@ -15,13 +15,14 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill import Line
+from bomgen.pricing.bill_line import Line
 from bomgen.pricing.spares import part_key
 from bomgen.report.result import Report
 from bomgen.workflow.applying.pieces import count_spares, set_servers, unit_of
 from bomgen.workflow.applying.proposal import QUANTITY, has_spares, spares_of, value_at
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import BrokenResult, work_out_variant
+from bomgen.workflow.pipeline import work_out_variant
+from bomgen.workflow.stages import BrokenResult
 
 TRIALS = 6
 """Numbers of servers that are tried for a line: enough to halve a range of 64 servers."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.yaml_source import Path
 from bomgen.pricing.bill_line import Line

@@ -13,7 +13,8 @@ from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.plan.binding.bind import bind
-from bomgen.pricing.bill import Bill, Line, bill
+from bomgen.pricing.bill import Bill, bill
+from bomgen.pricing.bill_line import Line
 from bomgen.workflow.stages import design_cluster
 
 Plan = dict[str, Any]

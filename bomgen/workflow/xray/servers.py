@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.plan.types import COMPUTE
 from bomgen.workflow.xray.forward import Plan
-from bomgen.workflow.xray.line_counts import (
-    SERVER,
-    SERVER_LEAF,
-    count_engines,
-    count_links,
-    list_modules_at_servers,
-)
+from bomgen.workflow.xray.line_counts import SERVER, SERVER_LEAF, count_engines, count_links, list_modules_at_servers
 from bomgen.workflow.xray.scopes import Scope
 
 GPUS = 8

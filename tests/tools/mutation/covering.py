@@ -27,7 +27,8 @@ UNITS = {
     "sizing": "parallelism replicas sizing_calls storage_result",
     "design": "attached_hosts known_failures networks",
     "pricing": "money pricing_calls",
-    "report": "costs explain quotes",
+    "results": "costs explain",
+    "documents": "quotes",
     "workflow": "editor_schema",
 }
 """By room, the tests of units."""

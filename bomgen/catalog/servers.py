@@ -1,4 +1,4 @@
-"""Bandwidth of one GPU: PCIe, scale-up links to other GPUs, and its share of the network.
+"""What follows of a server's record: bandwidth of a GPU, and maximum power where none is published.
 
 The share of the network is compared with PCIe (raw, one way: two A100 at 256 Gb/s share a NIC of 400) and with the
 GPU's own links, of which data sheets add both directions.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.parts import Gpu
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import Gpu, Server
+from bomgen.core.caching import cache_one
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Origin, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Origin, Reference, formula, product
 from bomgen.core.units import GIGA
 
 BITS_A_BYTE = 8
@@ -63,3 +66,37 @@ def bandwidth_per_gpu(gpu: Gpu, gpus_per_server: Figure, ports_per_server: Figur
     """The bandwidth of one GPU in a server with `ports_per_server` ports on the network."""
     network = network_bandwidth(ports_per_server, link_gbps, gpus_per_server)
     return GpuBandwidth(network, gpu.pcie_gbps, scale_up_bandwidth(gpu.scale_up) if gpu.scale_up else None)
+
+
+# server power -------------------------------------------------------------------------------------------------------
+# The maximum power of a server, estimated from that of its GPUs where none is published.
+
+LOW, USUAL, HIGH = "server-power-to-gpus-low", "server-power-to-gpus", "server-power-to-gpus-high"
+
+
+def estimate_power(server: Server, gpu: Gpu) -> Server:
+    """The server with an estimated maximum power [W], where none is published and that of the GPU is."""
+    if server.power_w or gpu.power_w is None:
+        return server
+    low, usual, high = (_assumption(id) for id in (LOW, USUAL, HIGH))
+    return server._replace(power_w=_power(server, gpu.power_w, usual.between(low.value, high.value)))
+
+
+def _power(server: Server, gpu_power_w: Figure, to_gpus: Figure) -> Figure:
+    tray = power_of_server(server.gpus, gpu_power_w, to_gpus)
+    return power_of_trays(server.trays, tray) if server.trays else tray
+
+
+@formula("W")
+def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
+    """Maximum power of a server, estimated from that of its GPUs."""
+    return ceil(gpus * gpu_power_w * to_gpus)
+
+
+power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
+"""Maximum power of a rack-scale system, estimated from that of its trays."""
+
+
+@cache_one
+def _assumption(id: str) -> Figure:
+    return Catalog().assumption(id)

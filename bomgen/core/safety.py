@@ -1,12 +1,15 @@
-"""Signs that no text of a user's may hold, because a reader does not see them or sees others, and how one is named.
+"""What no text or file may hold: signs that readers do not see, formulas in CSV, files of git.
 
 Whoever reads a plan in git must see what bomgen reads. Signs that scripts are written with stay where these need them.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import unicodedata
+from pathlib import Path
 
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789")))
 """Names of devices of Windows, which no file or folder has there (Microsoft, Naming Files, Paths, and Namespaces)."""
@@ -88,3 +91,56 @@ def _belongs(text: str, at: int) -> bool:
     if _SELECTOR.match(sign):
         return ord(before) >= _LEAST_SELECTED and kind[0] in "LS"
     return _OF_MONGOLIAN.match(sign) is not None and ord(before) in _MONGOLIAN_LETTERS and kind == "Lo"
+
+
+# csv fields ---------------------------------------------------------------------------------------------------------
+# Fields of CSV that no spreadsheet runs as a formula.
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a formula begins with (OWASP, CSV Injection), in full width, too, which a Japanese Excel reads alike."""
+_INNER = re.compile("(?<=[;\t])(?=[=+@＝＋－＠-])")
+"""Where a field would begin, with a formula, for a program that separates by semicolons or tabs."""
+
+
+def escape_formula(value: object) -> object:
+    """A value for a field of CSV: text that a spreadsheet would run as a formula is kept text by an apostrophe.
+
+    Truths are words, lists their items with blanks between.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        value = " ".join(map(str, value))
+    return _INNER.sub("'", guarded(value)) if isinstance(value, str) else value
+
+
+def guarded(text: str) -> str:
+    """A text with an apostrophe before what it would be run for."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+# readable files -----------------------------------------------------------------------------------------------------
+# Which files are never read, whatever names them.
+
+GIT = ".git"
+"""The folder that git keeps to itself: its configuration may hold credentials."""
+
+
+MAX_FILE = 5 * 10**6
+"""Bytes of a file that is read, a workbook at most; of a larger one nothing is."""
+
+
+def read_sent(place: Path) -> bytes:
+    """Return the bytes of a file that somebody sent. Raises OSError for one of git's own, and for one too large."""
+    refuse_git_files(place)
+    with place.open("rb") as stream:
+        content = stream.read(MAX_FILE + 1)
+    if len(content) > MAX_FILE:
+        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(place))
+    return content
+
+
+def refuse_git_files(place: Path) -> None:
+    """Raise OSError for a path that leads into a folder of git, over links too."""
+    if GIT in Path(os.path.realpath(place)).parts:
+        raise OSError(errno.EACCES, f"of {GIT} nothing is read", str(place))
