@@ -25,8 +25,8 @@ from bomgen.cabling.positions import build_floor, locate_devices
 from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
 from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.fabric.links.endpoints import count_up
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
+from bomgen.fabric.links.patterns import count_up
 from bomgen.optics.counting.uses import LinkGroup
 from bomgen.optics.plugs import Socket
 from bomgen.optics.port_map import UPLINK, name_sockets

@@ -54,7 +54,7 @@ def _no_kind(name: str) -> str:
 
 def _echo_topologies(name: str | None) -> None:
     from bomgen.cli.tables import DRAWING, print_lines, terminal_width
-    from bomgen.fabric.registry import topologies
+    from bomgen.fabric.declaration import topologies
     from bomgen.workflow.catalog_listing import topologies_listed, topology
 
     if name is not None and name not in topologies():

@@ -65,7 +65,7 @@ def ids(ctx: click.Context, typed: str) -> list[Item]:
     """The ids of the kind that stands before."""
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
-        from bomgen.fabric.registry import topologies
+        from bomgen.fabric.declaration import topologies
 
         return _words(typed, topologies())
     return _words(typed, _ids(kind))

@@ -34,8 +34,8 @@ from bomgen.design.assembly import (
     raise_errors,
     server_cage,
 )
-from bomgen.fabric.clos.counts import ClosCounts, Kinds, count_clos, is_covered
-from bomgen.fabric.clos.link_kinds import LEAF_SPINE, LINK_KINDS, SPINE_CORE, TIERS
+from bomgen.fabric.clos.many import ClosCounts, Kinds, count_clos, is_covered
+from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE, TIERS
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail

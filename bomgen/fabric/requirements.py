@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, ceil_div, formula
-from bomgen.fabric.clos import formulas, ports_in_use
-from bomgen.fabric.clos.link_kinds import LINK_KINDS
+from bomgen.fabric.clos import ports_in_use, shape
+from bomgen.fabric.clos.ports_in_use import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.clos.shape import SPLIT, WHOLE, Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -86,13 +86,13 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
         unit = unit or leaf.servers
         if unit and not leaf_down and not exact:
             given = demand.rails_per_leaf
-            leaf_down = formulas.ports_of_servers(unit, given) if given else unit
+            leaf_down = shape.ports_of_servers(unit, given) if given else unit
     elif leaf.servers:
-        leaf_down = formulas.ports_of_servers(leaf.servers, demand.ports_per_server)
+        leaf_down = shape.ports_of_servers(leaf.servers, demand.ports_per_server)
     three = tiers == MAX_TIERS
     found = {
         "tiers": demand.tiers or (two_tiers() if tiers == 2 else three_tiers()),
-        "nic_ports": formulas.nic_endpoints(demand.servers, demand.ports_per_server),
+        "nic_ports": shape.nic_endpoints(demand.servers, demand.ports_per_server),
         "host_ports": demand.host_ports,
         "reserved_ports": demand.reserved_ports,
         "rails": rails or ONE_RAIL,
@@ -143,19 +143,19 @@ def group_thousands(number: int) -> str:
 
 def attached_ports(demand: Demand) -> Figure:
     """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
-    nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
-    return formulas.nic_and_host_endpoints(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
+    nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
+    return shape.nic_and_host_endpoints(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
 
 
 def all_endpoints(demand: Demand) -> Figure:
     """Ports of the machines on a plane, and reserved ports where there are some."""
     attached = attached_ports(demand)
-    return formulas.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
+    return shape.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
 
 
 def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
     """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
-    nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
+    nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
     others = (demand.host_ports or UNSET, demand.reserved_ports or UNSET)
     places = (nic_ports, *others, ONE_RAIL, down, down, up, leaves)
     return ports_in_use.all_links_up(*places, demand.ports_per_server, down)
@@ -178,7 +178,7 @@ def build_one_switch(demand: Demand, topology: str) -> Fabric:
     count = leaves_of_one_switch(endpoints, ports)
     populated = endpoints if demand.populate_used_ports_only else ports
     tier = Tier("leaf", demand.leaf.switch, count, ports, ports, None, (Fitted(count, populated, None),), None)
-    free = formulas.free_of_endpoints(count, ports, endpoints)
+    free = shape.free_of_endpoints(count, ports, endpoints)
     return Fabric(
         topology=topology,
         endpoints=endpoints,
@@ -187,8 +187,8 @@ def build_one_switch(demand: Demand, topology: str) -> Fabric:
         tiers=(tier,),
         links=(Links(SERVER_LEAF.name, endpoints, attached, rate, SERVER_LEAF.ends),),
         switches=count,
-        bisection_gbps=formulas.bisection_of_switch(attached, rate),
-        hops=formulas.switches_on_the_way(tier_count(count)),
+        bisection_gbps=shape.bisection_of_switch(attached, rate),
+        hops=shape.switches_on_the_way(tier_count(count)),
         largest=ports,
         free_ports={"leaf": free},
         growth=free,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, minimum, product
-from bomgen.fabric import registry as topologies
-from bomgen.fabric.clos.search_formulas import most_ports_of_leaf, numbers_figure
+from bomgen.fabric import declaration as topologies
+from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports

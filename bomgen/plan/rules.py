@@ -13,8 +13,7 @@ from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.declaration import Topology
-from bomgen.fabric.registry import described, link_kinds
+from bomgen.fabric.declaration import Topology, described, link_kinds
 from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")

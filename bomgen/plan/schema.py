@@ -10,8 +10,7 @@ from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import Problem
 from bomgen.core.resources import languages
 from bomgen.core.yaml_source import Source
-from bomgen.fabric.declaration import LinkKind
-from bomgen.fabric.registry import described, link_kinds, topologies
+from bomgen.fabric.declaration import LinkKind, described, link_kinds, topologies
 from bomgen.fabric.types import SERVER
 
 PLAN, BASE = "plan", "base"

@@ -21,8 +21,8 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
+from bomgen.fabric.declaration import brings_its_own
 from bomgen.fabric.ports import carries_rate, group_radix
-from bomgen.fabric.registry import brings_its_own
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill import Bill
@@ -243,7 +243,7 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
     """
     if not brings_its_own(built.fabric):
         return
-    from bomgen.fabric.links.bisection import cut_between_halves
+    from bomgen.fabric.links.enumeration import cut_between_halves
 
     plane = built.fabric.plane or built.fabric
     if sum(links.count.value for links in plane.links) > MOST_ENUMERATED:

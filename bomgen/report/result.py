@@ -16,7 +16,7 @@ from bomgen.core.plain_data import plain, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
-from bomgen.fabric.registry import link_kinds
+from bomgen.fabric.declaration import link_kinds
 from bomgen.optics.counting.uses import Chosen, ShortLinks
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together

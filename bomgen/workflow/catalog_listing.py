@@ -11,7 +11,7 @@ from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.units import parse
-from bomgen.fabric import registry
+from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
 
 WIDTH = 30
@@ -42,12 +42,12 @@ def kinds(catalog: Catalog) -> Iterator[str]:
     """A line for each kind of part, with how many there are."""
     for kind in KINDS:
         yield f"{kind:12} {len(catalog.ids(kind)):4}"
-    yield f"{'topology':12} {len(registry.topologies()):4}"
+    yield f"{'topology':12} {len(declaration.topologies()):4}"
 
 
 def topologies_listed() -> Iterator[str]:
     """Each topology with its limits and a drawing."""
-    for number, each in enumerate(registry.described()):
+    for number, each in enumerate(declaration.described()):
         if number:
             yield ""
         yield f"{each.name:{TOPOLOGY_WIDTH}} {each.limits}"
@@ -57,7 +57,7 @@ def topologies_listed() -> Iterator[str]:
 
 def topology(name: str) -> Iterator[str]:
     """All that a topology says of itself: limits, drawing, and what a plan may say of it."""
-    found = registry.topology(name)
+    found = declaration.topology(name)
     yield f"topology {found.name}"
     yield f"  {found.limits}"
     yield ""

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from processor import run_bomgen
 
 from bomgen.cli import command as cli
-from bomgen.fabric.registry import topologies
+from bomgen.fabric.declaration import topologies
 from bomgen.plan.schema import document
 from bomgen.report.metrics import numbers
 from bomgen.workflow.pipeline import work_out

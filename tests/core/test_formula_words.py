@@ -12,7 +12,7 @@ from bomgen.core import provenance, resources
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
-from bomgen.fabric.clos.formulas import even_spread
+from bomgen.fabric.clos.shape import even_spread
 from bomgen.report.result import Report, numbers_of
 from bomgen.sizing.training.interruptions import young_interval
 from bomgen.workflow.pipeline import work_out

@@ -13,9 +13,9 @@ import pytest
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import formula, require
 from bomgen.fabric import ports
-from bomgen.fabric.clos import formulas, search
+from bomgen.fabric.clos import search, shape
 from bomgen.fabric.clos.shape import ClosShape
-from bomgen.fabric.dragonfly import search as dragonfly_search
+from bomgen.fabric.dragonfly import dragonfly as dragonfly_search
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -144,7 +144,7 @@ def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> Non
 
 @formula("switches")
 def _too_many(below: int, uplinks: int, ports: int) -> int:
-    return 2 * formulas.round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
+    return 2 * shape.round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
 
 
 @formula("switches")
@@ -156,7 +156,7 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fabric is searched in plain numbers and explained by formulas: a difference is a mistake of one of the two."""
-    monkeypatch.setattr("bomgen.fabric.clos.build.formulas.even_spread", _too_many)
+    monkeypatch.setattr("bomgen.fabric.clos.shape.even_spread", _too_many)
     monkeypatch.setattr("bomgen.fabric.clos.build.spines_of", _too_many_found)
     plan = {
         "bomgen": 1,

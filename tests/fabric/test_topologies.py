@@ -10,7 +10,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Derived, Figure
-from bomgen.fabric.registry import described, topologies
+from bomgen.fabric.declaration import described, topologies
 from bomgen.output.writer import render
 from bomgen.plan.schema import document
 from bomgen.report.result import Report

@@ -17,9 +17,9 @@ from test_dragonfly_laws import switch_of
 from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.fabric.dragonfly.flow import flow_at_least
-from bomgen.fabric.links.bisection import cut_between_halves
-from bomgen.fabric.registry import build
+from bomgen.fabric.declaration import build
+from bomgen.fabric.dragonfly.dragonfly import flow_at_least
+from bomgen.fabric.links.enumeration import cut_between_halves
 from bomgen.fabric.types import Demand, Fabric, TierChoice
 
 RADIXES = (3, 4, 7, 8, 12, 36)

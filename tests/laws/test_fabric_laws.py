@@ -21,9 +21,9 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.core.yaml_source import read
-from bomgen.fabric.clos.runners_up import runners_up_by_tiers
 from bomgen.fabric.clos.search import find_smallest, is_feasible
-from bomgen.fabric.registry import build
+from bomgen.fabric.clos.smallest import runners_up_by_tiers
+from bomgen.fabric.declaration import build
 from bomgen.fabric.requirements import search_figures, search_numbers
 from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice
 

@@ -14,7 +14,7 @@ from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure
-from bomgen.fabric.registry import build
+from bomgen.fabric.declaration import build
 from bomgen.fabric.topologies.torus import most_cubic
 from bomgen.fabric.types import DirectDemand, Fabric
 

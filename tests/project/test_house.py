@@ -19,7 +19,7 @@ import pytest
 
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
-from bomgen.fabric.registry import described, topologies
+from bomgen.fabric.declaration import described, topologies
 from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.columns", "fabric.clos.counts", "fabric.links.*"),
+        *("core.columns", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.cables.*"),
         *("workflow.design_tables", "sizing.prediction.fewer_gpus", "sizing.prediction.fewest_gpus"),
@@ -513,7 +513,7 @@ def test_no_topology_is_asked_for_by_name() -> None:
     """
     names = {*topologies(), *(kind.name for each in described() for kind in each.link_kinds)}
     assert len(names) > 10
-    declaring = ("fabric.topologies.", "fabric.clos.link_kinds", "fabric.declaration")
+    declaring = ("fabric.topologies.", "fabric.clos.ports_in_use", "fabric.declaration")
     wrong = [
         place(path, node)
         for path, tree in TREES.items()

@@ -1,37 +1,118 @@
-"""A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count.
-
-It refuses to go on when the formulas and the search disagree.
-
-Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
-"""
+"""A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from bomgen.core.provenance import Figure, difference, floor_div, formula
-from bomgen.fabric.clos import formulas, ports_in_use
-from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.ports_in_use import rows_of_rails
-from bomgen.fabric.clos.search_formulas import (
-    down_of,
-    largest_fabric,
-    leaves_of,
-    most_ports_down,
-    numbers_figure,
-    pods_of,
-    ports_left_in_cages,
-    rails_of_leaf,
-    smallest_fabric,
-    spine_up_of,
-    spines_of,
-    up_of,
-)
-from bomgen.fabric.clos.shape import ClosShape
+from bomgen.core.provenance import Derived, Figure, difference, floor_div, formula
+from bomgen.fabric.clos import ports_in_use, shape
+from bomgen.fabric.clos.leaf_divisions import most_down, room_for_reserved
+from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE, rows_of_rails
+from bomgen.fabric.clos.search import largest_endpoints, require_smallest
+from bomgen.fabric.clos.shape import ClosShape, Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import ONE_RAIL, UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+
+@formula("demand")
+def in_numbers(**figures: Any) -> Numbers:
+    """A demand in plain numbers, as the search takes it."""
+    return demand_numbers(**figures)
+
+
+def demand_numbers(**figures: Any) -> Numbers:
+    """The record of these numbers."""
+    return Numbers(**figures)
+
+
+def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
+    """`Numbers` as a figure that rests on the figure of each of its fields."""
+    values = {name: figure.value for name, figure in figures.items()}
+    return Figure(in_numbers.function(**values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
+
+
+@formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
+def smallest_fabric(demand: Numbers) -> ClosShape:
+    """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
+    return require_smallest(demand)
+
+
+@formula("endpoints", source="even spread with every up-link to a switch of its own")
+def largest_fabric(demand: Numbers) -> int:
+    """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
+    return largest_endpoints(demand)
+
+
+@formula("ports")
+def down_of(shape: ClosShape) -> int:
+    """Ports down in use on the fullest leaf of the smallest fabric."""
+    return shape.down
+
+
+@formula("rails")
+def rails_of_leaf(shape: ClosShape) -> int:
+    """Rails that a leaf of the smallest fabric serves."""
+    return shape.rails_per_leaf
+
+
+@formula("ports")
+def most_ports_down(demand: Numbers, up: int) -> int:
+    """Ports down of a leaf that its links up carry at the ratio asked."""
+    return room_for_reserved(demand, up)
+
+
+@formula("ports")
+def most_ports_of_leaf(demand: Numbers) -> int:
+    """Ports down of a leaf, as given or the most for which there are links up that keep the ratio."""
+    return demand.leaf_down or most_down(demand)
+
+
+@formula("ports")
+def up_of(shape: ClosShape) -> int:
+    """Up-links of a leaf in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    return shape.up
+
+
+@formula("switches")
+def leaves_of(shape: ClosShape) -> int:
+    """Leaves of the smallest fabric: with as many reserved ports on them as saves switches."""
+    return shape.leaves
+
+
+@formula("pods")
+def pods_of(shape: ClosShape) -> int:
+    """Pods of the smallest fabric: more than are needed, where that saves switches."""
+    return shape.pods
+
+
+@formula("switches")
+def spines_of(shape: ClosShape) -> int:
+    """Spines of a pod in the smallest fabric, with room for more leaves than there are."""
+    return shape.spines
+
+
+@formula("ports")
+def spine_up_of(shape: ClosShape) -> int:
+    """Up-links of a spine in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    return shape.spine_up
+
+
+@formula("ports")
+def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
+    """Links down that a switch has ports for beside its links up, which may have another rate."""
+    return ports_left_down(up, radix, up_radix, cages)
+
+
+# build --------------------------------------------------------------------------------------------------------------
+# A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count.
+#
+# It refuses to go on when the formulas and the search disagree.
+#
+# Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
 
 fixed_count_of_pod = floor_div("fixed_count_of_pod", "switches", "count", "pods")
 """The number that the plan fixes for all pods, of one pod."""
@@ -72,20 +153,20 @@ class Builder:
         units, leaves = self._leaves(down)
         pods, below = self._pods(units, leaves)
         of_pod = self._spines_of_pod(below, up, pods)
-        spines = formulas.switches_of_pods(pods, of_pod) if pods else of_pod
-        spine_down = formulas.ports_down(below, up, of_pod)
+        spines = shape.switches_of_pods(pods, of_pod) if pods else of_pod
+        spine_down = shape.ports_down(below, up, of_pod)
         spine_up = self._spine_up(spine_down) if self.shape.cores else None
         seats = self._seats(units, leaves, down, up, of_pod)
         leaf = self._leaf_tier(leaves, down, up, seats)
         spine = self._spine_tier(spines, of_pod, spine_down, spine_up, pods, seats)
         tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaves, up, seats)]
-        switches = formulas.sum_of_switches(leaves, spines)
+        switches = shape.sum_of_switches(leaves, spines)
         if spine_up is not None and pods is not None:
             core = self._core_tier(pods, of_pod, spine_up)
             tiers.append(core)
-            core_links = formulas.links_up(spines, spine_up)
+            core_links = shape.links_up(spines, spine_up)
             links.append(Links(SPINE_CORE.name, core_links, core_links, self.rates[SPINE_CORE.name], SPINE_CORE.ends))
-            switches = formulas.sum_of_switches(switches, core.count)
+            switches = shape.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
         most = most_ports_down(self._numbers, up)
         room = down if most.value == down.value else most
@@ -99,10 +180,10 @@ class Builder:
             links=tuple(links),
             switches=switches,
             bisection_gbps=self._bisection(seats, pods, of_pod, spine_up),
-            hops=formulas.switches_on_the_way(self.figures["tiers"]),
+            hops=shape.switches_on_the_way(self.figures["tiers"]),
             largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
             free_ports=self._free(tiers, links, above, seats),
-            growth=formulas.free_ports(leaves, room, self._on_leaves(above)),
+            growth=shape.free_ports(leaves, room, self._on_leaves(above)),
             rails_per_leaf=self._rails_of_leaf if self.has_rails else None,
             pods=pods,
             reserved_above=above,
@@ -126,7 +207,7 @@ class Builder:
         """Ports in use on all leaves, reserved ones included."""
         if above is None or self.demand.reserved_ports is None:
             return self.attached
-        return formulas.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
+        return shape.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
 
     def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None, seats: Figure) -> dict[str, Figure]:
         """Ports that nothing is plugged into, tier by tier."""
@@ -134,7 +215,7 @@ class Builder:
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
         if all(group.up == leaf.up.value for group in seats.value.groups() if leaf.up):
-            of_leaves = formulas.free_ports(leaf.count, self._ports_left_down(leaf.up, *ports), self._on_leaves(above))
+            of_leaves = shape.free_ports(leaf.count, self._ports_left_down(leaf.up, *ports), self._on_leaves(above))
         else:
             of_leaves = ports_in_use.free_ports_of_leaves(seats, *ports)
         of_spine = self._ports_left_down(
@@ -143,12 +224,10 @@ class Builder:
         of_spines = (spine.count, of_spine, links[1].count)
         found = {
             "leaf": of_leaves,
-            "spine": formulas.free_ports_less_reserved(*of_spines, above)
-            if above
-            else formulas.free_of_links(*of_spines),
+            "spine": shape.free_ports_less_reserved(*of_spines, above) if above else shape.free_of_links(*of_spines),
         }
         for tier in core:
-            found["core"] = formulas.free_of_links(tier.count, tier.radix, links[2].count)
+            found["core"] = shape.free_of_links(tier.count, tier.radix, links[2].count)
         return found
 
     def _ports_left_down(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
@@ -156,7 +235,7 @@ class Builder:
         if up is None or cages.value == 0:
             return radix
         if radix.value == cages.value == up_radix.value:
-            return formulas.ports_left(radix, up)
+            return shape.ports_left(radix, up)
         return ports_left_in_cages(up, radix, up_radix, cages)
 
     def _up(self) -> Figure:
@@ -165,16 +244,14 @@ class Builder:
             return self.demand.leaf.uplinks
         figures, rates = self.figures, self.rates
         ratio = self.demand.oversubscription
-        of_all = formulas.up_ports(figures["radix"], ratio)
+        of_all = shape.up_ports(figures["radix"], ratio)
         is_full = of_all.value == self.shape.up == figures["radix"].value - self.shape.down
         if self._fixed_down() is not None:
-            least = formulas.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
+            least = shape.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         elif self.exact and not is_full:
-            least = formulas.up_ports_for(
-                down_of(self._searched), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio
-            )
+            least = shape.up_ports_for(down_of(self._searched), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         elif figures["cages"].value == 0:
-            least = formulas.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
+            least = shape.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         else:
             least = of_all
         return least if least.value == self.shape.up else up_of(self._searched)
@@ -209,19 +286,19 @@ class Builder:
         reserved = self.demand.reserved_ports
         if self.has_rails:
             rows = self._rows
-            candidates = [formulas.units(self.demand.servers, self._unit(down))]
-            candidates.append(formulas.units_with_hosts(self.attached, rows, down))
+            candidates = [shape.units(self.demand.servers, self._unit(down))]
+            candidates.append(shape.units_with_hosts(self.attached, rows, down))
             if reserved is not None:
-                candidates.append(formulas.units_with_reserved(self.attached, reserved, rows, down))
+                candidates.append(shape.units_with_reserved(self.attached, reserved, rows, down))
             for units in candidates:
                 if units.value * rows.value == self.shape.leaves:
                     shared = self._rails_of_leaf.value > 1
-                    return units, (formulas.leaves_of_shared_units if shared else formulas.leaves_of_units)(units, rows)
+                    return units, (shape.leaves_of_shared_units if shared else shape.leaves_of_units)(units, rows)
             leaves = leaves_of(self._searched)
-            return formulas.units_of_leaves(leaves, rows), leaves
-        leaves = formulas.leaves(self.attached, down)
+            return shape.units_of_leaves(leaves, rows), leaves
+        leaves = shape.leaves(self.attached, down)
         if leaves.value != self.shape.leaves and reserved is not None:
-            leaves = formulas.leaves_with_reserved(self.attached, down, reserved)
+            leaves = shape.leaves_with_reserved(self.attached, down, reserved)
         return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
 
     def _unit(self, down: Figure) -> Figure:
@@ -229,7 +306,7 @@ class Builder:
         if self.figures["unit"].value:
             return self.figures["unit"]
         rails = self._rails_of_leaf
-        return formulas.servers_of_leaf(down, rails) if rails.value > 1 else down
+        return shape.servers_of_leaf(down, rails) if rails.value > 1 else down
 
     def _pods(self, units: Figure | None, leaves: Figure) -> tuple[Figure | None, Figure]:
         """Pods, none in two tiers without pods, and the leaves below a spine of the largest."""
@@ -237,12 +314,12 @@ class Builder:
             return None, leaves
         most = self.demand.pod_leaves or self._spine_ports_down()
         mixed = self.figures["pods_hold_all_rails"].value
-        pods = formulas.pods(leaves, most) if mixed or not units else formulas.groups_of_rails(units, most, self._rows)
+        pods = shape.pods(leaves, most) if mixed or not units else shape.groups_of_rails(units, most, self._rows)
         if pods.value != self.shape.pods:
             pods = pods_of(self._searched)
         if units and mixed:
-            return pods, formulas.leaves_of_units_in_pod(units, pods, self._rows)
-        return pods, formulas.leaves_of_largest_pod(leaves, pods)
+            return pods, shape.leaves_of_units_in_pod(units, pods, self._rows)
+        return pods, shape.leaves_of_largest_pod(leaves, pods)
 
     @cached_property
     def _numbers(self) -> Figure:
@@ -261,8 +338,8 @@ class Builder:
         if not self.shape.cores:
             return radix
         if uplinks and radix.value - uplinks.value < radix.value // 2:
-            return formulas.ports_left(radix, uplinks)
-        return formulas.half(radix)
+            return shape.ports_left(radix, uplinks)
+        return shape.half(radix)
 
     def _spines_of_pod(self, below: Figure, up: Figure, pods: Figure | None) -> Figure:
         spine = self.demand.spine
@@ -271,12 +348,12 @@ class Builder:
             return fixed
         if spine.count and pods is not None:
             return fixed_count_of_pod(spine.count, pods)
-        spines = formulas.even_spread(below, up, self._spine_ports_down())
+        spines = shape.even_spread(below, up, self._spine_ports_down())
         return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
     def _spine_up(self, down: Figure) -> Figure:
         rates = self.rates
-        asked = formulas.up_ports_for(
+        asked = shape.up_ports_for(
             down, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], self.demand.spine_oversubscription
         )
         if self.demand.spine.uplinks:
@@ -312,11 +389,11 @@ class Builder:
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
         if self.demand.populate_used_ports_only and seats.value.kinds() != (((down.value, up.value), leaves.value),):
             fitted = tuple(ports_in_use.fit_switches(ports_in_use.kinds_of_leaves(seats), has_up=True))
-        built = formulas.ratio_built(down, rates[SERVER_LEAF.name], up, rates[LEAF_SPINE.name])
+        built = shape.ratio_built(down, rates[SERVER_LEAF.name], up, rates[LEAF_SPINE.name])
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
 
     def _leaf_links(self, leaves: Figure, up: Figure, seats: Figure) -> Links:
-        all_up = formulas.links_up(leaves, up)
+        all_up = shape.links_up(leaves, up)
         count = ports_in_use.links_of_leaves(seats)
         if count.value == all_up.value:
             count = all_up
@@ -331,7 +408,7 @@ class Builder:
     ) -> Tier:
         ratio = None
         if up is not None:
-            ratio = formulas.ratio_built(down, self.rates[LEAF_SPINE.name], up, self.rates[SPINE_CORE.name])
+            ratio = shape.ratio_built(down, self.rates[LEAF_SPINE.name], up, self.rates[SPINE_CORE.name])
         kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or UNSET)
         fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
         [((filled, _), _), *others] = kinds.value
@@ -340,11 +417,11 @@ class Builder:
         return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
 
     def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:
-        uplinks = formulas.uplinks_of_pod(of_pod, spine_up)
+        uplinks = shape.uplinks_of_pod(of_pod, spine_up)
         radix = self.figures["core_radix"]
         fixed = self.demand.core.count
-        count = fixed if fixed else formulas.even_spread(pods, uplinks, radix)
-        down = formulas.ports_down(pods, uplinks, count)
+        count = fixed if fixed else shape.even_spread(pods, uplinks, radix)
+        down = shape.ports_down(pods, uplinks, count)
         return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
 
     def _bisection(self, seats: Figure, pods: Figure | None, of_pod: Figure, spine_up: Figure | None) -> Figure:
@@ -352,6 +429,6 @@ class Builder:
         if pods is None:
             return ports_in_use.bisection_of_leaves(seats, *rates)
         if spine_up is None:
-            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.zero_bisection())
-        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates[SPINE_CORE.name])
+            return ports_in_use.bisection_of_pods(seats, *rates, pods, shape.zero_bisection())
+        pod_gbps = shape.bandwidth(shape.uplinks_of_pod(of_pod, spine_up), self.rates[SPINE_CORE.name])
         return ports_in_use.bisection_of_pods(seats, *rates, pods, pod_gbps)

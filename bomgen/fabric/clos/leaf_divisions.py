@@ -16,7 +16,7 @@ from functools import partial
 from math import ceil, gcd
 from typing import NamedTuple
 
-from bomgen.fabric.clos import formulas
+from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.shape import AUTO, SPLIT, Numbers
 from bomgen.fabric.ports import ports_left_down
 
@@ -126,7 +126,7 @@ def count_rails_per_leaf(numbers: Numbers) -> list[int]:
     """Numbers of rails that a leaf may serve: those that the plan gives, one on a full build-out, else any."""
     if numbers.rails_per_leaf:
         return [numbers.rails_per_leaf]
-    return formulas.divisors(numbers.rails) if numbers.exact else [1]
+    return shape.divisors(numbers.rails) if numbers.exact else [1]
 
 
 class _Row(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
 from bomgen.core.provenance import Figure, floor_div, formula
 from bomgen.fabric.clos.occupancy import (
@@ -17,8 +18,12 @@ from bomgen.fabric.clos.occupancy import (
     max_flow_between_halves,
     seat_endpoints,
 )
+from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind
 from bomgen.fabric.ports import SharedCages, ports_left_down
-from bomgen.fabric.types import Fitted
+from bomgen.fabric.types import Fabric, Fitted
+
+if TYPE_CHECKING:
+    from bomgen.fabric.links.patterns import Seats
 
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 
@@ -193,3 +198,34 @@ def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> i
 def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> int:
     """Max-flow between the two halves of the endpoints: in a leaf, in a pod, else over the core."""
     return max_flow_between_halves(occupancy, down_gbps, up_gbps, pods, pod_gbps)
+
+
+# link kinds ---------------------------------------------------------------------------------------------------------
+# What the topologies of the folded Clos family share: tiers, kinds of link, and which port is connected to which.
+
+TIERS = ("leaf", "spine", "core")
+LEAF_SPINE = LinkKind(
+    *("leaf-spine", ("leaf", "spine"), "LS", "Leaf to spine", "Links from the leaf to the spine switches."),
+    {"medium": "transceiver", "module": "generic-400g", "length": "30 m"},
+    in_every_result=True,
+)
+SPINE_CORE = LinkKind(
+    *("spine-core", ("spine", "core"), "SC", "Spine to core"),
+    "Links from the spine to the core switches of a three-tier fabric.",
+    {"medium": "transceiver", "rate": "800G"},
+    in_every_result=True,
+)
+LINK_KINDS = (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
+
+
+def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
+    """The links of leaves to the spines of their pod, and of spines to cores, spread evenly.
+
+    Raises ValueError when links do not spread evenly, or the fabric has no seats.
+    """
+    from bomgen.fabric.links.patterns import connect_cores, connect_spines
+
+    if plane.tier("spine") is not None:
+        yield LEAF_SPINE, connect_spines(plane, seats)
+    if plane.tier("core") is not None:
+        yield SPINE_CORE, connect_cores(plane)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
+from math import ceil, isqrt
 from typing import NamedTuple
 
 from bomgen.core.messages import message
+from bomgen.core.provenance import ceil_div, difference, floor_div, formula, product, sum_of
 from bomgen.fabric.ports import SharedCages
 
 AUTO, WHOLE, SPLIT = 0, 1, 2
@@ -104,3 +107,187 @@ class Steps:
         """Do one more; whether there is none left."""
         self.done += 1
         return self.done > self.most
+
+
+# formulas -----------------------------------------------------------------------------------------------------------
+# The arithmetic of folded Clos fabrics: ports, even spread, pods and bisection.
+#
+# Even spread: the switches above n switches of u uplinks each are the smallest divisor s of u with n (u / s) of their
+# ports facing down, so that every switch has the same whole number of links to each switch above it. With two and three
+# tiers of one switch at 1:1 this gives the fat trees of Leiserson 1985 and Al-Fares et al. 2008 (P^2 / 2 and P^3 / 4
+# endpoints), and the odd numbers of published reference designs.
+
+ports_left = difference("ports_left", "ports", "radix", "up")
+"""Ports that face down when the others face up."""
+
+
+@formula("ports")
+def up_ports(radix: int, oversubscription: Fraction) -> int:
+    """The fewest ports facing up that keep the ratio when all others face down."""
+    return ceil(radix / (1 + oversubscription))
+
+
+@formula("ports")
+def up_ports_for(down: int, down_gbps: int, up_gbps: int, oversubscription: Fraction) -> int:
+    """The fewest links up whose bandwidth keeps the ratio to the links down."""
+    return ceil(Fraction(down * down_gbps) / (oversubscription * up_gbps))
+
+
+nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
+"""NIC ports of the servers."""
+nic_and_host_endpoints = sum_of("nic_and_host_endpoints", "endpoints", "nic_ports", "host_ports")
+"""NIC ports of the servers and ports of other machines."""
+endpoints_with_reserved = sum_of("endpoints_with_reserved", "endpoints", "attached", "reserved_ports")
+"""Ports of machines and the ports kept free for others."""
+ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
+"""Ports facing down of a leaf that serves a fixed number of servers."""
+leaves = ceil_div("leaves", "switches", "attached", "down")
+"""Endpoints fill leaf after leaf."""
+
+
+@formula("switches")
+def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
+    """Leaves for machines and reserved ports, where spines have no free port for the reserved ones either."""
+    return ceil((attached + reserved_ports) / down)
+
+
+units = ceil_div("units", "units", "servers", "servers_per_unit")
+"""Scalable units: servers whose rails share one set of leaves."""
+servers_of_leaf = floor_div("servers_of_leaf", "servers", "down", "rails_per_leaf")
+"""Servers that a leaf has room for: of each a port on every rail that it serves."""
+
+
+@formula("units")
+def units_with_hosts(attached: int, rails: int, down: int) -> int:
+    """Scalable units whose leaves have room for other machines beside the servers."""
+    return ceil(attached / (rails * down))
+
+
+@formula("units")
+def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: int) -> int:
+    """Scalable units with room for reserved ports, where spines have no free port for them either."""
+    return ceil((attached + reserved_ports) / (rails * down))
+
+
+units_of_leaves = floor_div("units_of_leaves", "units", "leaves", "rails")
+"""Scalable units that so many leaves serve."""
+
+
+@formula("ports")
+def free_ports(switches: int, ports: int, used: int) -> int:
+    """Ports that nothing is plugged into, over all switches of a tier."""
+    return switches * ports - used
+
+
+@formula("ports")
+def free_of_links(switches: int, ports: int, links: int) -> int:
+    """Ports of all switches of a tier that no link from below is plugged into."""
+    return switches * ports - links
+
+
+@formula("ports")
+def free_ports_less_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
+    """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
+    return switches * ports - links - reserved_above
+
+
+@formula("ports")
+def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
+    """Ports of a switch that no endpoint is plugged into."""
+    return switches * radix - endpoints
+
+
+leaves_of_units = product("leaves_of_units", "switches", "units", "rails")
+"""A leaf serves one rail of one unit, so that a rail stays one hop wide."""
+leaves_of_shared_units = product("leaves_of_shared_units", "switches", "units", "leaves_per_unit")
+"""Leaves where each serves several rails of one unit."""
+
+
+@formula("pods")
+def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
+    """Groups of one rail's leaves with spines of their own, none larger than their spines can reach."""
+    return ceil(units / group_leaves) * rails
+
+
+@formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
+def even_spread(below: int, uplinks: int, ports: int) -> int:
+    """The fewest switches above `below` switches of `uplinks` each, with `ports` of their own facing down."""
+    return round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
+
+
+def round_up_to_divisor(quotient: Fraction, number: int) -> int:
+    """The smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
+    return next((divisor for divisor in divisors(number) if divisor >= quotient), 0)
+
+
+@cache
+def divisors(number: int) -> list[int]:
+    """The divisors of a positive number, ascending."""
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return small + [number // d for d in reversed(small) if d * d != number]
+
+
+links_up = product("links_up", "links", "switches", "up")
+"""Links of a tier to the tier above."""
+
+
+@formula("ports")
+def ports_down(below: int, up: int, switches: int) -> int:
+    """Ports that each switch uses towards the switches below it."""
+    return below * up // switches
+
+
+pods = ceil_div("pods", "pods", "leaves", "pod_leaves")
+"""Groups of leaves with spines of their own, none larger than their spines can reach."""
+leaves_of_largest_pod = ceil_div("leaves_of_largest_pod", "switches", "leaves", "pods")
+"""Leaves of a pod when all pods are as equal as can be."""
+
+
+@formula("switches")
+def leaves_of_units_in_pod(units: int, pods: int, leaves_per_unit: int) -> int:
+    """Leaves of a pod that holds whole units, with pods as equal as possible."""
+    return ceil(units / pods) * leaves_per_unit
+
+
+@formula("ports")
+def half(radix: int) -> int:
+    """Ports of a spine that face down in three tiers."""
+    return radix // 2
+
+
+switches_of_pods = product("switches_of_pods", "switches", "pods", "per_pod")
+"""Switches of a tier over all pods."""
+uplinks_of_pod = product("uplinks_of_pod", "links", "per_pod", "up")
+"""Links from a pod to the core."""
+
+
+@formula("switches")
+def switches_on_the_way(tiers: int) -> int:
+    """Switches between the farthest endpoints: up through all tiers and down again, the topmost once."""
+    return 2 * tiers - 1
+
+
+sum_of_switches = sum_of("sum_of_switches", "switches", "switches", "more_switches")
+"""Switches of all tiers."""
+
+
+@formula("ratio")
+def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
+    """Bandwidth below over bandwidth above on a fully connected switch."""
+    return Fraction(down * down_gbps) / (up * up_gbps)
+
+
+bandwidth = product("bandwidth", "Gb/s", "links", "link_gbps")
+"""Bandwidth of equal links."""
+
+
+@formula("Gb/s")
+def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
+    """One switch: every endpoint of the smaller half sends at full rate."""
+    return nic_ports // 2 * link_gbps
+
+
+@formula("Gb/s")
+def zero_bisection() -> int:
+    """Pods without a core reach nobody outside."""
+    return 0

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, ceil_div, formula, require
-from bomgen.fabric.clos import formulas
-from bomgen.fabric.clos.search_formulas import ports_left_in_cages
+from bomgen.fabric.clos import shape
+from bomgen.fabric.clos.build import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
@@ -86,9 +86,9 @@ def build(demand: Demand) -> Fabric:
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
     endpoints, attached = all_endpoints(demand), attached_ports(demand)
     count = leaves(endpoints, down)
-    built = formulas.ratio_built(down, down_gbps, uplinks, up_gbps)
+    built = shape.ratio_built(down, down_gbps, uplinks, up_gbps)
     tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
-    free = formulas.free_ports(count, down, endpoints)
+    free = shape.free_ports(count, down, endpoints)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,

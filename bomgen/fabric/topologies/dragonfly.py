@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
-from bomgen.fabric.dragonfly import formulas
-from bomgen.fabric.dragonfly.search import (
+from bomgen.fabric.dragonfly import dragonfly
+from bomgen.fabric.dragonfly.dragonfly import (
     LETTERS,
     best_balanced,
     capacity,
@@ -206,16 +206,16 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Drag
     """The numbers that the plan fixes, and the others by balance and need."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
-        p = formulas.smallest_balanced(endpoints, g or UNSET, *ports)
+        p = dragonfly.smallest_balanced(endpoints, g or UNSET, *ports)
     if h is None:
         h = (
-            formulas.global_of_group(a)
+            dragonfly.global_of_group(a)
             if a
-            else formulas.global_of_endpoints(require(p, "a group without endpoints has links"))
+            else dragonfly.global_of_endpoints(require(p, "a group without endpoints has links"))
         )
-    p = p or formulas.endpoints_of_global(h)
-    a = a or formulas.routers_of_group(p, h)
-    return DragonflyShape(p, a, h, g or formulas.groups_for(endpoints, a, p))
+    p = p or dragonfly.endpoints_of_global(h)
+    a = a or dragonfly.routers_of_group(p, h)
+    return DragonflyShape(p, a, h, g or dragonfly.groups_for(endpoints, a, p))
 
 
 def _fabric(
@@ -234,17 +234,17 @@ def _fabric(
     for kind in kinds:
         fitted += _fitted(kind, demand.populate_used_ports_only, p)
         for switches, local, global_ in _alike(kind):
-            room_here = formulas.ports_of_routers(switches, formulas.ports_for_endpoints(*ports, local, global_))
-            free = room_here if free is None else formulas.ports_of_all(free, room_here)
+            room_here = dragonfly.ports_of_routers(switches, dragonfly.ports_for_endpoints(*ports, local, global_))
+            free = room_here if free is None else dragonfly.ports_of_all(free, room_here)
     count, group_ports = kinds[0].routers, kinds[0].group_ports
-    local, outer = formulas.local_ports(a), formulas.global_ports(group_ports, a)
-    up, most = formulas.ports_to_routers(local, outer), outer
-    inside, outside = formulas.local_links(a, kinds[0].groups), formulas.global_links(between, kinds[0].groups)
+    local, outer = dragonfly.local_ports(a), dragonfly.global_ports(group_ports, a)
+    up, most = dragonfly.ports_to_routers(local, outer), outer
+    inside, outside = dragonfly.local_links(a, kinds[0].groups), dragonfly.global_links(between, kinds[0].groups)
     for kind in kinds[1:]:
-        count = formulas.all_routers(count, kind.routers)
-        inside = formulas.all_links(inside, formulas.local_links(kind.size, kind.groups))
-        outside = formulas.all_links(outside, formulas.links_of_small(to_small, kind.groups, kinds[0].groups))
-        most = formulas.most_ports(most, formulas.global_ports(kind.group_ports, kind.size))
+        count = dragonfly.all_routers(count, kind.routers)
+        inside = dragonfly.all_links(inside, dragonfly.local_links(kind.size, kind.groups))
+        outside = dragonfly.all_links(outside, dragonfly.links_of_small(to_small, kind.groups, kinds[0].groups))
+        most = dragonfly.most_ports(most, dragonfly.global_ports(kind.group_ports, kind.size))
     links = [Links(SERVER_LEAF.name, endpoints, attached, rates[SERVER_LEAF.name], SERVER_LEAF.ends)]
     for declared, joined, of_router in ((LOCAL, inside, local), (GLOBAL, outside, most)):
         if joined.value:
@@ -257,12 +257,12 @@ def _fabric(
     }
     if group_ports.value:
         dimensions[BETWEEN] = between
-        dimensions["group_oversubscription"] = formulas.ratio_of_group(
+        dimensions["group_oversubscription"] = dragonfly.ratio_of_group(
             a, p, rates[SERVER_LEAF.name], group_ports, rates[GLOBAL.name]
         )
     if small:
         dimensions |= {SMALL: small.groups, SMALL_SIZE: small.size, TO_SMALL: to_small}
-    largest = formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports)
+    largest = dragonfly.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else dragonfly.largest_balanced(*ports)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,
@@ -272,10 +272,12 @@ def _fabric(
         links=tuple(links),
         switches=count,
         bisection_gbps=_bisection(demand, attached, shape, kinds, outer, between),
-        hops=formulas.switches_on_the_way(a, g),
+        hops=dragonfly.switches_on_the_way(a, g),
         largest=None if small else largest,
-        free_ports={"leaf": formulas.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)},
-        growth=formulas.room_to_grow(count, p, endpoints),
+        free_ports={
+            "leaf": dragonfly.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)
+        },
+        growth=dragonfly.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
         seats=seat_in_order(demand, count, p, up),
         exact_bisection=False,
@@ -288,25 +290,25 @@ def _kinds(
     """Links between two large groups, and to a small one, and the groups by their size, the large ones first."""
     p, a, h, g = shape
     if small is None:
-        between = formulas.links_between(a, h, g)
-        group_ports = formulas.global_ports_of_group(between, g)
-        return between, between, (GroupKind(g, a, formulas.routers(a, g), group_ports, endpoints),)
-    to_small = formulas.links_between(small.size, h, g)
-    large = formulas.large_groups(g, small.groups)
-    between = formulas.links_between_large(a, h, large, small.groups, to_small)
-    routers, others = formulas.routers(a, large), formulas.routers(small.size, small.groups)
-    held = formulas.endpoints_held(endpoints, formulas.ports_of_routers(routers, p))
+        between = dragonfly.links_between(a, h, g)
+        group_ports = dragonfly.global_ports_of_group(between, g)
+        return between, between, (GroupKind(g, a, dragonfly.routers(a, g), group_ports, endpoints),)
+    to_small = dragonfly.links_between(small.size, h, g)
+    large = dragonfly.large_groups(g, small.groups)
+    between = dragonfly.links_between_large(a, h, large, small.groups, to_small)
+    routers, others = dragonfly.routers(a, large), dragonfly.routers(small.size, small.groups)
+    held = dragonfly.endpoints_held(endpoints, dragonfly.ports_of_routers(routers, p))
     return (
         between,
         to_small,
         (
-            GroupKind(large, a, routers, formulas.global_ports_of_large(between, large, to_small, small.groups), held),
+            GroupKind(large, a, routers, dragonfly.global_ports_of_large(between, large, to_small, small.groups), held),
             GroupKind(
                 small.groups,
                 small.size,
                 others,
-                formulas.global_ports_of_group(to_small, g),
-                formulas.endpoints_left(endpoints, held),
+                dragonfly.global_ports_of_group(to_small, g),
+                dragonfly.endpoints_left(endpoints, held),
             ),
         ),
     )
@@ -314,14 +316,14 @@ def _kinds(
 
 def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
     """Routers of groups that have equally many ports to others: how many, local ports and global ports of each."""
-    local = formulas.local_ports(kind.size)
-    longer = formulas.routers_with_more(kind.group_ports, kind.size)
-    more = formulas.routers_in_row(formulas.zero(), kind.routers, kind.size, longer)
+    local = dragonfly.local_ports(kind.size)
+    longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
+    more = dragonfly.routers_in_row(dragonfly.zero(), kind.routers, kind.size, longer)
     for switches, global_ in (
-        (more, formulas.global_ports(kind.group_ports, kind.size)),
+        (more, dragonfly.global_ports(kind.group_ports, kind.size)),
         (
-            formulas.others_in_row(formulas.zero(), kind.routers, more),
-            formulas.fewer_global_ports(kind.group_ports, kind.size),
+            dragonfly.others_in_row(dragonfly.zero(), kind.routers, more),
+            dragonfly.fewer_global_ports(kind.group_ports, kind.size),
         ),
     ):
         if switches.value:
@@ -330,15 +332,15 @@ def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
 
 def _fitted(kind: GroupKind, exact: bool, p: Figure) -> Iterator[Fitted]:
     """The routers of groups that are filled alike and have equally many ports to others."""
-    local = formulas.local_ports(kind.size)
-    longer = formulas.routers_with_more(kind.group_ports, kind.size)
+    local = dragonfly.local_ports(kind.size)
+    longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
     up, up_less = (
-        formulas.ports_to_routers(local, global_(kind.group_ports, kind.size))
-        for global_ in (formulas.global_ports, formulas.fewer_global_ports)
+        dragonfly.ports_to_routers(local, global_(kind.group_ports, kind.size))
+        for global_ in (dragonfly.global_ports, dragonfly.fewer_global_ports)
     )
     for first, last, down in _rows(exact, kind.endpoints, p, kind.routers):
-        more = formulas.routers_in_row(first, last, kind.size, longer)
-        for switches, links_up in ((more, up), (formulas.others_in_row(first, last, more), up_less)):
+        more = dragonfly.routers_in_row(first, last, kind.size, longer)
+        for switches, links_up in ((more, up), (dragonfly.others_in_row(first, last, more), up_less)):
             if switches.value:
                 yield Fitted(switches, down, links_up, local)
 
@@ -353,21 +355,21 @@ def _bisection(
 ) -> Figure:
     """The bound on the flow over the large groups; nothing is claimed where servers are on small ones."""
     if len(kinds) > 1 and kinds[0].endpoints.value < attached.value:
-        return formulas.unknown_bound()
+        return dragonfly.unknown_bound()
     rates = (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
-    return formulas.bisection_at_least(attached, shape.p, shape.a, outer, between, *rates)
+    return dragonfly.bisection_at_least(attached, shape.p, shape.a, outer, between, *rates)
 
 
 def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[tuple[Figure, Figure, Figure]]:
     """Routers in order that are filled alike: the first of them, the first after them, ports for endpoints."""
     if not exact:
-        yield formulas.zero(), count, p
+        yield dragonfly.zero(), count, p
         return
-    full, used = formulas.full_routers(endpoints, p), formulas.routers_in_use(endpoints, p)
+    full, used = dragonfly.full_routers(endpoints, p), dragonfly.routers_in_use(endpoints, p)
     for first, last, down in (
-        (formulas.zero(), full, p),
-        (full, used, formulas.rest_of_endpoints(endpoints, p)),
-        (used, count, formulas.zero_endpoints()),
+        (dragonfly.zero(), full, p),
+        (full, used, dragonfly.rest_of_endpoints(endpoints, p)),
+        (used, count, dragonfly.zero_endpoints()),
     ):
         if last.value > first.value:
             yield first, last, down
@@ -423,7 +425,7 @@ def _servers(demand: Demand, reached: int) -> int:
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Local links between every two switches of a group, global links between every two groups."""
-    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups, connect_switches_of_groups
+    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_switches_of_groups
 
     def dimension(name: str) -> int:
         return int(plane.dimensions[name].value) if name in plane.dimensions else 0

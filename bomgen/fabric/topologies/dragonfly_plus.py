@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, require
-from bomgen.fabric.clos.formulas import bandwidth, links_up
-from bomgen.fabric.clos.link_kinds import LEAF_SPINE
-from bomgen.fabric.clos.ports_in_use import fit_switches, kinds_of_leaves
-from bomgen.fabric.clos.search_formulas import ports_left_in_cages
+from bomgen.fabric.clos.build import ports_left_in_cages
+from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, fit_switches, kinds_of_leaves
+from bomgen.fabric.clos.shape import bandwidth, links_up
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, TierRows, Topology
-from bomgen.fabric.dragonfly import formulas, plus_formulas
-from bomgen.fabric.dragonfly.plus_search import (
+from bomgen.fabric.dragonfly import dragonfly, dragonfly_plus
+from bomgen.fabric.dragonfly.dragonfly_plus import (
     FIRST_GIVEN,
     LETTERS,
     SwitchPorts,
@@ -38,7 +37,7 @@ from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, gro
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 if TYPE_CHECKING:
-    from bomgen.fabric.links.endpoints import Seats
+    from bomgen.fabric.links.patterns import Seats
 
 NAME = "dragonfly+"
 
@@ -129,28 +128,28 @@ class GroupKind(NamedTuple):
     @property
     def up(self) -> Figure:
         """Links up of a leaf."""
-        return plus_formulas.ports_of_parallel(self.s, self.parallel) if self.parallel else self.s
+        return dragonfly_plus.ports_of_parallel(self.s, self.parallel) if self.parallel else self.s
 
     @property
     def down(self) -> Figure:
         """Links down of a spine."""
-        return plus_formulas.ports_of_parallel(self.a, self.parallel) if self.parallel else self.a
+        return dragonfly_plus.ports_of_parallel(self.a, self.parallel) if self.parallel else self.a
 
     @property
     def leaves(self) -> Figure:
         """Of all its groups."""
-        return plus_formulas.switches_of_tier(self.a, self.groups)
+        return dragonfly_plus.switches_of_tier(self.a, self.groups)
 
     @property
     def spines(self) -> Figure:
         """Of all its groups."""
-        return plus_formulas.switches_of_tier(self.s, self.groups)
+        return dragonfly_plus.switches_of_tier(self.s, self.groups)
 
     @property
     def links(self) -> Figure:
         """Links inside all its groups."""
         if self.parallel is None:
-            return plus_formulas.links_inside(self.a, self.s, self.groups)
+            return dragonfly_plus.links_inside(self.a, self.s, self.groups)
         return links_up(self.leaves, self.up)
 
 
@@ -174,19 +173,19 @@ def build(demand: Demand) -> Fabric:
     down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
     leaves, spines, inside = first.leaves, first.spines, first.links
     up, spine_down = first.up, first.down
-    outer, outside = _outer(first), formulas.global_links(between, first.groups)
+    outer, outside = _outer(first), dragonfly.global_links(between, first.groups)
     if len(kinds) > 1:
-        leaves, spines = (formulas.all_routers(*pair) for pair in ((leaves, last.leaves), (spines, last.spines)))
-        inside = formulas.all_links(inside, last.links)
-        outside = formulas.all_links(outside, formulas.links_of_small(to_others, last.groups, first.groups))
+        leaves, spines = (dragonfly.all_routers(*pair) for pair in ((leaves, last.leaves), (spines, last.spines)))
+        inside = dragonfly.all_links(inside, last.links)
+        outside = dragonfly.all_links(outside, dragonfly.links_of_small(to_others, last.groups, first.groups))
         pairs = ((up, last.up), (spine_down, last.down), (outer, _outer(last)))
-        up, spine_down, outer = (formulas.most_ports(*pair) for pair in pairs)
+        up, spine_down, outer = (dragonfly.most_ports(*pair) for pair in pairs)
     seats = seat_in_order(demand, leaves, p, up)
     exact = demand.populate_used_ports_only
     on_leaves = tuple(Fitted(kind.leaves, p, kind.up) for kind in kinds)
     if len(kinds) > 1:
-        seats = plus_formulas.seats_of_groups(seats, first.leaves, first.up, last.up)
-        on_leaves = tuple(fit_switches(plus_formulas.kinds_in_order(seats), has_up=True)) if exact else on_leaves
+        seats = dragonfly_plus.seats_of_groups(seats, first.leaves, first.up, last.up)
+        on_leaves = tuple(fit_switches(dragonfly_plus.kinds_in_order(seats), has_up=True)) if exact else on_leaves
     elif exact:
         on_leaves = tuple(fit_switches(kinds_of_leaves(seats), has_up=True))
     links = [
@@ -199,7 +198,7 @@ def build(demand: Demand) -> Fabric:
         SPINES: s,
         "global_links_per_spine": h,
         GROUPS: g,
-        "leaf_oversubscription": plus_formulas.ratio_of_leaf(p, down_gbps, first.up, up_gbps),
+        "leaf_oversubscription": dragonfly_plus.ratio_of_leaf(p, down_gbps, first.up, up_gbps),
     }
     if parallel:
         dimensions["leaf_spine_links"] = parallel
@@ -208,7 +207,7 @@ def build(demand: Demand) -> Fabric:
     if outside.value:
         links.append(Links(SPINE_SPINE.name, outside, outside, global_gbps, SPINE_SPINE.ends, outer))
         dimensions[BETWEEN] = between
-        dimensions["group_oversubscription"] = formulas.ratio_of_group(a, p, down_gbps, first.group_ports, global_gbps)
+        dimensions["group_oversubscription"] = dragonfly.ratio_of_group(a, p, down_gbps, first.group_ports, global_gbps)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,
@@ -219,15 +218,15 @@ def build(demand: Demand) -> Fabric:
             Tier("spine", demand.spine.switch, spines, ports[3], spine_down, outer, tuple(_spines_alike(kinds)), None),
         ),
         links=tuple(links),
-        switches=plus_formulas.all_switches(leaves, spines),
+        switches=dragonfly_plus.all_switches(leaves, spines),
         bisection_gbps=_bisection(demand, attached, p, kinds, between),
-        hops=plus_formulas.switches_on_the_way(a, g),
+        hops=dragonfly_plus.switches_on_the_way(a, g),
         largest=_largest(p, a, s, h, ports, fixed) if len(kinds) == 1 else None,
         free_ports={
-            "leaf": formulas.free_ports(_free(kinds, ports[:3]), endpoints),
+            "leaf": dragonfly.free_ports(_free(kinds, ports[:3]), endpoints),
             "spine": _free_on_spines(kinds, ports[3:]),
         },
-        growth=formulas.room_to_grow(leaves, p, endpoints),
+        growth=dragonfly.room_to_grow(leaves, p, endpoints),
         pods=g,
         dimensions=dimensions,
         seats=seats,
@@ -242,8 +241,8 @@ def _kinds(
     others = [given.get(key) for key in (OTHER_GROUPS, "other_a", "other_s")]
     named = next((figure for figure in (*others, given.get("other_parallel")) if figure), None)
     if named is None:
-        between = formulas.links_between(s, h, g)
-        return between, between, (GroupKind(g, a, s, parallel, formulas.global_ports_of_group(between, g)),)
+        between = dragonfly.links_between(s, h, g)
+        return between, between, (GroupKind(g, a, s, parallel, dragonfly.global_ports_of_group(between, g)),)
     if None in others or not set(LETTERS) <= set(given):
         message = (
             "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
@@ -255,12 +254,12 @@ def _kinds(
         raise Infeasible(
             f"{message}; write `other_groups: {max(g.value - 1, 1)}` or fewer", because=groups, rule="groups"
         )
-    large = formulas.large_groups(g, groups)
-    to_others = plus_formulas.links_to_group(s, other_s, h, g)
-    between = formulas.links_between_large(s, h, large, groups, to_others)
-    ports = formulas.global_ports_of_large(between, large, to_others, groups)
+    large = dragonfly.large_groups(g, groups)
+    to_others = dragonfly_plus.links_to_group(s, other_s, h, g)
+    between = dragonfly.links_between_large(s, h, large, groups, to_others)
+    ports = dragonfly.global_ports_of_large(between, large, to_others, groups)
     last = GroupKind(
-        groups, other_a, other_s, given.get("other_parallel"), formulas.global_ports_of_group(to_others, g)
+        groups, other_a, other_s, given.get("other_parallel"), dragonfly.global_ports_of_group(to_others, g)
     )
     return between, to_others, (GroupKind(large, a, s, parallel, ports), last)
 
@@ -299,22 +298,22 @@ def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
     """The links that at least join a leaf and a spine of any group, where groups differ; else the counts say it."""
     if len(kinds) == 1:
         return None
-    one, other = (kind.parallel or plus_formulas.one_link() for kind in kinds)
-    return plus_formulas.links_in_common(one, other)
+    one, other = (kind.parallel or dragonfly_plus.one_link() for kind in kinds)
+    return dragonfly_plus.links_in_common(one, other)
 
 
 def _outer(kind: GroupKind) -> Figure:
     """Global ports in use on the spine of a group that has most of them."""
-    return formulas.global_ports(kind.group_ports, kind.s)
+    return dragonfly.global_ports(kind.group_ports, kind.s)
 
 
 def _spines_alike(kinds: tuple[GroupKind, ...]) -> Iterator[Fitted]:
     """The spines of groups with equally many ports in use."""
     for kind in kinds:
-        spines, longer = kind.spines, formulas.routers_with_more(kind.group_ports, kind.s)
-        more = formulas.routers_in_row(formulas.zero(), spines, kind.s, longer)
-        others = formulas.others_in_row(formulas.zero(), spines, more)
-        for number, up in ((more, _outer(kind)), (others, formulas.fewer_global_ports(kind.group_ports, kind.s))):
+        spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
+        more = dragonfly.routers_in_row(dragonfly.zero(), spines, kind.s, longer)
+        others = dragonfly.others_in_row(dragonfly.zero(), spines, more)
+        for number, up in ((more, _outer(kind)), (others, dragonfly.fewer_global_ports(kind.group_ports, kind.s))):
             if number.value:
                 yield Fitted(number, kind.down, up)
 
@@ -322,34 +321,34 @@ def _spines_alike(kinds: tuple[GroupKind, ...]) -> Iterator[Fitted]:
 def _largest(
     p: Figure, a: Figure, s: Figure, h: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Figure]
 ) -> Figure:
-    return plus_formulas.largest_of(p, a, s, h) if set(fixed) - {"g"} else plus_formulas.largest_balanced(*ports)
+    return dragonfly_plus.largest_of(p, a, s, h) if set(fixed) - {"g"} else dragonfly_plus.largest_balanced(*ports)
 
 
 def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKind, ...], between: Figure) -> Figure:
     """The bound on the flow over the first groups; nothing is claimed where servers are on others."""
     first = kinds[0]
     if len(kinds) > 1 and attached.value > first.leaves.value * p.value:
-        return formulas.unknown_bound()
+        return dragonfly.unknown_bound()
     down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
     if first.parallel:
         up_gbps = bandwidth(first.parallel, up_gbps)
     shape = (p, first.a, first.s, _outer(first), between)
-    return plus_formulas.bisection_at_least(attached, *shape, down_gbps, up_gbps, global_gbps)
+    return dragonfly_plus.bisection_at_least(attached, *shape, down_gbps, up_gbps, global_gbps)
 
 
 def _free(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
     """Ports that endpoints may have on all leaves."""
-    found = [formulas.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
-    return formulas.ports_of_all(*found) if len(found) > 1 else found[0]
+    found = [dragonfly.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
+    return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
 
 
 def _free_on_spines(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
     """Ports of all spines that nothing is plugged into, as links to leaves."""
     found = [
-        plus_formulas.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
+        dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
         for kind in kinds
     ]
-    return formulas.ports_of_all(*found) if len(found) > 1 else found[0]
+    return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
 
 
 def _ports(demand: Demand) -> tuple[Figure, ...]:
@@ -366,11 +365,11 @@ def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Fig
     """p, a, s, h and g: those that the plan fixes, and the others by balance and need."""
     first = next((fixed[letter] for letter in FIRST_GIVEN if letter in fixed), None)
     if first is None:
-        others = plus_formulas.smallest_balanced(endpoints, fixed.get("g", UNSET), *ports)
+        others = dragonfly_plus.smallest_balanced(endpoints, fixed.get("g", UNSET), *ports)
     else:
-        others = plus_formulas.as_many(first)
+        others = dragonfly_plus.as_many(first)
     p, a, s, h = (fixed.get(letter, others) for letter in LETTERS[:-1])
-    return p, a, s, h, fixed.get("g") or formulas.groups_for(endpoints, a, p)
+    return p, a, s, h, fixed.get("g") or dragonfly.groups_for(endpoints, a, p)
 
 
 def _check(
@@ -427,7 +426,7 @@ def _servers(demand: Demand, reached: int) -> int:
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """A link from every leaf to every spine of its group, global links between every two groups."""
-    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups, connect_spines_of_groups
+    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_spines_of_groups
 
     def dimension(name: str) -> int:
         return int(plane.dimensions[name].value) if name in plane.dimensions else 0

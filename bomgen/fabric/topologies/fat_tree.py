@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
+from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import Demand, Fabric

@@ -17,10 +17,10 @@ from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, floor_div, formula, product, require
-from bomgen.fabric.clos import formulas
+from bomgen.fabric.clos import shape
+from bomgen.fabric.clos.build import ports_left_in_cages
 from bomgen.fabric.clos.occupancy import Occupancy, max_flow_over_peers
 from bomgen.fabric.clos.ports_in_use import assign_leaves, fit_switches, kinds_of_leaves
-from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier
@@ -241,7 +241,7 @@ def build(demand: Demand) -> Fabric:
         fits = min(room if demand.peer_links else most.value, down.value)
         raise _explain_refusal(demand, switches, of_switch, homes, wanted, fits)
     seats = seats_on_mesh(
-        formulas.nic_endpoints(demand.servers, demand.ports_per_server),
+        shape.nic_endpoints(demand.servers, demand.ports_per_server),
         demand.host_ports or UNSET,
         demand.reserved_ports or UNSET,
         *(homes, ports_of_whole_servers(demand.servers, of_switch, switches, homes), down, peers, switches, of_switch),
@@ -260,7 +260,7 @@ def build(demand: Demand) -> Fabric:
             Tier(
                 *("leaf", switch, switches, ports, down, peers),
                 tuple(fit_switches(kinds_of_leaves(seats), has_up=True)),
-                formulas.ratio_built(down, down_gbps, peers, peer_gbps),
+                shape.ratio_built(down, down_gbps, peers, peer_gbps),
             ),
         ),
         links=(
@@ -271,8 +271,8 @@ def build(demand: Demand) -> Fabric:
         bisection_gbps=bisection(seats, down_gbps, peer_links, peer_gbps),
         hops=two_switches(),
         largest=largest_mesh(most, switches),
-        free_ports={"leaf": formulas.free_ports(switches, left, endpoints)},
-        growth=formulas.free_ports(switches, growing, endpoints),
+        free_ports={"leaf": shape.free_ports(switches, left, endpoints)},
+        growth=shape.free_ports(switches, growing, endpoints),
         homing=homing,
         dimensions={SWITCHES: switches, "peer_links": peer_links},
         seats=seats,
@@ -333,7 +333,7 @@ def _explain_refusal(
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """As many links between every two switches."""
-    from bomgen.fabric.links.mesh import connect_peers
+    from bomgen.fabric.links.patterns import connect_peers
 
     yield PEER, connect_peers(*(int(plane.dimensions[name].value) for name in (SWITCHES, "peer_links")))
 

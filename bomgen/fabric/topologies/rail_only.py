@@ -7,7 +7,7 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 from __future__ import annotations
 
 from bomgen.core.provenance import formula
-from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
+from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane

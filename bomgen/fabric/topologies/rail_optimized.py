@@ -10,7 +10,7 @@ all their rails, so that rails meet below the core.
 from __future__ import annotations
 
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
+from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import TierRows, Topology
 from bomgen.fabric.types import Demand, Fabric

@@ -22,7 +22,7 @@ from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, ceil_div, formula, product, require, sum_of
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
 from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
 

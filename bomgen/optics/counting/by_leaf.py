@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.provenance import Reference, formula
-from bomgen.fabric.clos.leaf_ports import Leaf, count_alike_leaves
-from bomgen.fabric.clos.occupancy import Occupancy
+from bomgen.fabric.clos.occupancy import Leaf, Occupancy, count_alike_leaves
 from bomgen.optics.plugs import LeafShares, Socket, TooFewCages, count_cables, count_pieces, may_share
 
 CAGES_OF_SWITCH = Reference(message("source-cages-of-switch"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bomgen.catalog.parts import Switch
 from bomgen.core.columns import of_each_distinct
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.counts import Kinds
+from bomgen.fabric.clos.many import Kinds
 from bomgen.optics.plugs import Plug, TooFewCages
 from bomgen.optics.port_map import PortDemand, PortMap, filled_places, map_ports
 

@@ -27,8 +27,8 @@ from bomgen.catalog.parts import AVAILABLE, DSP, GENERIC, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
+from bomgen.fabric.declaration import topology
 from bomgen.fabric.line_cards import FittedTier
-from bomgen.fabric.registry import topology
 from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
 from bomgen.optics.counting.by_leaf import (

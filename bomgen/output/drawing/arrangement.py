@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
-from bomgen.fabric.declaration import NodeGrid, SwitchGroups, TierRows
-from bomgen.fabric.registry import topology
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups, TierRows, topology
 from bomgen.fabric.types import Fabric, Links, Tier
 
 CORE = "core"

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
-from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology
-from bomgen.fabric.registry import described, link_kinds
+from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection

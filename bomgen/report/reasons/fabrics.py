@@ -12,9 +12,8 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import ENGLISH, Message, message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
-from bomgen.fabric.clos.formulas import divisors
-from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
-from bomgen.fabric.clos.shape import ClosShape
+from bomgen.fabric.clos.shape import ClosShape, divisors
+from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.plan import fabric_demand

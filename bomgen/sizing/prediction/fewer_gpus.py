@@ -14,7 +14,7 @@ import numpy as np
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.sizing.prediction.search import Predictor, classify_splits
 from bomgen.sizing.training.candidates import Candidate, TimedSplit, expert_degrees
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.provenance import Figure, require
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.prediction import fitted, terms
 from bomgen.sizing.prediction.predict import FAMILIES, Links, predict_steps, prepare, settings

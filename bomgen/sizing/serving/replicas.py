@@ -26,7 +26,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES

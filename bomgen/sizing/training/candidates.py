@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Reference, formula
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.memory import Memory, ParallelSplit

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, function_of
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL

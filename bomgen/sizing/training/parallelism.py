@@ -21,7 +21,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
-from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.fabric import declaration
-from bomgen.fabric.registry import link_kinds, topology
+from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.reading.bills import SentLine

@@ -1,4 +1,4 @@
-"""The folded Clos of one demand for many numbers of servers at once: switches, leaves by what is plugged in, links.
+"""The folded Clos of many numbers of servers at once: the search and the counts, as columns.
 
 The shapes are those of the search, the seats those of `occupancy`, in whole columns. Covered is what has no machines
 beside the servers, no reserved ports and no number of switches or links that the plan fixes, built out exactly.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.link_kinds import LEAF_SPINE
+from bomgen.fabric.clos.ports_in_use import LEAF_SPINE
 from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.clos.smallest import fewest_tiers

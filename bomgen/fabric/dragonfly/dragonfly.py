@@ -1,0 +1,422 @@
+"""The dragonfly: its dimensions, its formulas and its bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import ceil
+
+from bomgen.core.provenance import ceil_div, difference, floor_div, formula, maximum, minimum, product, sum_of
+from bomgen.fabric.ports import links_in_cage
+
+SHARES = 4
+"""The bound on the bisection tries the shares of a local link that its uses get in quarters."""
+
+
+def flow_at_least(
+    nic_ports: int,
+    p: int,
+    a: int,
+    outer: int,
+    between: int,
+    endpoint_gbps: int,
+    local_gbps: int,
+    global_gbps: int,
+    spines: int = 0,
+) -> Fraction:
+    """A flow between the halves of endpoints that fill routers of `p` and groups of `a` routers in order [Gb/s].
+
+    Groups before the middle send to groups behind it over the links between them; the group in the middle, if there is
+    one, sends to itself, to the groups behind, and hears from those before. Inside a group everything is shared out in
+    proportion: what leaves over a router's global links comes from all routers alike. A router has `outer` global links
+    at most, so a local link then carries at most `outer / (routers that share)` of what a global link does, wherever
+    the global links are attached. In the middle group three uses share the local links; quarters of them are tried.
+
+    With `spines` the routers are the leaves of a dragonfly+: each has a local link to every spine of its group, and the
+    spines have the global links. Those who meet in a group meet over its spines, and links up and down are shared
+    separately.
+    """
+    size, middle = a * p, nic_ports // 2
+    before, first = divmod(middle, size)
+    second = min(nic_ports, (before + 1) * size) - middle if first else 0
+    behind = nic_ports - middle - second
+    full, last = divmod(behind, size)
+    split = first % p
+    met = min(split, p - split, second) if split else 0
+    first, second = first - met, second - met
+    ways = outer or 1
+
+    def passed(endpoints: int, share: Fraction) -> Fraction:
+        """What each global link may carry so that a share of the local links of these endpoints' routers suffices."""
+        return min(Fraction(global_gbps), share * local_gbps * max(Fraction(endpoints, p), Fraction(1)) / ways)
+
+    whole = Fraction(1)
+    into_full, into_last = passed(size, whole), passed(last, whole)
+    best = Fraction(0)
+    for meeting, leaving, coming in _shares_of_directions() if spines else _shares_of_links():
+        routers_first, routers_second = (max(Fraction(part, p), Fraction(1)) for part in (first, second))
+        pairs = spines * min(routers_first, routers_second) if spines else routers_first * routers_second
+        outward, inward = passed(first, leaving), passed(second, coming)
+        of_before = (
+            before * between * inward if second else Fraction(0),
+            before * full * between * into_full,
+            before * between * into_last,
+        )
+        of_middle = (
+            meeting * local_gbps * pairs,
+            full * between * outward,
+            between * min(outward, into_last),
+        )
+        supply = [Fraction(count * endpoint_gbps) for count in (before * size, first)]
+        need = [Fraction(count * endpoint_gbps) for count in (second, full * size, last)]
+        best = max(best, _transport_flow(supply, need, (of_before, of_middle)))
+    return best + met * endpoint_gbps
+
+
+def _shares_of_links() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+    for one in range(SHARES + 1):
+        for other in range(SHARES + 1 - one):
+            yield Fraction(one, SHARES), Fraction(other, SHARES), Fraction(SHARES - one - other, SHARES)
+
+
+def _shares_of_directions() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+    for one in range(SHARES + 1):
+        others = Fraction(SHARES - one, SHARES)
+        yield Fraction(one, SHARES), others, others
+
+
+def _transport_flow(
+    supply: list[Fraction], need: list[Fraction], ways: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
+) -> Fraction:
+    """Max-flow from two sources straight to several sinks, as the smallest of its cuts."""
+    cuts = []
+    for kept in ((), (0,), (1,), (0, 1)):
+        left = sum((supply[source] for source in (0, 1) if source not in kept), Fraction(0))
+        cut = (
+            min(wanted, sum((ways[source][sink] for source in kept), Fraction(0))) for sink, wanted in enumerate(need)
+        )
+        cuts.append(left + sum(cut, Fraction(0)))
+    return min(cuts)
+
+
+# search -------------------------------------------------------------------------------------------------------------
+# The numbers of a dragonfly: the smallest balanced one, what given ones leave open, what would work instead.
+
+LETTERS = ("p", "a", "h", "g")
+
+
+def ports_left_for_endpoints(
+    radix: int, local_radix: int, global_radix: int, cages: int, local: int, outer: int
+) -> int:
+    """Links to servers that fit on a router beside local and global ones; `cages` hold all, 0: all have one rate.
+
+    A cage holds links of one rate; where a switch has fewer ports at a rate than cages, a link takes several of them.
+    """
+    if not cages:
+        return radix - local - outer
+    ports = {radix: 0, local_radix: 0, global_radix: 0}
+    ports[local_radix] += local
+    ports[global_radix] += outer
+    beside = ports.pop(radix)
+    filled = sum(ceil(used / links_in_cage(at_rate, cages)) for at_rate, used in ports.items())
+    return int((cages - filled) * links_in_cage(radix, cages)) - beside
+
+
+def most_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:
+    """Endpoints a router of the largest balanced dragonfly that a switch allows; 0 when there is none."""
+    size = 0
+    while size + 1 <= ports_left_for_endpoints(radix, local_radix, global_radix, cages, 2 * (size + 1) - 1, size + 1):
+        size += 1
+    return size
+
+
+def capacity(size: int, groups: int = 0) -> int:
+    """Endpoints of a balanced dragonfly with `size` endpoints a router, in so many groups; 0: in all there can be."""
+    of_group = 2 * size * size
+    return of_group * (groups or of_group + 1) if groups <= of_group + 1 else 0
+
+
+def best_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
+    """Endpoints a router of the balanced dragonfly with the fewest routers; 0 when none is large enough.
+
+    Of equally many routers the smaller ones have fewer links.
+    """
+    sizes = range(1, most_balanced(radix, local_radix, global_radix, cages) + 1)
+    found = (
+        (2 * size * (groups or ceil(endpoints / (2 * size * size))), size)
+        for size in sizes
+        if capacity(size, groups) >= endpoints
+    )
+    return min(found, default=(0, 0))[1]
+
+
+def fill_in_numbers(numbers: Mapping[str, int], endpoints: int) -> tuple[int, int, int, int]:
+    """p, a, h and g from those of them that are given, one of p, a and h at least."""
+    p, a, h, g = (numbers.get(letter, 0) for letter in LETTERS)
+    h = h or (max(a // 2, 1) if a else p)
+    p = p or h
+    a = a or 2 * max(p, h)
+    return p, a, h, g or ceil(endpoints / (a * p))
+
+
+def is_feasible(numbers: Mapping[str, int], endpoints: int, ports: tuple[int, int, int, int]) -> bool:
+    """Whether a dragonfly with these numbers fits its routers and holds the endpoints."""
+    p, a, h, g = fill_in_numbers(numbers, endpoints)
+    return p <= ports_left_for_endpoints(*ports, a - 1, h) and g <= a * h + 1 and endpoints <= a * p * g
+
+
+def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports: tuple[int, int, int, int]) -> str:
+    """The nearest value of a number, first of the one that broke, that works beside the others that are given."""
+    for letter in (broke, *(letter for letter in given if letter != broke)):
+        value = given[letter]
+        fitting = [each for each in candidate_values(given, letter, endpoints, ports) if each != value]
+        fitting = [each for each in fitting if is_feasible({**given, letter: each}, endpoints, ports)]
+        if fitting:
+            return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"
+    return "leave p, a, h and g to the rules"
+
+
+def candidate_values(
+    given: Mapping[str, int], letter: str, endpoints: int, ports: tuple[int, int, int, int]
+) -> Iterable[int]:
+    """The values of a number that can work: no more than a router has ports; groups from the need to all there can be.
+
+    Of groups the fewest and the most stand for all between them.
+    """
+    if letter != "g":
+        return range(1, ports[0] + 1)
+    p, a, h, _ = fill_in_numbers(given, endpoints)
+    return ceil(endpoints / (a * p)), a * h + 1
+
+
+# formulas -----------------------------------------------------------------------------------------------------------
+# The arithmetic of a dragonfly, after Kim, Dally, Scott and Abts, ISCA 2008.
+
+SOURCE = "Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: balanced is a = 2p = 2h"
+
+
+@formula("endpoints", source=SOURCE)
+def smallest_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
+    """Endpoints a router of the balanced dragonfly with the fewest routers; `groups` are those the plan fixes."""
+    return best_balanced(endpoints, groups, radix, local_radix, global_radix, cages)
+
+
+@formula("links", source=SOURCE)
+def global_of_group(a: int) -> int:
+    """Global links a router, from the routers of a group: a = 2h."""
+    return max(a // 2, 1)
+
+
+@formula("links", source=SOURCE)
+def global_of_endpoints(p: int) -> int:
+    """Global links a router, from its endpoints: p = h."""
+    return p
+
+
+@formula("endpoints", source=SOURCE)
+def endpoints_of_global(h: int) -> int:
+    """Endpoints a router, from its global links: p = h."""
+    return h
+
+
+@formula("switches", source=SOURCE)
+def routers_of_group(p: int, h: int) -> int:
+    """Routers a group: a = 2p = 2h."""
+    return 2 * max(p, h)
+
+
+@formula("groups")
+def groups_for(endpoints: int, a: int, p: int) -> int:
+    """Groups that hold the endpoints."""
+    return ceil(endpoints / (a * p))
+
+
+@formula("links")
+def links_between(a: int, h: int, g: int) -> int:
+    """Global links between two groups: the same whole number for every pair."""
+    return a * h // (g - 1) if g > 1 else 0
+
+
+large_groups = difference("large_groups", "groups", "g", "small_groups")
+"""The groups before the small ones."""
+
+
+@formula("links")
+def links_between_large(a: int, h: int, large: int, small_groups: int, to_small: int) -> int:
+    """Global links between two large groups: the same whole number for every pair, of what the small ones leave."""
+    return (a * h - small_groups * to_small) // (large - 1) if large > 1 else 0
+
+
+@formula("ports")
+def global_ports_of_large(links_between: int, large: int, to_small: int, small_groups: int) -> int:
+    """Global ports that a large group uses."""
+    return links_between * (large - 1) + to_small * small_groups
+
+
+@formula("links")
+def links_of_small(to_small: int, small_groups: int, large: int) -> int:
+    """Global links of the small groups, with each other and with all others."""
+    return to_small * (small_groups * (small_groups - 1) // 2 + small_groups * large)
+
+
+all_routers = sum_of("all_routers", "switches", "routers", "more_routers")
+"""Routers of large and of small groups."""
+all_links = sum_of("all_links", "links", "links", "more_links")
+"""Links of large and of small groups."""
+most_ports = maximum("most_ports", "ports", "ports", "other_ports")
+"""Ports of the router that has most of them."""
+endpoints_held = minimum("endpoints_held", "endpoints", "endpoints", "room")
+"""Endpoints on the large groups, which are filled first."""
+endpoints_left = difference("endpoints_left", "endpoints", "endpoints", "held")
+"""Endpoints on the small groups."""
+
+
+@formula("Gb/s")
+def unknown_bound() -> int:
+    """No bound is known where servers are on groups of unequal size."""
+    return 0
+
+
+@formula("ports")
+def global_ports_of_group(links_between: int, g: int) -> int:
+    """Global ports that a group uses."""
+    return links_between * (g - 1)
+
+
+global_ports = ceil_div("global_ports", "ports", "group_ports", "a")
+"""Global ports in use on the router of a group that has most of them."""
+fewer_global_ports = floor_div("fewer_global_ports", "ports", "group_ports", "a")
+"""Global ports in use on the other routers of a group."""
+
+
+@formula("switches")
+def routers_with_more(group_ports: int, a: int) -> int:
+    """Routers of a group with one global link more than the others; all when they do not differ."""
+    return group_ports % a or a
+
+
+@formula("ports")
+def local_ports(a: int) -> int:
+    """Links of a router to the others of its group."""
+    return a - 1
+
+
+ports_to_routers = sum_of("ports_to_routers", "ports", "local_ports", "global_ports")
+"""Links of a router to others, inside its group and outside."""
+routers = product("routers", "switches", "a", "g")
+"""Routers of all groups."""
+
+
+@formula("links")
+def local_links(a: int, g: int) -> int:
+    """Links inside all groups: one between every two routers of a group."""
+    return a * (a - 1) // 2 * g
+
+
+@formula("links")
+def global_links(links_between: int, g: int) -> int:
+    """Links between groups: as many for every pair."""
+    return links_between * (g * (g - 1) // 2)
+
+
+@formula("switches")
+def routers_in_row(first: int, last: int, a: int, longer: int) -> int:
+    """Of the routers from `first` to before `last`, in order, those among the first `longer` of their group."""
+    return last // a * longer + min(last % a, longer) - first // a * longer - min(first % a, longer)
+
+
+@formula("switches")
+def others_in_row(first: int, last: int, more: int) -> int:
+    """The other routers of that row."""
+    return last - first - more
+
+
+full_routers = floor_div("full_routers", "switches", "endpoints", "p")
+"""Routers whose every port for an endpoint is in use."""
+routers_in_use = ceil_div("routers_in_use", "switches", "endpoints", "p")
+"""Routers with an endpoint."""
+
+
+@formula("switches")
+def zero() -> int:
+    """The first of all routers."""
+    return 0
+
+
+@formula("ports")
+def rest_of_endpoints(endpoints: int, p: int) -> int:
+    """Endpoints of the router that is partly filled."""
+    return endpoints % p
+
+
+@formula("ports")
+def zero_endpoints() -> int:
+    """Endpoints of a router that nobody is plugged into."""
+    return 0
+
+
+@formula("switches")
+def switches_on_the_way(a: int, g: int) -> int:
+    """Switches of the longest minimal route: source, exit of its group, entry into the other, destination."""
+    return min(a, 2) * min(g, 2)
+
+
+@formula("endpoints", source="Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: N = a p (a h + 1)")
+def largest_of(p: int, a: int, h: int) -> int:
+    """Endpoints when every global port leads to a group of its own."""
+    return a * p * (a * h + 1)
+
+
+@formula("endpoints", source="Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: N = a p (a h + 1)")
+def largest_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:
+    """Endpoints of the largest balanced dragonfly of a switch."""
+    return capacity(most_balanced(radix, local_radix, global_radix, cages))
+
+
+@formula("ports")
+def ports_for_endpoints(
+    radix: int, local_radix: int, global_radix: int, cages: int, local_ports: int, global_ports: int
+) -> int:
+    """Ports of a router that its links to other routers leave to endpoints."""
+    return ports_left_for_endpoints(radix, local_radix, global_radix, cages, local_ports, global_ports)
+
+
+ports_of_routers = product("ports_of_routers", "ports", "switches", "ports")
+"""Ports of equal routers that endpoints may have."""
+ports_of_all = sum_of("ports_of_all", "ports", "ports", "more_ports")
+"""Ports that endpoints may have of routers with unequal links between them."""
+free_ports = difference("free_ports", "ports", "ports", "endpoints")
+"""Ports that endpoints may have and that none is plugged into."""
+
+
+@formula("ports")
+def room_to_grow(switches: int, p: int, endpoints: int) -> int:
+    """Endpoint ports of all routers that no endpoint is plugged into."""
+    return switches * p - endpoints
+
+
+@formula("ratio")
+def ratio_of_group(a: int, p: int, endpoint_gbps: int, group_ports: int, global_gbps: int) -> Fraction:
+    """Bandwidth of the endpoints of a full group over that of its global links."""
+    return Fraction(a * p * endpoint_gbps) / (group_ports * global_gbps)
+
+
+@formula(
+    "Gb/s", source="a flow that every even attachment of the global links carries; routers share out what they pass on"
+)
+def bisection_at_least(
+    nic_ports: int,
+    p: int,
+    a: int,
+    global_ports: int,
+    links_between: int,
+    endpoint_gbps: int,
+    local_gbps: int,
+    global_gbps: int,
+) -> Fraction:
+    """A bound from below on the max-flow between the first and the second half of the NIC ports.
+
+    It holds for every way to attach the global links of a group to its routers. Where the halves are whole, full groups
+    and the local links of a router carry what its global ones do (a local >= h global), it is the max-flow itself.
+    """
+    return flow_at_least(nic_ports, p, a, global_ports, links_between, endpoint_gbps, local_gbps, global_gbps)
