@@ -35,11 +35,10 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
+from bomgen.optics.cages import UNKNOWN, map_fabric_ports
 from bomgen.optics.compatibility import Unbuildable
 from bomgen.optics.counting.uses import JUMPER, TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
-from bomgen.optics.patching import select_patch
-from bomgen.optics.plugs import UNKNOWN
-from bomgen.optics.port_map import map_fabric_ports
+from bomgen.optics.options import select_patch
 from bomgen.optics.types import FIBRE, LinkSpec, PartsLookup, metres
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor

@@ -18,8 +18,9 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference
 from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.optics.cages import FIXED_FORMS
 from bomgen.optics.compatibility import Unbuildable
-from bomgen.optics.counting.formulas import (
+from bomgen.optics.counting.per_device import (
     cables_without_short,
     links_left,
     modules_without_short,
@@ -27,9 +28,7 @@ from bomgen.optics.counting.formulas import (
     sum_of_links,
     sum_of_modules,
 )
-from bomgen.optics.counting.shares import refuse_several_links
-from bomgen.optics.counting.uses import CableUse, Interconnect, LinkGroup, ModuleUse, ShortLinks
-from bomgen.optics.plugs import FIXED_FORMS
+from bomgen.optics.counting.uses import CableUse, Interconnect, LinkGroup, ModuleUse, ShortLinks, refuse_several_links
 from bomgen.optics.selection import choose
 from bomgen.optics.types import AOC, AUTO, COPPER, Medium, PartsLookup
 from bomgen.plan.types import Site

@@ -27,9 +27,8 @@ from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
 from bomgen.fabric.links.patterns import count_up
+from bomgen.optics.cages import UPLINK, Socket, name_sockets
 from bomgen.optics.counting.uses import LinkGroup
-from bomgen.optics.plugs import Socket
-from bomgen.optics.port_map import UPLINK, name_sockets
 from bomgen.optics.types import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor

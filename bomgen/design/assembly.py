@@ -28,8 +28,7 @@ from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.ports import largest_group, links_per_cage
 from bomgen.fabric.types import Fabric, Tier
-from bomgen.optics.compatibility import SERVER, Cage
-from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.compatibility import SERVER, Cage, rules
 from bomgen.optics.counting import connect as interconnect
 from bomgen.optics.counting.connect import lacks_cages
 from bomgen.optics.counting.uses import AttachedHosts, Interconnect

@@ -40,12 +40,11 @@ from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
 from bomgen.fabric.types import Demand
+from bomgen.optics.cages import FIXED_FORMS, cage_of, plug_at
 from bomgen.optics.compatibility import SERVER, Cage, cable_reason, joins_two_cages
-from bomgen.optics.counting.cages import cage_of
 from bomgen.optics.counting.columns import PieceCounter, TierLinks
 from bomgen.optics.counting.connect import CAGES
 from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
-from bomgen.optics.plugs import FIXED_FORMS, plug_at
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, Medium, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment

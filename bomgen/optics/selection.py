@@ -12,15 +12,41 @@ options does not say that the others cost nothing. A cage that nobody describes 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
 
-from bomgen.optics.compatibility import Cage
-from bomgen.optics.named_parts import fitting_modules, named_cable, named_modules
-from bomgen.optics.options import cables, link_cost, list_options
+from bomgen.catalog.parts import ANY, Cable, Module
+from bomgen.core.provenance import Assumed
+from bomgen.optics.compatibility import (
+    Cage,
+    Unbuildable,
+    cable_reason,
+    fibre_module,
+    fibre_reason,
+    module_in_cage,
+    module_reason,
+    pair_reason,
+    reach,
+    refuse,
+)
+from bomgen.optics.options import (
+    cables,
+    candidates,
+    link_cost,
+    links_diverge,
+    links_of_receptacle,
+    list_options,
+    select_fibre,
+    shortest_length,
+    transceivers,
+    without_built_in_optics,
+)
 from bomgen.optics.types import (
     AOC,
     AUTO,
     COPPER,
     COPPER_PAIRS,
+    FIBRE,
     OPTICS_ONLY,
     PREFER_COPPER,
     RJ45,
@@ -31,7 +57,186 @@ from bomgen.optics.types import (
     MediumOption,
     PartsLookup,
     Span,
+    metres,
 )
+
+# named parts --------------------------------------------------------------------------------------------------------
+# Building a kind of link from the medium, modules, cable or fibre that the plan names.
+
+
+def fitting_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
+    """The preferred modules that reach and work with the fibre that the plan names, else generic ones.
+
+    None when not even generic modules are known. Raises Unbuildable when no module works with the fibre.
+    """
+    refused: Unbuildable | None = None
+    for found in transceivers(span, parts):
+        try:
+            return _replace_fibre(found, spec, span, parts)
+        except Unbuildable as error:
+            refused = refused or error
+    if refused:
+        raise refused
+    generic = _generic_transceivers(span, parts)
+    return _replace_fibre(generic, spec, span, parts) if generic else None
+
+
+def _generic_transceivers(span: Span, parts: PartsLookup) -> Medium | None:
+    try:
+        module = parts.module(f"generic-{span.gbps}g")
+    except LookupError:
+        return None
+    fibre = select_fibre(module, 1, span.length_m, parts)
+    return Medium(module, module, *fibre) if fibre else None
+
+
+def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
+    """The modules that the plan names; an open end gets the preferred module that pairs with the other.
+
+    Raises Unbuildable for modules that do not fit, pair or reach.
+    """
+    lower, upper, rules = span.lower, span.upper, parts.rules()
+    named = {
+        cage.device: parts.module(spec.modules[cage.device]) for cage in (lower, upper) if cage.device in spec.modules
+    }
+    for cage in (lower, upper):
+        if cage.device in named:
+            refuse(module_reason(named[cage.device], cage, span.gbps, rules))
+            if cage.optics:
+                named[cage.device] = cage.optics
+    for cage in (lower, upper):
+        if cage.device not in named:
+            other = named[lower.device if cage is upper else upper.device]
+            named[cage.device] = _partner_module(other, cage, span.gbps, parts)
+    bare = named[lower.device], named[upper.device]
+    refuse(pair_reason(*bare, rules))
+    furthest = reach(*bare, rules)
+    if furthest is not None and furthest < span.length_m:
+        short = min(bare, key=lambda module: module.reach_m.value if module.reach_m else span.length_m)
+        message = f"{short.identity.id} reaches {metres(furthest)} m here, the link is {metres(span.length_m)} m"
+        raise Unbuildable(f"{message}; shorten it or name a module that reaches", "reach")
+    low, up = (
+        module_in_cage(module, cage, span.rate, rules) for module, cage in zip(bare, (lower, upper), strict=True)
+    )
+    split = [
+        links_of_receptacle(module, cage, span.gbps, rules) for module, cage in zip(bare, (lower, upper), strict=True)
+    ]
+    fibre = (
+        select_fibre(fibre_module(low, up), max(split), span.length_m, parts, span.over_panels)
+        if min(split) == 1
+        else None
+    )
+    if max(split) == 1 and max(low.ports.value, up.ports.value) > rules.receptacles:
+        fibre = _fan_out_cable(low, up, span.length_m, fibre, parts)
+    found = Medium(low, up, *fibre) if fibre else Medium(low, up, None, span.length_m)
+    return without_built_in_optics(_replace_fibre(found, spec, span, parts), span)
+
+
+def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
+    """A medium with the fibre that the plan names. Raises Unbuildable for a fibre that cannot work."""
+    if spec.fibre is None or medium.lower is None or medium.upper is None:
+        return medium
+    cable = parts.cable(spec.fibre)
+    if cable.medium != FIBRE:
+        message = f"{cable.identity.id} is not a fibre; it is {cable.medium}: name a fibre, or leave `fibre:` out"
+        raise Unbuildable(message, "medium")
+    module = fibre_module(medium.lower, medium.upper)
+    links = int(medium.cable.links.value) if medium.cable else 1
+    reason = fibre_reason(cable, module, links, parts.rules())
+    if reason:
+        raise Unbuildable(f"{reason.message}; name another fibre, or leave `fibre:` out", reason.code)
+    own = cable.named_length_m
+    least = Fraction(0) if span.over_panels else span.length_m
+    sold = own if own and own >= least else None if own else shortest_length(cable.lengths_m, least)
+    if sold is None:
+        longest = metres(own or Fraction(max(cable.lengths_m, default=0)))
+        message = f"{spec.fibre} is sold up to {longest} m, the link is {metres(span.length_m)} m"
+        raise Unbuildable(f"{message}; give a shorter `length:` or name another fibre", "reach")
+    return medium._replace(cable=cable, length_m=sold)
+
+
+def _fan_out_cable(
+    low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, parts: PartsLookup
+) -> tuple[Cable, Fraction] | None:
+    """The fan-out cable from a module of several links to one module per link, and its length [m]; None when unknown.
+
+    Modules of several links at both ends are connected over a panel, not by one cable.
+    """
+    rules = parts.rules()
+    if trunk is None or trunk[0].fibre is None or min(low.ports.value, up.ports.value) > rules.receptacles:
+        return None
+    links = max(low.ports.value, up.ports.value)
+    with suppress(LookupError):
+        cable = parts.cable(f"{rules.planning[trunk[0].fibre].fan_out}{links}")
+        sold = shortest_length(cable.lengths_m, length)
+        return (cable, sold) if sold is not None else None
+    return None
+
+
+def _partner_module(other: Module, cage: Cage, rate: int, parts: PartsLookup) -> Module:
+    rules = parts.rules()
+    if other.identity.generic:
+        return other if module_reason(other, cage, rate, rules) is None else parts.module(f"generic-{rate}g")
+    fitting = [module for module in candidates(cage, rate, parts) if pair_reason(module, other, rules) is None]
+    if not fitting:
+        message = f"no module known for the {cage.form} cage of the {cage.device} ({cage.name}) pairs with"
+        raise Unbuildable(f"{message} {other.identity.id}; name one", "pair")
+    return fitting[0]
+
+
+def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
+    """The cable that the plan names by id or by medium; a generic one where none of that medium can be ordered.
+
+    Raises Unbuildable when the cable does not fit or is not sold long enough.
+    """
+    length, medium, rate = span.length_m, str(spec.medium.value), span.gbps
+    ids = sorted(set(spec.modules.values()))
+    if len(ids) > 1:
+        raise Unbuildable(f"a {medium} has both ends, but {' and '.join(ids)} are named; name one", "medium")
+    if ids:
+        cable = parts.cable(ids[0])
+        if cable.medium != medium:
+            message = f"{cable.identity.id} is {cable.medium}, not {medium}"
+            raise Unbuildable(f"{message}; name a {medium}, or write `medium: {cable.medium}`", "medium")
+        _check_cable(cable, span, parts)
+    else:
+        found = next(cables(medium, span, parts), None)
+        if found:
+            return found
+        try:
+            cable = parts.cable(f"generic-{rate}g-{medium}")
+        except LookupError:
+            message = f"no {medium} of {rate} Gb/s is known for {span.lower.name} and {span.upper.name}"
+            raise Unbuildable(f"{message}; choose another medium", "medium") from None
+    own_length = cable.named_length_m
+    if own_length:
+        if own_length < length and not isinstance(spec.length_m.origin, Assumed):
+            message = f"{ids[0]} is {metres(own_length)} m long, the link {metres(length)} m"
+            raise Unbuildable(f"{message}; name a longer one, or give the `length:` of the link", "reach")
+        return Medium(None, None, cable, own_length)
+    sold = shortest_length(cable.lengths_m, length)
+    if sold is None:
+        longest = metres(Fraction(max(cable.lengths_m, default=0)))
+        message = f"a {medium} is sold up to {longest} m, the link is {metres(length)} m"
+        raise Unbuildable(f"{message}; give a shorter `length:` or choose another medium", "reach")
+    return Medium(None, None, cable, sold)
+
+
+def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
+    """Raise Unbuildable for a named cable that does not connect the two cages of a link."""
+    if ANY not in (span.lower.form, span.upper.form) and not cable.identity.generic:
+        reason = cable_reason(cable, span.lower, span.upper, span.gbps, parts.rules())
+        if reason:
+            raise Unbuildable(f"{reason.message}; name another, or `medium: auto`", reason.code)
+    if links_diverge(cable, span) and not span.single:
+        name, count = cable.identity.id, cable.links.value
+        message = (
+            f"{name} carries {count} links between the same two devices, and not every two devices here have that many"
+        )
+        raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "parallel")
+
+
+# selection ----------------------------------------------------------------------------------------------------------
 
 
 def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:

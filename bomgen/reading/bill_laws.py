@@ -15,8 +15,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.optics.compatibility import accepts
-from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, LIKELY, Finding, Severity, at_line
 from bomgen.reading.part_numbers import Recognition

@@ -260,7 +260,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
 
     from bomgen.cabling.checks import broken_rules
     from bomgen.cabling.wiring import wire
-    from bomgen.optics.plugs import TooFewCages
+    from bomgen.optics.cages import TooFewCages
 
     progress.stage("cables")
     try:

@@ -215,7 +215,7 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     from bomgen.cabling.checks import broken_rules
     from bomgen.cabling.length_fitting import route_cables
     from bomgen.cabling.wiring import wire
-    from bomgen.optics.plugs import TooFewCages
+    from bomgen.optics.cages import TooFewCages
 
     take_cables(designed)
     try:

@@ -12,9 +12,17 @@ from fabrics_by_hand import FABRICS, figure
 
 from bomgen.catalog.parts import Cable, Identity, Module
 from bomgen.fabric.types import Fitted
-from bomgen.optics.counting.cages import parallel_links
-from bomgen.optics.counting.shares import missing_fibre_message, same_parts
-from bomgen.optics.plugs import UNKNOWN, LeafShares, Plug, Socket, TooFewCages, count_cables, count_pieces
+from bomgen.optics.cages import (
+    UNKNOWN,
+    LeafShares,
+    Plug,
+    Socket,
+    TooFewCages,
+    count_cables,
+    count_pieces,
+    parallel_links,
+)
+from bomgen.optics.counting.uses import missing_fibre_message, same_parts
 from bomgen.optics.types import Medium
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

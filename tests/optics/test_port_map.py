@@ -14,8 +14,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
-from bomgen.optics.plugs import UNKNOWN
-from bomgen.optics.port_map import PortDemand, map_ports, name_sockets
+from bomgen.optics.cages import UNKNOWN, PortDemand, map_ports, name_sockets
 from bomgen.output.cables import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.pipeline import list_cables, work_out

@@ -17,8 +17,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.columns import of_each_distinct
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.many import Kinds
-from bomgen.optics.plugs import Plug, TooFewCages
-from bomgen.optics.port_map import PortDemand, PortMap, filled_places, map_ports
+from bomgen.optics.cages import Plug, PortDemand, PortMap, TooFewCages, filled_places, map_ports
 
 BASE = 1 << 15
 """No switch has as many ports: what four numbers of ports are packed into one number with."""

@@ -30,26 +30,37 @@ from bomgen.core.provenance import Cited, Figure, require
 from bomgen.fabric.declaration import topology
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.types import Fabric, Fitted, Links
+from bomgen.optics.cages import (
+    FIXED_FORMS,
+    UNKNOWN,
+    LeafShares,
+    Plug,
+    PortMap,
+    TooFewCages,
+    cage_of,
+    filled_places,
+    map_fabric_ports,
+    parallel_links,
+    plug_at,
+    without_fixed_modules,
+)
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
-from bomgen.optics.counting.by_leaf import (
+from bomgen.optics.counting.per_device import (
+    BOTH_ENDS,
     CAGES_OF_SWITCH,
     EMPTY_PORTS,
     SINGLE_FABRIC,
     LeafFilling,
     append_machines,
-    fill_leaves,
-    pieces_on_leaves,
-)
-from bomgen.optics.counting.cages import cage_of, parallel_links
-from bomgen.optics.counting.formulas import (
-    BOTH_ENDS,
     cables_of_links,
     cables_of_plugs,
     ends_of_links,
+    fill_leaves,
     links_left,
     modules_in_cages,
     modules_of_switches,
     modules_without_shared,
+    pieces_on_leaves,
     ports_of_machines,
     remaining_ports,
     reserved_modules,
@@ -58,8 +69,15 @@ from bomgen.optics.counting.formulas import (
     sum_of_links,
     sum_of_modules,
 )
-from bomgen.optics.counting.shares import (
+from bomgen.optics.counting.uses import (
+    AdapterUse,
+    AttachedHosts,
+    CableUse,
+    Chosen,
     EndpointGroup,
+    Interconnect,
+    LinkGroup,
+    ModuleUse,
     choose_medium,
     chosen,
     distinct_ends,
@@ -69,10 +87,7 @@ from bomgen.optics.counting.shares import (
     same_module,
     same_parts,
 )
-from bomgen.optics.counting.uses import AdapterUse, AttachedHosts, CableUse, Chosen, Interconnect, LinkGroup, ModuleUse
 from bomgen.optics.options import cables, transceivers
-from bomgen.optics.plugs import FIXED_FORMS, UNKNOWN, LeafShares, Plug, TooFewCages, plug_at, without_fixed_modules
-from bomgen.optics.port_map import PortMap, filled_places, map_fabric_ports
 from bomgen.optics.selection import choose
 from bomgen.optics.types import (
     AOC,

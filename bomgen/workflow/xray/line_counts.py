@@ -9,8 +9,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
-from bomgen.optics.compatibility import accepts
-from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentLine
 from bomgen.workflow.xray.scopes import Scope
 

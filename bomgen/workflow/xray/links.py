@@ -8,8 +8,7 @@ from itertools import product
 from typing import Any
 
 from bomgen.catalog.files import Catalog
-from bomgen.optics.compatibility import accepts
-from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.workflow.xray.forward import Plan
 from bomgen.workflow.xray.line_counts import SERVER_LEAF, leaf_spine, spine_core

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
-from bomgen.optics.compatibility import accepts
-from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import SentBill, SentLine
