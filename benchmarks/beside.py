@@ -21,7 +21,7 @@ from measuring import BOMGEN, CHECKOUT, Failed, run
 from results import Result
 
 from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import rows
+from bomgen.sizing.prediction import measurements
 
 SCRIPTS = CHECKOUT / "benchmarks" / "peers"
 NAMES = {
@@ -378,7 +378,7 @@ def _predictions(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # n
 
 def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     """Steps that were measured, by the peer and by fits of bomgen that have not seen their clusters."""
-    measured, _ = rows.read(Catalog())
+    measured, _ = measurements.read(Catalog())
     clusters = [cluster for group in MEASURED for cluster in group]
     asked = {"rows": [_asked(row) for row in measured if row.cluster in clusters], "efficiency": ASKED["efficiency"]}
     found = folder / "steps.json"
@@ -390,7 +390,7 @@ def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     )
 
 
-def _asked(row: rows.Row) -> dict[str, Any]:
+def _asked(row: measurements.Row) -> dict[str, Any]:
     """A row as the peers are asked for it."""
     counts = {name: int(getattr(row.split, name)) for name in ("batch", "micro_batch", "tensor", "pipeline", "data")}
     shape = {name: int(row.fields[name]) for name in ("gpus", "layers", "hidden", "heads", "ffn", "vocab")}

@@ -102,7 +102,7 @@ def predictions(count: str) -> dict[str, float]:
 
     from bomgen.catalog import part_records
     from bomgen.catalog.files import Catalog
-    from bomgen.sizing.prediction import fitted
+    from bomgen.sizing.prediction import predict as fitted
     from bomgen.sizing.prediction.predict import predict_steps
     from bomgen.sizing.prediction.terms import Machine, Split, Work
     from bomgen.sizing.prediction.work import work_of_model

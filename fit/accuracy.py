@@ -15,8 +15,8 @@ from hierarchy import CLUSTER, TERMS, Array, Fit, Table
 from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import fitted, rows
-from bomgen.sizing.prediction.rows import LeftOut
+from bomgen.sizing.prediction import measurements, predict
+from bomgen.sizing.prediction.measurements import LeftOut
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 VTRAIN = "vtrain-multi"
@@ -32,7 +32,7 @@ Mask = NDArray[np.bool_]
 
 def main() -> None:
     """Write the page."""
-    read, left_out = rows.read(Catalog())
+    read, left_out = measurements.read(Catalog())
     table = Table(read)
     PAGE.write_text("\n".join(page(table, left_out)) + "\n", encoding="utf-8")
     print(PAGE)
@@ -97,20 +97,20 @@ def page(table: Table, left_out: Sequence[LeftOut]) -> Iterator[str]:
 
 def coefficients() -> Iterator[str]:
     """The inverse efficiencies that `make fit` found, by generation, at 16 bits with its newest stack."""
-    names = sorted(fitted.fit()["generation"])
-    stacks = [fitted.newest_stack(name) for name in names]
+    names = sorted(predict.fit()["generation"])
+    stacks = [predict.newest_stack(name) for name in names]
     yield "\n## Fitted inverse efficiencies\n"
     yield (
-        f"Of {fitted.fit()['rows']} rows, SHA-256 of the file {fitted.fit()['rows_sha256']}. Seconds of a term are "
+        f"Of {predict.fit()['rows']} rows, SHA-256 of the file {predict.fit()['rows_sha256']}. Seconds of a term are "
         "the seconds at line rate times this number, here at 16 bits with the stack that is the default of a "
         "generation. A term marked as a prior keeps more than 80 % of the spread that it had before any row was seen.\n"
     )
     yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
     yield f"|---|{'---|' * len(names)}---|"
-    columns = [fitted.inverse_efficiencies(n, "16-bit", s) for n, s in zip(names, stacks, strict=True)]
+    columns = [predict.inverse_efficiencies(n, "16-bit", s) for n, s in zip(names, stacks, strict=True)]
     for place, term in enumerate(TERMS):
         numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
-        yield f"| {term} | {numbers} | {'prior' if term in fitted.fit()['priors'] else 'fitted'} |"
+        yield f"| {term} | {numbers} | {'prior' if term in predict.fit()['priors'] else 'fitted'} |"
     yield "\nAll numbers: `bomgen/data/measured/fit.json`, as logs."
 
 

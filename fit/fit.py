@@ -12,8 +12,8 @@ from hierarchy import BASE_SPREAD, CLUSTER, LEVELS, NOISE, OTHER_BASE_SPREAD, PR
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.resources import folder
-from bomgen.sizing.prediction import rows
-from bomgen.sizing.prediction.fitted import FILE
+from bomgen.sizing.prediction import measurements
+from bomgen.sizing.prediction.predict import FILE
 
 DIGITS = 4
 PRIOR_SHARE = 0.8
@@ -24,7 +24,7 @@ WIDE = 90
 
 def main() -> None:
     """Write the file of the fit."""
-    read, left_out = rows.read(Catalog())
+    read, left_out = measurements.read(Catalog())
     table = Table(read)
     fit = Fit(table, everything(table))
     steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
@@ -44,8 +44,8 @@ def fitted(table: Table, fit: Fit, left_out: int) -> dict[str, Any]:
     spread, deviations = fit.spread(), {level.name: level for level in LEVELS}
     cluster = deviations[CLUSTER]
     return {
-        "rows_sha256": digest(rows.ROWS),
-        "facts_sha256": digest(rows.FACTS),
+        "rows_sha256": digest(measurements.ROWS),
+        "facts_sha256": digest(measurements.FACTS),
         "rows": len(table),
         "left_out": left_out,
         "terms": list(TERMS),
@@ -88,7 +88,7 @@ def within(table: Table, steps: Array, wide: dict[str, dict[int, float]]) -> dic
 
 def digest(name: str) -> str:
     """SHA-256 of a file of the measurements."""
-    return hashlib.sha256(rows.file(name)).hexdigest()
+    return hashlib.sha256(measurements.file(name)).hexdigest()
 
 
 def rounded(values: Array) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.sizing.prediction.rows import Row
+from bomgen.sizing.prediction.measurements import Row
 from bomgen.sizing.prediction.terms import HIDING, Machine, Split, Terms, Work, apply_plain, line_rate_terms
 
 Array = NDArray[np.float64]

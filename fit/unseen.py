@@ -17,7 +17,7 @@ from evaluate import everything
 from hierarchy import CLUSTER, Fit, Table
 
 from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import fitted, rows
+from bomgen.sizing.prediction import measurements, predict
 from bomgen.sizing.prediction.predict import predict_steps
 
 TIMES = 100
@@ -26,7 +26,7 @@ TIMES = 100
 
 def main(path: Path, groups: list[list[str]]) -> None:
     """Write the errors, and the steps a second."""
-    table = Table(rows.read(Catalog())[0])
+    table = Table(measurements.read(Catalog())[0])
     clusters, found = table.labels[CLUSTER], {}
     for group in groups:
         left_out = np.isin(clusters, group)
@@ -41,7 +41,7 @@ def main(path: Path, groups: list[list[str]]) -> None:
 
 def seconds(table: Table) -> float:
     """The time in which all rows are predicted, as arrays."""
-    inverse = fitted.inverse_efficiencies("ampere", "16-bit", "megatron-lm")
+    inverse = predict.inverse_efficiencies("ampere", "16-bit", "megatron-lm")
     start = perf_counter()
     predict_steps(table.work, table.machine, table.split, inverse)
     return perf_counter() - start

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
 SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
 CONFIDENCES = (50, 90)
-"""Percent of the intervals of predictions (sizing/prediction/fitted.py, which --help does not load)."""
+"""Percent of the intervals of predictions (sizing/prediction/predict.py, which --help does not load)."""
 OFTEN = 0.1
 """Seconds between two changes of the progress line."""
 STAGES = {

@@ -40,7 +40,7 @@ from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.site.power import cards_of_rack, power_with_cards
 from bomgen.sizing.cluster_size import Sizing
-from bomgen.sizing.network import through_slot
+from bomgen.sizing.servers import through_slot
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""

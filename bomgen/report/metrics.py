@@ -16,7 +16,7 @@ from bomgen.sizing.storage import Stored, bandwidth_of_servers
 from bomgen.sizing.training.memory import Memory
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.range import Predicted
+    from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Held, Range, Serving
 

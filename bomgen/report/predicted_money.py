@@ -11,7 +11,7 @@ from bomgen.core.provenance import Figure
 from bomgen.pricing.running_costs import cost_per_gpu, run_cost
 from bomgen.report.result import Report
 from bomgen.site.power import cost_of_energy, energy_of_run
-from bomgen.sizing.prediction.range import Outlook
+from bomgen.sizing.prediction.run import Outlook
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
 
 

@@ -23,8 +23,8 @@ from bomgen.plan.fabric_demand import SINGLE
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS
-from bomgen.sizing.training.fine_tuning import adapts
 from bomgen.sizing.training.run import SECONDS_A_DAY
+from bomgen.sizing.training.states import adapts
 
 OF_SWITCHES = (
     *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),

@@ -18,31 +18,31 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
-from bomgen.sizing import peak_flops as peak
+from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
-from bomgen.sizing.network import bytes_of_network, network_of_gpu
-from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
 from bomgen.sizing.servers import (
     MAX_GPUS,
+    Target,
     allowed_counts,
+    bytes_of_network,
     count_servers,
     given_gpus,
     gpu_with_host,
     gpus_of_unit,
+    network_of_gpu,
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import Contents, Stored
-from bomgen.sizing.training import interruptions, parallelism, states
+from bomgen.sizing.storage import Contents, LostTime, Stored
+from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.candidates import FastestSplits, TimedSplit
-from bomgen.sizing.training.interruptions import LostTime
+from bomgen.sizing.training.memory import FastestSplits, TimedSplit
 from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.range import Predicted
+    from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.serving.service import Serving
 
@@ -177,10 +177,10 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     known = [each for each in predictors if each]
     for count, step_seconds in islice(counts_in_time(known, gpus, seconds), MOST_CANDIDATES):
-        size_tried = interruptions.candidate_size(count)
+        size_tried = storage.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
-            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            goodput = storage.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
             if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
                 continue
         if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
@@ -197,7 +197,7 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
-    from bomgen.sizing.prediction.range import predict_run
+    from bomgen.sizing.prediction.run import predict_run
 
     if sized.run is None or sized.fit is None:
         return None
@@ -236,7 +236,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=fit,
-        lost=interruptions.add_interruptions(days, lost),
+        lost=storage.add_interruptions(days, lost),
     )
 
 
@@ -326,7 +326,7 @@ def _add_counts_that_fit(
     if given is None or workload.parallelism:
         return refusal
     choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, interruptions.candidate_size(least)) for least in (1, given))
+    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, given))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -350,11 +350,11 @@ def _size_run(
     if workload.goodput.value != ESTIMATE:
         run = training.size(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
-        return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size(workload, top, interruptions.FULL_GOODPUT)
+        return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
+    unhindered = training.size(workload, top, storage.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
-        lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+        lost = storage.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size(workload, top, lost.goodput), servers, gpus, lost
@@ -378,9 +378,9 @@ def _search_size(
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = interruptions.candidate_size(count)
+        gpus = storage.candidate_size(count)
         servers = servers_for_gpus(gpus, per_server) if per_server else None
-        return interruptions.lost_time(contents, plan.storage, gpus, servers)
+        return storage.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
         return bool(count * lost_by(count).goodput.value >= needed.value)
@@ -398,10 +398,10 @@ def _search_size(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
+        wanted = storage.gpus_that_lose(needed, goodput, storage.candidate_size(count))
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
-            lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+            lost = storage.lost_time(contents, plan.storage, gpus, servers)
             run = training.size(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
@@ -468,7 +468,7 @@ def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment
     """What predicts the steps of a run; None where too little is known."""
     if "layers" not in workload.model.shape:
         return None
-    from bomgen.sizing.prediction.links import links_of_gpu
+    from bomgen.sizing.prediction.run import links_of_gpu
     from bomgen.sizing.prediction.search import predictor
 
     links = links_of_gpu(plan, attached)
@@ -485,7 +485,7 @@ def _faster_split(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], found: Fit, gpus: Figure
 ) -> TimedSplit | None:
     """A split that is predicted to be faster than the one found, on at most all GPUs; None: there is none."""
-    from bomgen.sizing.prediction.fewer_gpus import find_faster_split
+    from bomgen.sizing.prediction.fewest_gpus import find_faster_split
 
     choices = parallelism.with_recomputation(workload)
     predictors = [each for each in (_predictor(plan, choice, attached) for choice in choices) if each]

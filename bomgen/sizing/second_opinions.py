@@ -12,7 +12,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.core.units import GIGA, HOURS_A_DAY
 from bomgen.plan.types import Training
-from bomgen.sizing.peak_flops import peak_flops
+from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.training.run import SECONDS_A_DAY, TrainingRun, parameter_flops
 
 SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY

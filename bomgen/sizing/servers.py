@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import ceil, lcm
+from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Server
+from bomgen.catalog.servers import BITS_A_BYTE, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Figure, ceil_div, formula, product, quotient, require
+from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
+from bomgen.core.units import GIGA, TERA
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
+from bomgen.plan.types import COMPUTE, Cluster, Compute, FabricPlan, Plan
 
 MAX_GPUS = 10**7
 """More GPUs than this are taken for a mistake in the plan."""
@@ -223,3 +228,107 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
 def _first_compute(plan: Plan) -> FabricPlan | None:
     switched = (fabric for fabric in plan.fabrics if not fabric.switchless)
     return next((fabric for fabric in switched if fabric.role == COMPUTE), None)
+
+
+# peak flops ---------------------------------------------------------------------------------------------------------
+# Peak computing power: of a GPU at a precision, and the GPUs that a target needs.
+
+SPARSE = "sparse"
+
+
+class Target(NamedTuple):
+    """A target of peak computing power, and the GPUs it takes."""
+
+    target: Figure
+    """FLOP/s."""
+    peak_flops_per_gpu: Figure
+    """Dense or sparse, as asked [FLOP/s]."""
+    gpus_required: Figure
+
+
+@formula("FLOP/s")
+def peak_flops(peak_tflops: Fraction) -> Fraction:
+    """Peak of a GPU in FLOP/s."""
+    return peak_tflops * TERA
+
+
+@formula("GPUs")
+def gpus_for_target(target: int, peak: Fraction) -> int:
+    """Whole GPUs whose peaks reach the target."""
+    return ceil(Fraction(target) / peak)
+
+
+peak_of_cluster = product("peak_of_cluster", "FLOP/s", "gpus", "peak")
+"""Peak of all GPUs."""
+
+
+def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: bool = False) -> Figure:
+    """The peak of a GPU at a precision [TFLOP/s], dense unless `sparse`.
+
+    `path` is the block of the plan that asks and `fallback` its place. Raises PlanErrors when the catalogue does not
+    know the peak, naming the precisions that it knows.
+    """
+    peaks, kind = (gpu.sparse, SPARSE) if sparse else (gpu.dense, "dense")
+    if precision.value not in peaks:
+        # A record may list fp64 on tensor cores (fp64_tensor) separately, which is not a precision of plans.
+        known = ", ".join(sorted(name for name in peaks if "_" not in name))
+        right = f"`precision:` may be {known}" if known else "write `sparsity: dense`" if sparse else "describe the GPU"
+        message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
+        mark = first_given(precision) or fallback
+        raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])
+    return peaks[str(precision.value)]
+
+
+def size(compute: Compute, gpu: Gpu) -> Target:
+    """The GPUs that a target of computing power takes. Raises PlanErrors when the GPU's peak is not known."""
+    sparse = compute.sparsity.value == SPARSE
+    peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
+    return Target(compute.target, peak, gpus_for_target(compute.target, peak))
+
+
+# network ------------------------------------------------------------------------------------------------------------
+# Network bandwidth of a server and of a GPU, at the rates of their ports as cabled.
+#
+# A port is as fast as its link, which may be slower than the port. The ports of a purchased NIC share its PCIe slot.
+
+
+def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_server: Figure) -> Figure | None:
+    """A GPU's share of the compute fabric, else of its server's own NICs [Gb/s, one way]; None: neither is known."""
+    for fabric in plan.fabrics:
+        if fabric.role == COMPUTE and fabric.name in attached:
+            found = attached[fabric.name]
+            return network_bandwidth(found.ports_per_server, port_rate(plan.cluster, fabric, found), gpus_per_server)
+    own = plan.cluster.server.compute if plan.cluster.server else None
+    return network_bandwidth(own.count, own.gbps, gpus_per_server) if own and own.gbps else None
+
+
+def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
+    """Return the rate of a server's port on a fabric as it is cabled [Gb/s]."""
+    return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
+
+
+def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
+    """The rate of a server's port [Gb/s]: that of its link, or its share of the PCIe slot of a purchased NIC."""
+    slot = cluster.server.nic_slot_gbps if cluster.server else None
+    if attached.bought is None or slot is None:
+        return link_gbps
+    carried = rate_through_slot(link_gbps, slot, attached.nics_per_server, attached.ports_per_server)
+    return carried if carried.value < link_gbps.value else link_gbps
+
+
+@formula("Gb/s")
+def rate_through_slot(link_gbps: int, slot_gbps: int, nics: int, ports: int) -> Fraction:
+    """The rate of a port whose NIC shares a PCIe slot among its ports."""
+    return min(Fraction(link_gbps), Fraction(slot_gbps * nics, ports))
+
+
+@formula("bytes/s")
+def bytes_of_ports(ports: int, port_gbps: Fraction) -> Fraction:
+    """The bandwidth of several ports, in bytes per second."""
+    return Fraction(ports * port_gbps * GIGA) / BITS_A_BYTE
+
+
+@formula("bytes/s")
+def bytes_of_network(gbps: Fraction) -> Fraction:
+    """Bandwidth of a link in bytes."""
+    return Fraction(gbps * GIGA) / BITS_A_BYTE

@@ -20,9 +20,8 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Plan, Training
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size
-from bomgen.sizing.peak_flops import peak_of_gpu
-from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, unit_of_counts
-from bomgen.sizing.training import interruptions, parallelism
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
+from bomgen.sizing.training import parallelism
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.fitting_counts import Truths, fitting
 
@@ -119,12 +118,12 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
         cabled = storage.as_cabled(plan, found.attached)
-        lost = interruptions.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
+        lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):
         return found
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
-        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
+        goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
         shares = {row: share(int(found.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]

@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure
 from bomgen.report.metrics import numbers
 from bomgen.report.result import Report, result
-from bomgen.sizing.prediction import fitted
+from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (
     HIDING,
@@ -103,8 +103,8 @@ def machines() -> st.SearchStrategy[Machine[float]]:
 @st.composite
 def efficiencies(draw: st.DrawFn) -> Terms[float]:
     """Fitted inverse efficiencies of any generation, precision and stack."""
-    stack = draw(st.sampled_from(fitted.stack_names()))
-    return fitted.inverse_efficiencies(draw(GENERATIONS), draw(PRECISIONS), stack)
+    stack = draw(st.sampled_from(predict.stack_names()))
+    return predict.inverse_efficiencies(draw(GENERATIONS), draw(PRECISIONS), stack)
 
 
 @given(works(), machines(), splits(), efficiencies(), FASTER)
@@ -121,11 +121,11 @@ def test_what_is_faster_never_slows(
 
 def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:
     """For each generation, precision and stack: else a slower GPU would come out faster."""
-    found = fitted.fit()
+    found = predict.fit()
     for born in (None, *found["generation"]):
         for precision in found["precision"]:
-            for stack in fitted.stack_names():
-                inverse = fitted.inverse_efficiencies(born, precision, stack)
+            for stack in predict.stack_names():
+                inverse = predict.inverse_efficiencies(born, precision, stack)
                 hiding = [getattr(inverse, name) for name in HIDING]
                 assert inverse.launches <= min(hiding), (born, precision, stack)
 
@@ -180,7 +180,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "batch_tokens": "4M",
         "mfu": "predicted",
         "zero": draw(st.integers(0, 3)),
-        "stack": draw(st.sampled_from(fitted.stack_names())),
+        "stack": draw(st.sampled_from(predict.stack_names())),
         "recompute": draw(st.sampled_from(["none", "selective", "full"])),
     }
     gpu = {

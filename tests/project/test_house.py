@@ -42,7 +42,7 @@ THIRD_PARTY = {
         *("core.columns", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.cables.*"),
-        *("workflow.design_tables", "sizing.prediction.fewer_gpus", "sizing.prediction.fewest_gpus"),
+        *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.search_cluster",),
     "pyarrow": ("output.cables.parquet", "output.search"),

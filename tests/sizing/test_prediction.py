@@ -17,7 +17,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Cited, walk
 from bomgen.core.resources import folder
-from bomgen.sizing.prediction import fitted, rows
+from bomgen.sizing.prediction import measurements, predict
 from bomgen.sizing.prediction.predict import predict_steps
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.prediction.work import work_of_model
@@ -50,20 +50,20 @@ def predicted_plan(gpus: int | None = 256, **keys: Any) -> Design:
 
 
 @pytest.fixture(scope="module")
-def measured() -> list[rows.Row]:
+def measured() -> list[measurements.Row]:
     """All rows that the terms describe."""
-    return rows.read(Catalog())[0]
+    return measurements.read(Catalog())[0]
 
 
 def test_the_fit_is_of_the_committed_rows() -> None:
     """By the digests that the fit noted."""
-    for name, key in ((rows.ROWS, "rows_sha256"), (rows.FACTS, "facts_sha256")):
-        assert hashlib.sha256(rows.file(name)).hexdigest() == fitted.fit()[key], "run make fit"
+    for name, key in ((measurements.ROWS, "rows_sha256"), (measurements.FACTS, "facts_sha256")):
+        assert hashlib.sha256(measurements.file(name)).hexdigest() == predict.fit()[key], "run make fit"
 
 
 def test_every_row_has_a_source_and_a_licence() -> None:
     """One that allows its facts to be passed on."""
-    for number, row in rows.numbered_rows():
+    for number, row in measurements.numbered_rows():
         assert row["source"], number
         assert row["url"], number
         assert row["licence"].startswith(FREE), number
@@ -72,15 +72,15 @@ def test_every_row_has_a_source_and_a_licence() -> None:
 def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
-    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == fitted.stack_names()
+    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == predict.stack_names()
 
 
-def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[rows.Row]) -> None:
+def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.Row]) -> None:
     """The coefficients that a plan is predicted with are those that the page was written with."""
     by_cluster: dict[str, list[float]] = {}
     for row in measured:
         if not row.moe:
-            inverse = fitted.inverse_efficiencies(row.generation, row.precision, row.version)
+            inverse = predict.inverse_efficiencies(row.generation, row.precision, row.version)
             step = predict_steps(row.work, row.machine, row.split, inverse)
             by_cluster.setdefault(row.cluster, []).append(abs(step / row.step - 1))
     assert np.mean([np.mean(errors) for errors in by_cluster.values()]) < MOST_IN_SAMPLE
@@ -112,10 +112,10 @@ def test_terms_of_a_step_by_hand() -> None:
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
 
 
-def test_arrays_give_what_single_numbers_give(measured: list[rows.Row]) -> None:
+def test_arrays_give_what_single_numbers_give(measured: list[measurements.Row]) -> None:
     """To the last bit, on every row of several clusters at once."""
     chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
-    inverse = fitted.inverse_efficiencies("hopper", "16-bit", "megatron-core")
+    inverse = predict.inverse_efficiencies("hopper", "16-bit", "megatron-core")
     work = Work(*(np.array(column) for column in zip(*(row.work for row in chosen), strict=True)))
     machine = Machine(*(np.array(column) for column in zip(*(row.machine for row in chosen), strict=True)))
     split = Split(*(np.array(column) for column in zip(*(row.split for row in chosen), strict=True)))

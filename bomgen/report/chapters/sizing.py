@@ -10,10 +10,10 @@ from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.report.chapters.storage import time_lost
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
-from bomgen.sizing.prediction.range import Predicted, nearest_to_run
+from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
-from bomgen.sizing.training.fine_tuning import adapts
 from bomgen.sizing.training.parallelism import describe_faster
+from bomgen.sizing.training.states import adapts
 
 WORKLOAD = "workload"
 MEMORY: Path = (WORKLOAD, "memory")

@@ -14,7 +14,7 @@ from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.types import Bar, Bars, Chart, Matrix
 from bomgen.report.metrics import Path
 from bomgen.report.predicted_money import money_of_run, purchase_of_gpus
-from bomgen.sizing.prediction.range import Predicted
+from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 
 OF_RUN = "cost_per_run"

@@ -8,7 +8,7 @@ from functools import partial
 from bomgen.core.messages import Message, message
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
 from bomgen.sizing.cluster_size import Sizing
-from bomgen.sizing.training.candidates import Candidate
+from bomgen.sizing.training.memory import Candidate
 from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")

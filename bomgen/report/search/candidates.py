@@ -14,7 +14,7 @@ from bomgen.plan.types import Plan
 from bomgen.pricing.quote import Quote
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing
-from bomgen.sizing.prediction.fitted import COVERAGES
+from bomgen.sizing.prediction.predict import COVERAGES
 
 Measured = int | Fraction | Decimal | None
 POWER = "power_w"

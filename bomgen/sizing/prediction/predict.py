@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
@@ -14,10 +15,9 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import OwnStep, Training
-from bomgen.sizing.prediction import fitted
-from bomgen.sizing.prediction.fitted import COVERAGES, Stack
-from bomgen.sizing.prediction.rows import ALL_GATHERS, facts, generation
+from bomgen.sizing.prediction.measurements import ALL_GATHERS, facts, file, generation
 from bomgen.sizing.prediction.terms import (
+    HIDING,
     Machine,
     Split,
     Terms,
@@ -29,6 +29,104 @@ from bomgen.sizing.prediction.terms import (
 )
 from bomgen.sizing.prediction.work import work_of_model
 from bomgen.sizing.training.memory import ParallelSplit
+
+# fitted -------------------------------------------------------------------------------------------------------------
+# What `make fit` found: inverse efficiencies of the terms, and how far predictions of unseen clusters were off.
+
+FILE = "fit.json"
+TERMS = Terms._fields
+COVERAGES = (50, 90)
+"""Percent of unseen clusters that an interval holds."""
+
+
+class Stack(NamedTuple):
+    """A software stack, and how it runs a step."""
+
+    name: str
+    kernel: str
+    """Of attention."""
+    sequence_parallel: bool
+    overlapped: bool
+    """Collectives of replicas run beside matrix products."""
+    messages: int
+    """Collectives that the weights of a layer are gathered in."""
+
+
+@cache
+def fit() -> Mapping[str, Any]:
+    """The file of the fit."""
+    loaded: dict[str, Any] = json.loads(file(FILE))
+    return loaded
+
+
+def stack_names() -> list[str]:
+    """The stacks and versions that a plan may name."""
+    return sorted(fit()["stack"])
+
+
+def stack_of(name: str) -> Stack:
+    """A stack by its name, or that of one of its versions."""
+    found = next(
+        each for each in facts()["stacks"].values() if name == each["stack"] or _is_version(name, each["stack"])
+    )
+    return Stack(
+        name,
+        str(found["kernel"]),
+        bool(found["sequence_parallel"]),
+        bool(found["overlapped"]),
+        int(found.get("messages", 1)),
+    )
+
+
+def _is_version(name: str, stack: str) -> bool:
+    return name.startswith(f"{stack}-") and name[len(stack) + 1 :][:1].isdigit()
+
+
+def newest_stack(generation: str | None) -> str:
+    """The newest stack with rows of a generation; of all, where there is none of that generation."""
+    known: list[Mapping[str, Any]] = list(facts()["stacks"].values())
+    seen: Mapping[str, list[str]] = fit()["stacks_of_generation"]
+    names = seen.get(generation or "", [str(each["stack"]) for each in known])
+    years = {str(each["stack"]): int(each["year"]) for each in known}
+    return max(names, key=lambda name: (years[name], name))
+
+
+def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> Terms[float]:
+    """Inverse efficiency of each term; of a generation without rows as of an average one."""
+    found = fit()
+    rows = [found["base"], found["stack"][stack]]
+    rows += [
+        found[level][name]
+        for level, name in (("generation", generation), ("precision", precision))
+        if name in found[level]
+    ]
+    inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
+    return inverse._replace(launches=min(inverse.launches, *(getattr(inverse, name) for name in HIDING)))
+
+
+def spread(shares: Terms[float], generation: str | None) -> float:
+    """Standard deviation of the log of a step on an unseen cluster, from the shares of its terms."""
+    found = fit()["spread"]
+    parts = [(found["overall"], found["terms"])]
+    if generation not in fit()["generation"]:
+        parts.append((found["unseen"]["generation"]["overall"], found["unseen"]["generation"]["terms"]))
+    variance = 0.0
+    for overall, terms in parts:
+        variance += overall**2 + sum((share * each) ** 2 for share, each in zip(shares, terms, strict=True))
+    return sqrt(variance)
+
+
+def factor(moe: bool, coverage: int) -> float:
+    """Spreads that an interval reaches to either side."""
+    return float(fit()["factors"]["moe" if moe else "dense"][str(coverage)])
+
+
+def within(moe: bool) -> float:
+    """The spread that is left on a cluster whose deviation is known."""
+    return float(fit()["within"]["moe" if moe else "dense"])
+
+
+# predict ------------------------------------------------------------------------------------------------------------
 
 SECONDS_A_DAY = 24 * 60 * 60
 FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", "fp4": "nvfp4", "nvfp4": "nvfp4"}
@@ -77,8 +175,8 @@ class Prediction(NamedTuple):
 
 def stack_for(training: Training, gpu: Gpu) -> Stack:
     """The stack that the plan names, else the newest with measurements of the accelerator's generation."""
-    name = training.stack.value if training.stack else fitted.newest_stack(generation(gpu.identity.id))
-    return fitted.stack_of(str(name))
+    name = training.stack.value if training.stack else newest_stack(generation(gpu.identity.id))
+    return stack_of(str(name))
 
 
 def predict(
@@ -94,23 +192,23 @@ def predict(
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     own = [(each, _plain_step(training, each, work, machine, stack, born)) for each in training.measured]
     total = reduce(add_seconds, terms.values())
-    spread = fitted.spread(Terms(**{name: _share(terms, name, total) for name in Terms._fields}), born)
+    width_of_run = spread(Terms(**{name: _share(terms, name, total) for name in Terms._fields}), born)
     for each in training.measured:
         _check_own(training, each, flops_per_token, machine.peak)
     if own:
-        within = fitted.within(moe)
-        correction, spread = learn(
-            [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], spread, within
+        spread_within_runs = within(moe)
+        correction, width_of_run = learn(
+            [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], width_of_run, spread_within_runs
         )
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
         total = corrected(total, ratio)
-    width = Figure(spread, "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+    width = Figure(width_of_run, "ratio", Cited(_SPREADS, (_FIT,), "medium"))
     gpus = _all_gpus(split)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
     steps, mfus = {}, {}
     for coverage in COVERAGES:
-        times = Figure(fitted.factor(moe, coverage), "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+        times = Figure(factor(moe, coverage), "ratio", Cited(_SPREADS, (_FIT,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
         mfus[coverage] = Interval(
@@ -195,15 +293,15 @@ def _terms(
 ) -> dict[str, Figure]:
     """Seconds of each term with work."""
     family = FAMILIES[str(training.precision.value)]
-    efficiencies = fitted.inverse_efficiencies(born, family, stack.name)
-    priors = fitted.fit()["priors"]
+    efficiencies = inverse_efficiencies(born, family, stack.name)
+    priors = fit()["priors"]
     found = {}
     at_line_rate = line_rate_terms(apply_to_figures, work, machine, split)
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
         if seconds.value > 0:
             of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
-            fit = Figure(inverse, "ratio", Cited(of, (_FIT,), "low" if name in priors else "medium"))
-            found[name] = seconds_of_term(seconds, fit)
+            factor = Figure(inverse, "ratio", Cited(of, (_FIT,), "low" if name in priors else "medium"))
+            found[name] = seconds_of_term(seconds, factor)
     return found
 
 

@@ -14,11 +14,11 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
-from bomgen.sizing.prediction import fitted, terms
+from bomgen.sizing.prediction import predict, terms
+from bomgen.sizing.prediction.measurements import generation
 from bomgen.sizing.prediction.predict import FAMILIES, Links, predict_steps, prepare, settings
-from bomgen.sizing.prediction.rows import generation
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
-from bomgen.sizing.training.candidates import (
+from bomgen.sizing.training.memory import (
     Candidate,
     FastestSplits,
     TimedSplit,
@@ -96,7 +96,7 @@ def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
         training,
         work,
         machine,
-        fitted.inverse_efficiencies(generation(gpu.identity.id), family, stack.name),
+        predict.inverse_efficiencies(generation(gpu.identity.id), family, stack.name),
         {name: _number(figure) for name, figure in settings(training, stack).items()},
         _number(training.batch_tokens) / work.sequence,
         _number(training.micro_batch),

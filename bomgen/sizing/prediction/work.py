@@ -10,7 +10,7 @@ from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, difference, formula, product, sum_of
-from bomgen.sizing.attention_flops import CONVENTIONS, products_of_token
+from bomgen.sizing.attention import CONVENTIONS, products_of_token
 from bomgen.sizing.prediction.terms import Work
 
 NONE = Figure(0, "count", Cited(message("prediction-dense"), (), "high"))

@@ -21,7 +21,7 @@ from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
 from bomgen.plan.types import Inference
-from bomgen.sizing.attention_layers import Layers, layers_by_attention
+from bomgen.sizing.attention import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
 _IEEE = Reference(

@@ -31,8 +31,8 @@ from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, quotient
 from bomgen.plan.types import Inference
-from bomgen.sizing import attention_flops as attention
-from bomgen.sizing import peak_flops as peak
+from bomgen.sizing import attention
+from bomgen.sizing import servers as peak
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
 from bomgen.sizing.serving.replicas import PATH, Replica, by_requests, kv_of_gpu

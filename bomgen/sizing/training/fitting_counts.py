@@ -24,7 +24,7 @@ from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.candidates import Candidate, split_of
+from bomgen.sizing.training.memory import Candidate, split_of
 from bomgen.sizing.training.parallelism import check_degrees, fit, given_split, whole_gpus
 from bomgen.sizing.training.states import has_room_for_parts
 

@@ -25,10 +25,12 @@ from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
-from bomgen.sizing.training.candidates import (
+from bomgen.sizing.training.memory import (
     NARAYANAN,
     Candidate,
     FastestSplits,
+    Memory,
+    ParallelSplit,
     TimedSplit,
     data_parallel,
     exceeds_host,
@@ -38,7 +40,6 @@ from bomgen.sizing.training.candidates import (
     split_of,
     tensor_degrees,
 )
-from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)

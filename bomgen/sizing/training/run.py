@@ -22,10 +22,10 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure, formula, product, require, sum_of
 from bomgen.core.units import TERA
 from bomgen.plan.types import COUNTED, LEFT_OUT, Training
-from bomgen.sizing import attention_flops
-from bomgen.sizing.attention_flops import NONE
-from bomgen.sizing.peak_flops import peak_flops
-from bomgen.sizing.training import fine_tuning
+from bomgen.sizing import attention as attention_flops
+from bomgen.sizing.attention import NONE
+from bomgen.sizing.servers import peak_flops
+from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 
 SECONDS_A_DAY = 24 * 60 * 60
@@ -230,10 +230,10 @@ def _counted_parameters(training: Training, embedding: str) -> Figure:
 def _parameter_flops(training: Training, active: Figure) -> Figure:
     """Forward and backward FLOPs of all matrix products with parameters, including frozen weights and adapters."""
     each = training.flops_per_parameter_token
-    if training.tuning is None or not fine_tuning.adapts(training):
+    if training.tuning is None or not states.adapts(training):
         return parameter_flops(each, active, training.tokens, training.epochs)
-    frozen, extra = training.tuning.frozen_flops_per_parameter_token, fine_tuning.active_adapters(training)
-    return fine_tuning.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
+    frozen, extra = training.tuning.frozen_flops_per_parameter_token, states.active_adapters(training)
+    return states.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
 
 
 def _hardware(training: Training, model_flops: Figure, attention: Figure | None) -> Figure:
@@ -241,8 +241,8 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
     again = None
     if training.recompute.value == FULL:
         works = _counted_parameters(training, str(training.embedding.value))
-        if fine_tuning.adapts(training):
-            works = fine_tuning.sum_of_parameters(works, fine_tuning.active_adapters(training))
+        if states.adapts(training):
+            works = states.sum_of_parameters(works, states.active_adapters(training))
         each = training.recompute_flops_per_parameter_token
         again = recomputed_parameters(each, works, training.tokens, training.epochs)
     twice = attention_flops.recomputed_attention(training, attention) if attention else None
