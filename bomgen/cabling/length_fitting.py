@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from bomgen.cabling.devices import build_floor
 from bomgen.cabling.lengths import (
     cable_routes,
     floor_figures,
@@ -27,7 +28,6 @@ from bomgen.cabling.lengths import (
 )
 from bomgen.cabling.media_by_length import choose_by_length
 from bomgen.cabling.patch_panels import panels_of_racks, ports_of_racks
-from bomgen.cabling.positions import build_floor
 from bomgen.cabling.types import LINK, Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.catalog.parts import Cable, Panel

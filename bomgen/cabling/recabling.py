@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.checks import plugged_parts
 from bomgen.cabling.matching import count_devices, match_devices, rename_devices, translate_ports
-from bomgen.cabling.types import GONE, NOWHERE, Changes, Column, Places, Wiring
+from bomgen.cabling.types import GONE, NOWHERE, Changes, Column, Places, Wiring, plugged_parts
 from bomgen.cabling.work_order import Ends, order_moves
 from bomgen.catalog.parts import Module
 

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import fabric_codes, number_devices, require_tier, switch_boxes
+from bomgen.cabling.devices import build_floor, fabric_codes, locate_devices, number_devices, require_tier, switch_boxes
 from bomgen.cabling.lengths import round_to_stock_length
 from bomgen.cabling.patch_panels import route_over_panels
-from bomgen.cabling.positions import build_floor, locate_devices
 from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
 from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design

@@ -16,7 +16,7 @@ from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
-    from bomgen.pricing.books.book import PriceBook
+    from bomgen.pricing.price_book import PriceBook
 
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 """What a message of a workflow command writes otherwise."""

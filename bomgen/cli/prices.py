@@ -83,7 +83,7 @@ def prices(
         if list_ is None:
             write_out(written(list_unpriced_parts(report), wanted), output)
     if list_ is not None:
-        from bomgen.pricing.books.book import entries
+        from bomgen.pricing.price_book import entries
 
         asked = asked_columns(columns)
         source, found = _read(list_, asked)

@@ -49,9 +49,8 @@ from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, Medium, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
-from bomgen.site.equipment import Equipment
 from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
-from bomgen.site.power import power_of
+from bomgen.site.power import Equipment, power_of
 from bomgen.site.racks import management_racks, pdus_of_racks, sum_of_racks
 from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing

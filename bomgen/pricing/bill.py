@@ -17,10 +17,18 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
-from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, cluster_path, names_of
-from bomgen.pricing.charges import charges
+from bomgen.pricing.bill_line import (
+    CATEGORIES,
+    Line,
+    add_spares,
+    cable_id,
+    cable_sku,
+    charges,
+    cluster_path,
+    names_of,
+    subtract_stock,
+)
 from bomgen.pricing.required_parts import OpenItem, required_parts
-from bomgen.pricing.spares import add_spares, subtract_stock
 from bomgen.site.racks import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]

@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import minor_unit, rounded
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.books.book import PriceBook
+from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.unit_prices import Unit, missing_rates, pieces_of_parts, unit_for

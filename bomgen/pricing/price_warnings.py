@@ -10,7 +10,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import FIRM, QuotePlan
 from bomgen.pricing.bill_line import Line
-from bomgen.pricing.books.book import Price, PriceBook
+from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
 
 

@@ -18,8 +18,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
-from bomgen.pricing.bill_line import Line
-from bomgen.pricing.charges import count_units, over_years
+from bomgen.pricing.bill_line import Line, count_units, over_years
 
 CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
 """Categories of the kinds of parts that are not called alike."""

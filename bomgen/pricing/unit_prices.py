@@ -16,7 +16,7 @@ from bomgen.core.money import exact, rounded
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill_line import Line, names_of
-from bomgen.pricing.books.book import Price, PriceBook, find_price, first
+from bomgen.pricing.price_book import Price, PriceBook, find_price, first
 
 
 class Unit(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
+from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
 from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layouts, letter_of
 from bomgen.reading.list_rows import LeftOut, Seen, read_rows

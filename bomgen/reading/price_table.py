@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, nearest, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
-from bomgen.pricing.books.book import AMOUNTS, FORMAT, FORMAT_KEY
+from bomgen.pricing.price_book import AMOUNTS, FORMAT, FORMAT_KEY
 from bomgen.reading.amounts import read_amount
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.dates import read_dates

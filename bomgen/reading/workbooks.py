@@ -22,7 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.pricing.books.book import KEPT
+from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value, too_many_cells
 from bomgen.reading.ods_scan import scan_ods
 from bomgen.reading.sheet_scan import Found

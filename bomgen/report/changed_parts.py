@@ -14,7 +14,7 @@ from bomgen.design.assembly import Design, parts_lookup
 from bomgen.optics.compatibility import Unbuildable, cable_reason, module_reason
 from bomgen.optics.selection import choose
 from bomgen.optics.types import Choice, LinkSpec, Medium, PartsLookup, Span
-from bomgen.pricing.books.book import PriceBook
+from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.unit_prices import part_price
 from bomgen.report.reasons.links import rejection
 

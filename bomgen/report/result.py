@@ -24,9 +24,8 @@ from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.books.book import Price, PriceBook
-from bomgen.pricing.confidence import Confidence, confidence, doubts
-from bomgen.pricing.quote import Quote, QuoteLine
+from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubts
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
 from bomgen.report.checks import Check

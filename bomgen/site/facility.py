@@ -11,8 +11,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.plan.types import Site
-from bomgen.site.equipment import Equipment
 from bomgen.site.power import (
+    Equipment,
     at_end,
     carbon_of_energy,
     cost_of_energy,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bomgen.core.messages import message
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.site.rack_packing import RackRun, pack_racks
+from bomgen.site.racks import RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY
-from bomgen.site.equipment import Equipment
+
+# equipment ----------------------------------------------------------------------------------------------------------
+# Equipment other than the servers: what stands in racks, and cards in the servers.
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """Equal machines other than the servers: how many, and what is known of one."""
+
+    name: str
+    count: Figure
+    power_w: Figure | None
+    height_u: Figure | None
+    in_server: bool = False
+    """They sit in servers and take no rack units of their own."""
+    of_storage: bool = False
+    """They belong to storage, not to the network."""
+    weight_kg: Figure | None = None
+    """Per machine."""
+
+
+# power --------------------------------------------------------------------------------------------------------------
 
 WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365

@@ -13,8 +13,7 @@ from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.plan.types import Site
-from bomgen.site.equipment import Equipment
-from bomgen.site.power import power_of
+from bomgen.site.power import Equipment, power_of
 from bomgen.site.racks import RACK_LOAD, units_bought
 
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"

@@ -30,7 +30,7 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.search_space import SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
-from bomgen.pricing.books.book import PriceBook
+from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import quote
 from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.report.search.candidates import Candidate, days_of_runs, measure_hardware

@@ -23,10 +23,10 @@ from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, re
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
+from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
-from bomgen.plan.unknown_parts import unknown_parts
-from bomgen.pricing.books import book
-from bomgen.pricing.books.book import KEPT, PriceBook
+from bomgen.pricing import price_book
+from bomgen.pricing.price_book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
 from bomgen.report.result import Input
 from bomgen.report.user_template import Template
@@ -55,7 +55,7 @@ FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
 
 OTHER_FILES = {
-    book.FORMAT_KEY: "this is a price book, not a plan; name it in a plan, at `quote.price_book`",
+    price_book.FORMAT_KEY: "this is a price book, not a plan; name it in a plan, at `quote.price_book`",
     LOCK_KEY: "this is a lock, not a plan; give the plan beside it",
     "derivations": "this is a result, not a plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
@@ -288,7 +288,7 @@ def known_as(place: FilePath) -> str:
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
-    if book.FORMAT_KEY in keys:
+    if price_book.FORMAT_KEY in keys:
         return "a price list"
     return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
@@ -298,11 +298,11 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
 
     Raises PlanErrors for a price book that is wrong.
     """
-    if book.FORMAT_KEY.encode() not in file.content:
+    if price_book.FORMAT_KEY.encode() not in file.content:
         return None
     source = read(decoded(file.content, file.name), file.name)
     keys = source.data.keys() if isinstance(source.data, dict) else ()
-    return book.price_book(source) if book.FORMAT_KEY in keys and "bomgen" not in keys else None
+    return price_book.price_book(source) if price_book.FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
 def _steps(content: bytes, given: str) -> int:

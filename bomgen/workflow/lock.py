@@ -26,8 +26,8 @@ from bomgen.core.money import decimal
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
-from bomgen.pricing.books import book as prices
-from bomgen.pricing.books.book import Price, PriceBook, price_book
+from bomgen.pricing import price_book as prices
+from bomgen.pricing.price_book import Price, PriceBook, price_book
 from bomgen.workflow.plan_files import LOCK_KEY
 
 RULE = "lock"

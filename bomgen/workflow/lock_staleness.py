@@ -9,7 +9,7 @@ from bomgen import __version__
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.plan.commercial_terms import QuotePlan
-from bomgen.pricing.books.book import Price
+from bomgen.pricing.price_book import Price
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import Inputs, PriceBooks
 from bomgen.workflow.lock import RULE, Lock, LockedBill, sets_rate

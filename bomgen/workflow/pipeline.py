@@ -42,8 +42,8 @@ from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists.entries import Entry
-    from bomgen.pricing.books.book import PriceBook
     from bomgen.pricing.margin import Margin
+    from bomgen.pricing.price_book import PriceBook
 
 __all__ = [
     "BrokenResult",
@@ -258,7 +258,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
         raise ValueError("the plan has several clusters; ask for the wiring of one of them")
     from dataclasses import replace
 
-    from bomgen.cabling.checks import broken_rules
+    from bomgen.cabling.types import broken_rules
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 

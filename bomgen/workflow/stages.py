@@ -21,7 +21,7 @@ from bomgen.plan.clusters import split
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import cluster_path
-from bomgen.pricing.books.book import PriceBook
+from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.pricing.running_costs import Running, running
 from bomgen.pricing.unit_prices import missing_rates, part_price
@@ -212,8 +212,8 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     take_floor(designed)
     if not site.layout.given:
         return designed
-    from bomgen.cabling.checks import broken_rules
     from bomgen.cabling.length_fitting import route_cables
+    from bomgen.cabling.types import broken_rules
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bomgen.cabling.checks import broken_rules
+from bomgen.cabling.types import broken_rules
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import Report

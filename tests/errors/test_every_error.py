@@ -24,9 +24,8 @@ ELSEWHERE = (
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "report/result.py"),
     *("report/checks.py", "site/facility.py", "site/machines.py", "site/power.py"),
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
-    *("cabling/checks.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
-    *("cabling/port_map.py", "cabling/positions.py", "cabling/types.py", "cabling/wiring.py"),
-    *("workflow/catalog_listing.py", "workflow/applying/"),
+    *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
+    *("cabling/port_map.py", "cabling/wiring.py", "workflow/catalog_listing.py", "workflow/applying/"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
 and edits that conflict with their plan, with exit code 4 (tests/workflow/test_apply.py)."""

@@ -13,7 +13,7 @@ from oracles import well_told
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.price_lists.forms import written
-from bomgen.pricing.books.book import check, entries, price_book
+from bomgen.pricing.price_book import check, entries, price_book
 from bomgen.reading.price_lists import open_book
 
 PRICES = Path(__file__).parents[2] / "prices"

@@ -17,8 +17,7 @@ from depth import DEEPER, shards
 from drawn_fabrics import draw_hosts, draw_plan, draw_switch
 from test_bill_and_cables import built, check_law
 
-from bomgen.cabling.checks import broken_rules
-from bomgen.cabling.types import Wiring
+from bomgen.cabling.types import Wiring, broken_rules
 from bomgen.output.cables import csv as table
 from bomgen.workflow.pipeline import list_cables
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.plan.commercial_terms import Discounts, Exchange, QuotePlan
 from bomgen.pricing.bill import Bill
-from bomgen.pricing.books.book import Price, PriceBook
-from bomgen.pricing.confidence import confidence
-from bomgen.pricing.quote import Quote, quote
-from bomgen.pricing.spares import subtract_stock
+from bomgen.pricing.bill_line import subtract_stock
+from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.quote import Quote, confidence, quote
 from bomgen.pricing.unit_prices import converted
 from bomgen.report.result import Report
 

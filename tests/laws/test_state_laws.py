@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bomgen.output.price_lists.forms import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
-from bomgen.pricing.books.book import PriceBook, entries, find_price, first, price_book
+from bomgen.pricing.price_book import PriceBook, entries, find_price, first, price_book
 from bomgen.reading.price_lists import open_book
 from bomgen.report.result import digest
 from bomgen.workflow.inputs import source_of

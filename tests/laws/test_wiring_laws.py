@@ -333,7 +333,7 @@ def test_a_twice_used_port_is_found(worked: Worked) -> None:
     """The check that no port has two cables fails on a wiring that has one."""
     import dataclasses
 
-    from bomgen.cabling.checks import broken_rules
+    from bomgen.cabling.types import broken_rules
 
     plan = {
         "bomgen": 1,

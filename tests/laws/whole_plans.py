@@ -13,7 +13,7 @@ import yaml
 from hypothesis import strategies as st
 
 from bomgen.output.price_lists.forms import written
-from bomgen.pricing.books.book import entries
+from bomgen.pricing.price_book import entries
 from bomgen.reading.price_lists import open_book
 from bomgen.workflow.plan_files import PlanFile
 

@@ -27,7 +27,7 @@ from bomgen.core.provenance import Mark
 from bomgen.core.safety import find_invisible
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
-from bomgen.pricing.books.book import PriceBook, check, entries, price_book
+from bomgen.pricing.price_book import PriceBook, check, entries, price_book
 from bomgen.reading import separated, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED

@@ -14,7 +14,7 @@ from bomgen.core.language import language
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import render
-from bomgen.pricing.breakdown import Part, category_amounts
+from bomgen.pricing.quote import Part, category_amounts
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.money import categories, describe_category
 from bomgen.report.charts.types import Bar, Bars, Chart

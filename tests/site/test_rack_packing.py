@@ -12,7 +12,7 @@ from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.report.explain.explanation import Explanation
 from bomgen.report.explain.forms import text
 from bomgen.report.explain.tree import Trees
-from bomgen.site.rack_packing import RackCapacity, RackItem, RackRun, count_racks, pack_racks
+from bomgen.site.racks import RackCapacity, RackItem, RackRun, count_racks, pack_racks
 
 WHERE = Given(Mark("plan.yaml", 1, 1))
 

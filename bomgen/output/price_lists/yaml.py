@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from bomgen.core.yaml_edit import quote_double, write_scalar
 from bomgen.output.price_lists.entries import Entry
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
+from bomgen.pricing.price_book import FORMAT, FORMAT_KEY
 from bomgen.reading.price_table import DESCRIPTION
 
 SUFFIXES = (".yaml", ".yml")

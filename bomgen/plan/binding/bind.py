@@ -6,20 +6,89 @@ What cannot be bound is collected and raised together.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 
-from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
+from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Rack, Server
+from bomgen.catalog.servers import estimate_power
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.yaml_source import Source
-from bomgen.plan.binding.cluster import cluster
 from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, paths, quote, stock
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
-from bomgen.plan.types import ROLES, Layout, Plan, Site
+from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site
+
+# cluster ------------------------------------------------------------------------------------------------------------
+# The cluster block of a plan.
+
+
+def cluster(section: PlanSection) -> Cluster | None:
+    """The cluster block; None when something in it is wrong, which the section notes."""
+    gpu = section.part("gpu", "gpu", part_records.gpu)
+    server = section.part("server", "server", part_records.server)
+    round_up_to = section.data.get("round_up_to")
+    rounding = (
+        section.below("round_up_to").figure("servers", "count")
+        if isinstance(round_up_to, dict)
+        else section.word("round_up_to", "cluster-round-up-to")
+    )
+    figures = {
+        "gpus": section.figure("gpus", "count"),
+        "servers": section.figure("servers", "count"),
+        "racks": section.figure("racks", "count"),
+        "spare_servers": section.figure("spare_servers", "count", zero=True),
+    }
+    if gpu is None and not section.has("gpu") and server is not None and server.gpu:
+        with suppress(UnknownPart):
+            gpu = part_records.gpu(section.catalog.find("gpu", server.gpu))
+    if gpu is None and not section.has("gpu") and not section.problems:
+        section.problems.append(
+            Problem(
+                section.mark,
+                "error",
+                "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
+                "missing-key",
+                "cluster",
+            )
+        )
+    if gpu is None or rounding is None:
+        return None
+    if server is None and not section.has("server"):
+        server = default_server(section.catalog, gpu.identity.id)
+    server = server and estimate_power(server, gpu)
+    return Cluster(
+        mark=section.mark,
+        gpu=gpu,
+        server=server,
+        server_nic=_server_nic(section, server),
+        round_up_to=rounding,
+        **figures,
+    )
+
+
+def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
+    """The server marked as the default of a GPU, if there is one."""
+    fits = (record for record in catalog.records_where("server", "gpu", gpu) if record.value("default"))
+    return next((part_records.server(record) for record in fits), None)
+
+
+def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic | None:
+    inline_nic = section.data.get("server")
+    if isinstance(inline_nic, dict) and isinstance(inline_nic.get("nic"), dict):
+        return section.below("server").part("nic", "nic", part_records.nic)
+    if server is None or server.nic is None:
+        return None
+    with suppress(UnknownPart):
+        return part_records.nic(section.catalog.find("nic", server.nic))
+    section.below("server").problem("nic", f"no nic '{server.nic}'; name one of the catalogue", "unknown-part")
+    return None
+
+
+# bind ---------------------------------------------------------------------------------------------------------------
 
 MOST_METRES, MICROMETRES = 1000, 1_000_000
 """The largest length on a floor, and the steps of a metre that it may be given in."""

@@ -11,8 +11,8 @@ from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, described
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
+from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
-from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
 OTHERWISE = "otherwise"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.core.money import Totals, minor_unit
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.breakdown import category_amounts
+from bomgen.pricing.quote import category_amounts
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.result import Report
 

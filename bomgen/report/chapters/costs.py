@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bomgen.core.document import Cell, Column, Row, Section, Table
-from bomgen.pricing.breakdown import Part, category_amounts
+from bomgen.pricing.quote import Part, category_amounts
 from bomgen.report.chapters.writer import Writer
 
 

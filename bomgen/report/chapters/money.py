@@ -10,10 +10,9 @@ from fractions import Fraction
 from bomgen.core.document import Cell, Column, Note, Party, Row, Section, Table
 from bomgen.core.money import minor_unit
 from bomgen.plan.commercial_terms import Party as Side
-from bomgen.pricing.books.book import Price
-from bomgen.pricing.confidence import REASONS, Confidence, confidence
+from bomgen.pricing.price_book import Price
 from bomgen.pricing.price_warnings import age_days, is_old
-from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, confidence
 from bomgen.pricing.running_costs import PARTS
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.result import OPERATION

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.money import Totals
-from bomgen.pricing.breakdown import Part, category_amounts
-from bomgen.pricing.confidence import confidence
+from bomgen.pricing.quote import Part, category_amounts, confidence
 from bomgen.report.chapters.costs import costs_table
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.types import Bar, Bars, Chart

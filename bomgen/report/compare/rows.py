@@ -15,7 +15,7 @@ from bomgen.core.provenance import Figure, quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import cluster_path
-from bomgen.pricing.confidence import confidence
+from bomgen.pricing.quote import confidence
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
 from bomgen.report.metrics import WIDE, Path

@@ -21,8 +21,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.commercial_terms import Party as Side
 from bomgen.pricing.bill_line import CATEGORIES, Line
-from bomgen.pricing.breakdown import category_amounts
-from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.quote import QuoteLine, category_amounts
 from bomgen.report.chapters.money import parties
 from bomgen.report.chapters.summary import summarize_cluster
 from bomgen.report.chapters.writer import Writer

@@ -12,8 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import SERVERS, DeviceTable, number_devices
-from bomgen.cabling.positions import build_floor, locate_devices, pdu_units, stack_of_machines
+from bomgen.cabling.devices import (
+    SERVERS,
+    DeviceTable,
+    build_floor,
+    locate_devices,
+    number_devices,
+    pdu_units,
+    stack_of_machines,
+)
 from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.cabling.wiring import wire
 from bomgen.core.messages import message

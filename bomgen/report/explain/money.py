@@ -9,7 +9,7 @@ from fractions import Fraction
 from bomgen.core.language import Language
 from bomgen.core.money import minor_unit
 from bomgen.plan.commercial_terms import QuotePlan
-from bomgen.pricing.books.book import Price, PriceBook
+from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.unit_prices import discount_given
 from bomgen.report.explain.tree import Node, Trees, is_below

@@ -14,7 +14,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, Asked, Other, Reason, Topic, chosen_by, named
-from bomgen.site import rack_packing, racks
+from bomgen.site import racks
 from bomgen.site.power import power_of
 
 
@@ -119,7 +119,7 @@ def _per_rack(asked: Asked) -> Reason | None:
     if site is None or server is None or found is None:
         return None
     by, place, because = chosen_by(asked, site.servers_per_rack or found)
-    room: rack_packing.RackCapacity = racks.compute_capacity(site)
+    room: racks.RackCapacity = racks.compute_capacity(site)
     more = found.value + 1
     others = []
     if server.rack_units:

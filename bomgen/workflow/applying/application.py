@@ -15,7 +15,7 @@ from bomgen.core.money import Totals
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.core.yaml_source import Source
 from bomgen.output.xlsx.quote import quote_workbook
-from bomgen.pricing.spares import part_key
+from bomgen.pricing.bill_line import part_key
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.customer_quote.contents import quote_document

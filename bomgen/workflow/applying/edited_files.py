@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bomgen.core.yaml_edit import append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, decoded, read
 from bomgen.output.price_lists.yaml import write
-from bomgen.pricing.books.book import check
+from bomgen.pricing.price_book import check
 from bomgen.workflow.applying.proposal import Base, Edit, value_at
 from bomgen.workflow.base_plans import BOOKS
 from bomgen.workflow.plan_files import PlanFile, content_of, inside

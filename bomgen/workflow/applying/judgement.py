@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
-from bomgen.pricing.spares import part_key
+from bomgen.pricing.bill_line import part_key
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
 from bomgen.reading.sheet_scan import NO_VALUE

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill_line import Line
-from bomgen.pricing.spares import part_key
+from bomgen.pricing.bill_line import Line, part_key
 from bomgen.report.result import Report
 from bomgen.workflow.applying.pieces import count_spares, set_servers, unit_of
 from bomgen.workflow.applying.proposal import QUANTITY, has_spares, spares_of, value_at

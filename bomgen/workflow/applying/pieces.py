@@ -11,8 +11,7 @@ from typing import Any
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.yaml_source import Path
-from bomgen.pricing.bill_line import Line
-from bomgen.pricing.spares import part_key
+from bomgen.pricing.bill_line import Line, part_key
 from bomgen.report.result import Report
 from bomgen.workflow.applying.changes import LineChange
 from bomgen.workflow.applying.proposal import (

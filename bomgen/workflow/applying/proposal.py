@@ -13,9 +13,8 @@ from bomgen.core.document import Document
 from bomgen.core.language import Language
 from bomgen.core.yaml_source import Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill_line import Line
+from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.spares import part_key
 from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
 from bomgen.report.result import Report
