@@ -23,7 +23,7 @@ def main() -> None:
 
 def _read(kind: str, content: bytes) -> tuple[RawTable, ...]:
     if kind == PDF:
-        from bomgen.reading.pdf_tables import extract_tables
+        from bomgen.reading.tables import extract_tables
 
         return extract_tables(content, "")
     from bomgen.reading.workbooks_97 import read_workbook_97

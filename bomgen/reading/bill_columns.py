@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import KEPT, read_amount
+from bomgen.reading.amounts_and_dates import KEPT, read_amount
 from bomgen.reading.cells import MAX_COLUMNS, Cell, RawTable
 from bomgen.reading.list_columns import (
     LIST,

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit
-from bomgen.reading.amounts import TENTHS
+from bomgen.reading.amounts_and_dates import TENTHS
 from bomgen.reading.bills import Listed, SentBill, SentLine, Sum
 from bomgen.reading.cells import Broken
 from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place

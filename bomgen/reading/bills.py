@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import POINT, TENTHS, Share, prove_points, read_amount, read_share
+from bomgen.reading.amounts_and_dates import POINT, TENTHS, Share, prove_points, read_amount, read_share
 from bomgen.reading.bill_columns import (
     AMOUNT,
     CATEGORY,

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import COMMA, POINT, read_amount
+from bomgen.reading.amounts_and_dates import COMMA, ORDERS, POINT, read_amount
 from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, Cell, RawTable, cell_at, fill_merged
-from bomgen.reading.dates import ORDERS
 from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import column_letters, column_number

@@ -15,9 +15,20 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import minor_unit
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import COMMA, PERCENT, POINT, TENTHS, Share, read_amount, read_pieces, read_share
+from bomgen.reading.amounts_and_dates import (
+    COMMA,
+    ORDERS,
+    PERCENT,
+    POINT,
+    TENTHS,
+    Share,
+    read_amount,
+    read_dates,
+    read_pieces,
+    read_share,
+    written_date,
+)
 from bomgen.reading.cells import Cell
-from bomgen.reading.dates import ORDERS, read_dates, written_date
 from bomgen.reading.list_columns import (
     DIGIT,
     DISCOUNT,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts import PERCENT, read_lead_days
+from bomgen.reading.amounts_and_dates import PERCENT, read_lead_days
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.list_columns import DIGIT, FROM_QUANTITY, PART, PRICES, Asked, Column, Layout
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, Row, rows_of

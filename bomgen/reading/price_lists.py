@@ -20,8 +20,7 @@ from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, L
 from bomgen.reading.list_rows import LeftOut, Seen, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
-from bomgen.reading.separated import decode_text
-from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, read_tables
+from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
 
 SHEET = "prices"
 """The sheet that is read of a workbook with the columns of a price book; without one the first that is visible."""

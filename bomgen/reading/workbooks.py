@@ -24,9 +24,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value, too_many_cells
-from bomgen.reading.ods_scan import scan_ods
+from bomgen.reading.scans import scan_ods, scan_xlsx
 from bomgen.reading.sheet_scan import Found
-from bomgen.reading.xlsx_scan import scan_xlsx
 
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 40 * 10**6

@@ -14,7 +14,7 @@ from bomgen.core import diagnostics, document, safety, work_budget, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
-from bomgen.reading import apart, bills, cells, pdf_tables, price_table, separated, workbooks
+from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import base_plans, plan_files
 
@@ -74,14 +74,14 @@ WANTED = {
     "steps of checking whether a fabric exists": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [price_table.MAX_ROWS],
     "columns": [cells.MAX_COLUMNS],
-    "bytes of a text table": [separated.MAX_BYTES],
+    "bytes of a text table": [tables.MAX_BYTES],
     "sheets": [workbooks.MAX_SHEETS],
     "cells spanned by the sheets": [workbooks.MAX_SPAN],
     "cells of a table": [cells.MAX_CELLS],
     "characters read from a cell": [cells.LONGEST],
     "lines of a bill": [bills.MAX_LINES],
-    "pages of a PDF": [pdf_tables.MAX_PAGES],
-    "lines on a page of a PDF": [pdf_tables.MAX_EDGES],
+    "pages of a PDF": [tables.MAX_PAGES],
+    "lines on a page of a PDF": [tables.MAX_EDGES],
     "bytes of a workbook": [workbooks.MAX_BYTES],
     "bytes after unpacking": [workbooks.MAX_EXPANDED],
     "tags of its XML": [workbooks.MAX_TAGS],

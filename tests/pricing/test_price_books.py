@@ -28,7 +28,7 @@ from bomgen.core.safety import find_invisible
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
 from bomgen.pricing.price_book import PriceBook, check, entries, price_book
-from bomgen.reading import separated, workbooks
+from bomgen.reading import tables, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.report.result import Report
@@ -113,7 +113,7 @@ def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
     csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
     text = stream.getvalue()
     wanted = [[field.replace("\r\n", "\n").strip() for field in row] for row in csv.reader(io.StringIO(text, ""))]
-    found = [[str(cell.value or "") for cell in row] for row in separated.rows(text, "book.csv")]
+    found = [[str(cell.value or "") for cell in row] for row in tables.rows(text, "book.csv")]
     run = ("=", "\r", "\n")
     without = [[f[1:] if f[:1] == "'" and f.lstrip("'")[:1] in run else f for f in row] for row in wanted]
     assert [row if any(row) else [] for row in without] == found

@@ -48,7 +48,7 @@ THIRD_PARTY = {
     "pyarrow": ("output.cables.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
-    "pdfplumber": ("reading.pdf_tables",),
+    "pdfplumber": ("reading.tables",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 REVIEWING = ("review.py", "post.py")

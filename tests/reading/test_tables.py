@@ -22,8 +22,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, RawTable, Value, fill_merged
-from bomgen.reading.separated import decode_text, find_separator
-from bomgen.reading.tables import read_tables
+from bomgen.reading.tables import decode_text, find_separator, read_tables
 
 ROW = ("00123", "1.234,50 €", 0.1 + 0.2, True, date(2026, 1, 2), datetime(2026, 1, 2, 3, 4), 980)
 READ = ("00123", "1.234,50 €", Decimal("0.3"), True, date(2026, 1, 2), datetime(2026, 1, 2, 3, 4), Decimal(980))

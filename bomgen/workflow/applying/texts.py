@@ -10,8 +10,8 @@ from itertools import zip_longest
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import Party
+from bomgen.reading.amounts_and_dates import read_dates
 from bomgen.reading.cells import Broken, Cell, Value
-from bomgen.reading.dates import read_dates
 from bomgen.workflow.applying.changes import TextChange, changed_cells
 from bomgen.workflow.applying.proposal import Proposal, show, value_at
 

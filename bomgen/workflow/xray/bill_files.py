@@ -10,8 +10,7 @@ from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, read_bill, require_whole
 from bomgen.reading.list_columns import NOTHING, Asked
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.pdf_tables import is_pdf, read_pdf
-from bomgen.reading.tables import read_tables
+from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.xray.inspection import inspect
 from bomgen.workflow.xray.plan_text import plan_text
