@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bomgen.core.provenance import require
 from bomgen.core.units import TERA
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 from plans import (
@@ -172,7 +172,7 @@ def _searched() -> Search:
 
 def bills(folder: str) -> dict[str, list[str]]:
     """Write two bom.json of many lines, of which every fourth changes: a real one, its lines over and over."""
-    from bomgen.report.result import result
+    from bomgen.results.result import result
 
     base = result(_worked_out(QUOTED))
     lines = [

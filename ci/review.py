@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
 from bomgen.core.children import PIPE, bare_environment, start_python
-from bomgen.report.diff.threshold import Limit, exceeds, limit
+from bomgen.documents.diff.data import Limit, exceeds, limit
 from bomgen.workflow.git_revisions import (
     LINK,
     MAX_BYTES,

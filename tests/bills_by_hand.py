@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from bomgen.report.diff.side import Side, side_of
+from bomgen.documents.diff.side import Side, side_of
 
 CENT = Decimal("0.01")
 

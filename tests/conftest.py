@@ -15,7 +15,7 @@ from installed import wheel_in
 from written_plans import plan_file
 
 from bomgen.output.writer import render, write
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import work_out
 
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 LONG = (
     *("judges", "faults", "fuzz", "everywhere", "docs/test_site.py", "project/test_review.py"),
-    *("workflow/test_xray_networks.py", "workflow/test_search_cluster.py", "workflow/test_apply_programs.py"),
+    *("xray/test_xray_networks.py", "workflow/test_search_cluster.py", "apply/test_apply_programs.py"),
 )
 """Folders and files of tests that are marked `long`: outside programs, faults at every operation, whole sites."""
 KEPT = ("faults/test_installation.py",)

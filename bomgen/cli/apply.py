@@ -15,7 +15,7 @@ from bomgen.cli.plans import open_one_plan
 from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
-    from bomgen.workflow.applying.application import Application
+    from bomgen.apply.application import Application
 
 
 @click.command()
@@ -34,8 +34,8 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     and numbers of servers become edits of the plan that touch nothing else. The difference is printed first. What the
     plan cannot say is a conflict: exit code 4, and nothing is written.
     """
+    from bomgen.apply.application import apply_quote
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.applying.application import apply_quote
     from bomgen.workflow.inputs import text_of
     from bomgen.workflow.plan_files import STANDARD_INPUT
 

@@ -18,7 +18,7 @@ from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
-    from bomgen.report.result import Report
+    from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
@@ -98,7 +98,7 @@ def compare(
 def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plans, those that rebuild somebody's bills among them, and the exit code so far."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.xray.bill_files import is_bill, rebuild_plan
+    from bomgen.xray.files import is_bill, rebuild_plan
 
     files, worst = list["PlanFile"](), 0
     for plan in plans:
@@ -120,8 +120,8 @@ def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
 def _print(reports: Sequence[Report], words: Language, alternatives: bool, every: bool, width: int) -> None:
     """Print the comparison in lines of at most `width` characters."""
     from bomgen.cli.tables import print_lines, print_table
+    from bomgen.documents.compare.comparison import compared, document
     from bomgen.output.terminal import parts
-    from bomgen.report.compare.comparison import compared, document
 
     for part in parts(document(compared(reports, words, alternatives), words), words, every):
         if isinstance(part, str):

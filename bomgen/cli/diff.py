@@ -19,10 +19,10 @@ from bomgen.cli.options import output_option, proposed, root_option, set_option,
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
 if TYPE_CHECKING:
-    from bomgen.report.diff.difference import Difference
-    from bomgen.report.diff.side import Seen, Side
-    from bomgen.report.diff.threshold import Limit
-    from bomgen.report.result import Report
+    from bomgen.documents.diff.data import Limit
+    from bomgen.documents.diff.difference import Difference
+    from bomgen.documents.diff.side import Seen, Side
+    from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
@@ -86,7 +86,7 @@ def diff(
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    from bomgen.report.diff.threshold import passed
+    from bomgen.documents.diff.data import passed
 
     for given in (old, new):
         refuse_overwriting(output, given)
@@ -109,7 +109,7 @@ def diff(
 
 def _limits(texts: Sequence[str]) -> list[Limit]:
     """The thresholds. Raises UsageError for one that is none."""
-    from bomgen.report.diff.threshold import limit
+    from bomgen.documents.diff.data import limit
 
     found = []
     for text in texts:
@@ -125,9 +125,9 @@ def _found(
 ) -> tuple[Difference, Report | None]:
     """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.report.diff.difference import compare
-    from bomgen.report.diff.side import bill_in, side_of
-    from bomgen.workflow.xray.bill_files import is_bill
+    from bomgen.documents.diff.difference import compare
+    from bomgen.documents.diff.side import bill_in, side_of
+    from bomgen.xray.files import is_bill
 
     given = [
         open_given(name, of_side, root, folder / str(at))
@@ -158,7 +158,7 @@ def _found(
         sys.exit(WRONG_PLAN)
     (old, old_report), (new, new_report) = read
     if sent:
-        from bomgen.report.diff.sent_bill import beside_bill
+        from bomgen.documents.diff.matching import beside_bill
 
         return compare(*beside_bill(old, new)), None
     if any(settings) and not (old_report or new_report):
@@ -170,9 +170,9 @@ def _found(
 def _read_sent(given: GivenPlan) -> Side:
     """The side of somebody's bill. Raises PlanErrors where it cannot be read."""
     from bomgen.catalog.files import Catalog
+    from bomgen.documents.diff.matching import side_of_bill
     from bomgen.reading.bills import require_whole
-    from bomgen.report.diff.sent_bill import side_of_bill
-    from bomgen.workflow.xray.bill_files import open_bill
+    from bomgen.xray.files import open_bill
 
     return side_of_bill(require_whole(open_bill(given.content, given.name, Catalog())))
 
@@ -180,8 +180,8 @@ def _read_sent(given: GivenPlan) -> Side:
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
     from bomgen.cli.watch import watched
-    from bomgen.report.diff.side import side_of
-    from bomgen.report.result import result
+    from bomgen.documents.diff.side import side_of
+    from bomgen.results.result import result
     from bomgen.workflow.inputs import read_all
     from bomgen.workflow.pipeline import work_out
 
@@ -203,8 +203,8 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
     from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.report.diff.clusters import own_names
-    from bomgen.report.diff.difference import add_moves
+    from bomgen.documents.diff.difference import add_moves
+    from bomgen.documents.diff.matching import own_names
     from bomgen.workflow.pipeline import list_cables
     from bomgen.workflow.stages import BrokenResult
 
@@ -234,7 +234,7 @@ def _links(side: Side) -> int:
 def _print(found: Difference, every: bool) -> None:
     """Print the text, in colours where it goes to a terminal."""
     from bomgen.cli.tables import print_lines, print_table, terminal_width
-    from bomgen.report.diff.text import HEADLINE, TITLE, Toned, parts
+    from bomgen.documents.diff.text import HEADLINE, TITLE, Toned, parts
 
     width = terminal_width()
     for part in parts(found, every):
@@ -255,15 +255,15 @@ def _written(found: Difference, report: Report | None, form: str, every: bool, r
     if form == "json":
         import json
 
-        from bomgen.report.diff.data import to_data
+        from bomgen.documents.diff.data import to_data
 
         text = json.dumps(to_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     elif form == "md":
-        from bomgen.report.diff.markdown import markdown
+        from bomgen.documents.diff.text import markdown
 
         text = markdown(found)
     else:
-        from bomgen.report.diff.text import lines
+        from bomgen.documents.diff.text import lines
 
         text = "".join(f"{line}\n" for line, _ in lines(found, every))
     return text.encode("utf-8", "replace")

@@ -14,7 +14,7 @@ from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
-    from bomgen.report.explain.forms import Line
+    from bomgen.results.explain.forms import Line
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """How pieces of a line look on a terminal."""
@@ -53,9 +53,9 @@ def explain(
     stands behind it; --why says only that, for PATH or for everything that was chosen.
     """
     from bomgen.core.language import language
-    from bomgen.report.explain.explanation import NotKnown, explained
-    from bomgen.report.explain.forms import DRAWN, INDENTED, data, lines, markdown
-    from bomgen.report.reasons.topics import find_reasons
+    from bomgen.results.explain.forms import DRAWN, INDENTED, data, lines, markdown
+    from bomgen.results.explain.tree import NotKnown, explained
+    from bomgen.results.reasons.topics import find_reasons
 
     file = open_one_plan(plan, root)
     report = build_report(file, settings, quiet=True)

@@ -49,7 +49,7 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
 
 def _read(name: str) -> bytes:
     """The bytes of a file. Raises OSError where it cannot be read, and for a bill that is too large."""
-    from bomgen.workflow.xray.bill_files import is_bill
+    from bomgen.xray.files import is_bill
 
     if is_bill(name):
         return read_sent(Path(name))

@@ -14,7 +14,7 @@ from bomgen.cli.messages import complain, show
 from bomgen.cli.watch import watched
 
 if TYPE_CHECKING:
-    from bomgen.report.result import Report
+    from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
 
 

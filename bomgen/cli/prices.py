@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
     from bomgen.reading.list_columns import Asked
     from bomgen.reading.price_lists import PriceList
-    from bomgen.report.result import Report
+    from bomgen.results.result import Report
 
 
 @click.command()

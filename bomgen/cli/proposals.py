@@ -156,7 +156,7 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
     """What can be explained of the plan that stands before, one step further than typed: numbers, lines, totals."""
 
     def of(file: PlanFile) -> Iterable[str]:
-        from bomgen.report.explain.explanation import names
+        from bomgen.results.explain.tree import names
         from bomgen.workflow.pipeline import work_out
 
         return names(work_out(file, ctx.params.get("settings") or ()))

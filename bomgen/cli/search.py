@@ -18,7 +18,7 @@ from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 from bomgen.core.messages import ENGLISH
 
 if TYPE_CHECKING:
-    from bomgen.report.search.front import Front
+    from bomgen.documents.search.front import Front
     from bomgen.workflow.plan_files import PlanFile
 
 FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
@@ -157,10 +157,10 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
     """Write what was found, to a file or to standard output; tables fit a terminal."""
     from bomgen.cli.tables import print_lines, print_table, terminal_width
     from bomgen.core.language import language
+    from bomgen.documents.search.contents import search_document
     from bomgen.output.search import render_search
     from bomgen.output.terminal import parts
     from bomgen.output.writer import OutputError
-    from bomgen.report.search.contents import search_document
     from bomgen.workflow.inputs import source_of
 
     data = source_of(file, settings).data

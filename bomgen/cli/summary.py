@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bomgen.core.provenance import Figure
     from bomgen.plan.types import Plan
-    from bomgen.report.result import Report
+    from bomgen.results.result import Report
 
 NAME_WIDTH = 10
 """What a line of the summary begins with, at least so wide."""
@@ -35,8 +35,8 @@ def summary(report: Report) -> Iterator[str]:
 
 def _cluster_summary(report: Report) -> Iterator[str]:
     from bomgen.core.language import language
-    from bomgen.report.metrics import dotted
-    from bomgen.report.result import numbers_of
+    from bomgen.results.numbers import dotted
+    from bomgen.results.result import numbers_of
 
     words = language("en")
     found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}

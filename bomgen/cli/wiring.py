@@ -27,7 +27,7 @@ from bomgen.cli.writing import refuse_overwriting
 from bomgen.output.registry import WIRINGS
 
 if TYPE_CHECKING:
-    from bomgen.report.result import Report
+    from bomgen.results.result import Report
 
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)

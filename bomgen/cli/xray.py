@@ -15,7 +15,7 @@ from bomgen.cli.writing import print_text, refuse_overwriting, to_standard_outpu
 from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
-    from bomgen.report.xray.types import Xray
+    from bomgen.xray.types import Xray
 
 FORMS = ("text", "md", "html", "json")
 SEVERITIES = ("error", "doubt")
@@ -69,8 +69,8 @@ def xray(
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.core.resources import languages
     from bomgen.reading.bill_columns import ROLES
-    from bomgen.workflow.xray.bill_files import open_bill
-    from bomgen.workflow.xray.inspection import inspect
+    from bomgen.xray.files import open_bill
+    from bomgen.xray.inspection import inspect
 
     if code not in languages():
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
@@ -87,8 +87,7 @@ def xray(
         sys.exit(WRONG_PLAN)
     _show(inspection.found, form, every, code)
     if output is not None:
-        from bomgen.workflow.xray.bill_files import plan_name
-        from bomgen.workflow.xray.plan_text import plan_text
+        from bomgen.xray.files import plan_name, plan_text
 
         try:
             _write(plan_text(inspection, plan_name(output), catalog), output)
@@ -108,11 +107,11 @@ def _show(found: Xray, form: str, every: bool, code: str) -> None:
     if form == "json":
         import json
 
-        from bomgen.report.xray.data import to_data
+        from bomgen.xray.contents import to_data
 
         print_text(json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n")
         return
-    from bomgen.report.xray.contents import xray_document
+    from bomgen.xray.contents import xray_document
 
     document = xray_document(found, words)
     if form == "text":

@@ -21,7 +21,7 @@ from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
 from bomgen.pricing.bill_line import Line
-from bomgen.report.result import Report, digest, one_line
+from bomgen.results.result import Report, digest, one_line
 
 VERSION = "1.6"
 """Of CycloneDX: the newest that the programs which read it take without being updated; it is valid as 1.7 too."""

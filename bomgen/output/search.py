@@ -14,13 +14,12 @@ from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import plain, range_data
 from bomgen.core.safety import escape_formula
+from bomgen.documents.search.candidates import UNITS, Candidate, Measured, values_of
+from bomgen.documents.search.contents import front_chart, search_document
+from bomgen.documents.search.front import Excess, Front
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
 from bomgen.plan.search_space import Numbers
-from bomgen.report.search.candidates import Candidate, Measured
-from bomgen.report.search.columns import UNITS, values_of
-from bomgen.report.search.contents import front_chart, search_document
-from bomgen.report.search.front import Excess, Front
 
 FORMAT = 1
 """Version of the format of a search as JSON."""

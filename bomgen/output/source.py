@@ -12,11 +12,11 @@ from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language, language
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DOCUMENTS, QUOTE
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 if TYPE_CHECKING:
-    from bomgen.report.charts.types import Chart
-    from bomgen.report.diff.difference import Difference
+    from bomgen.documents.charts.types import Chart
+    from bomgen.documents.diff.difference import Difference
 
 
 class NamedFabric(NamedTuple):
@@ -55,9 +55,9 @@ class Source:
     @cached_property
     def quote(self) -> Document:
         """What the customer signs, written from a record that has nothing else in it."""
-        from bomgen.report.chapters.writer import Writer
-        from bomgen.report.customer_quote.contents import quote_document
-        from bomgen.report.customer_quote.record import customer_quote
+        from bomgen.documents.chapters.writer import Writer
+        from bomgen.documents.customer_quote.contents import quote_document
+        from bomgen.documents.customer_quote.record import customer_quote
 
         telling.stage("quote")
         record = customer_quote(Writer(self.report, self.language))
@@ -67,9 +67,9 @@ class Source:
 
     def expansion(self, found: Difference) -> Document | None:
         """What the customer signs for what is added; the report is the new side. None where that is no expansion."""
-        from bomgen.report.chapters.writer import Writer
-        from bomgen.report.customer_quote.contents import quote_document
-        from bomgen.report.customer_quote.expansion import expansion_quote
+        from bomgen.documents.chapters.writer import Writer
+        from bomgen.documents.customer_quote.contents import quote_document
+        from bomgen.documents.customer_quote.expansion import expansion_quote
 
         record = expansion_quote(Writer(self.report, self.language), found)
         return quote_document(record, self.language, self._fabrics_of_clusters, {}) if record else None
@@ -77,7 +77,7 @@ class Source:
     @cached_property
     def page(self) -> Document:
         """The chapters of the report with their drawings."""
-        from bomgen.report.chapters.contents import document
+        from bomgen.documents.chapters.contents import document
 
         telling.stage("chapters and drawings")
         drawings = self._fabrics_of_clusters, self._racks_of_clusters
@@ -142,7 +142,7 @@ def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
         return ()
     from bomgen.output.drawing.floor import floor_svg
     from bomgen.output.drawing.racks import rack_svgs, racks_to_draw
-    from bomgen.report.elevations.types import left_out
+    from bomgen.results.elevations.types import left_out
 
     floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
     if missing := left_out(found, racks_to_draw(found)):

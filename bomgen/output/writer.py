@@ -17,13 +17,13 @@ from bomgen.output import atomic_write
 from bomgen.output.registry import DOCUMENTS, WIRINGS, choose_documents
 from bomgen.output.source import Source
 from bomgen.output.user_templates import templates
-from bomgen.report.result import Report, template_data
+from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.core.document import Document
     from bomgen.core.language import Language
-    from bomgen.report.diff.difference import Difference
+    from bomgen.documents.diff.difference import Difference
 
 
 class OutputError(Exception):
@@ -63,7 +63,7 @@ def render_comparison(
 
     With `alternatives` those of each stand behind it; `every` row is in the text, or those that differ.
     """
-    from bomgen.report.compare.comparison import compared, data, document
+    from bomgen.documents.compare.comparison import compared, data, document
 
     found = compared(reports, words, alternatives)
     if form == "json":
@@ -87,8 +87,8 @@ def render_difference(found: Difference, new: Report | None, form: str) -> bytes
     """
     from bomgen.core.language import language
     from bomgen.core.messages import ENGLISH
+    from bomgen.documents.diff.contents import changes_document
     from bomgen.output.drawing.side_by_side import changes_drawing
-    from bomgen.report.diff.contents import changes_document
 
     words = language(new.plan.quote.language if new else ENGLISH)
     if new and (quote := Source(new, ()).expansion(found)):

@@ -3,7 +3,7 @@
 An amount is (quantity + spare) x unit price x (1 - discount), rounded half up to the currency's minor unit; the list
 total is the sum of the undiscounted amounts rounded alike, the discount what separates the two.
 
-Amounts are decimals, worked out as fractions and rounded once per line; `report/checks.py` works the totals out once
+Amounts are decimals, worked out as fractions and rounded once per line; `results/checks.py` works the totals out once
 more. A range without a price is a missing price with two ends: it leaves the total incomplete and bounds it.
 """
 

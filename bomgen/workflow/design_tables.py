@@ -23,6 +23,16 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
+from bomgen.documents.search.candidates import (
+    UNITS,
+    Candidate,
+    Columns,
+    column_type,
+    column_value,
+    days_of_runs,
+    measure_hardware,
+    values_of,
+)
 from bomgen.plan import rules
 from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
@@ -33,8 +43,6 @@ from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import quote
 from bomgen.pricing.unit_prices import missing_rates, part_price
-from bomgen.report.search.candidates import Candidate, days_of_runs, measure_hardware
-from bomgen.report.search.columns import UNITS, Columns, column_type, column_value, values_of
 from bomgen.sizing.cluster_size import size
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
@@ -160,7 +168,7 @@ class _Table:
 
 
 class DesignTables:
-    """The designs of a separable space (report/search/columns.py, `Evaluator`)."""
+    """The designs of a separable space (documents/search/candidates.py, `Evaluator`)."""
 
     def __init__(self, inputs: Inputs, space: SearchSpace) -> None:
         """The tables of a separable space. Raises MemoryError where they take more than MAX_BYTES each."""

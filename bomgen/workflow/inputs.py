@@ -28,8 +28,7 @@ from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
 from bomgen.pricing.price_book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
-from bomgen.report.result import Input
-from bomgen.report.user_template import Template
+from bomgen.results.result import Input, Template
 from bomgen.workflow.base_plans import BOOKS, COST_BOOKS, LOGO, TEMPLATES, extended
 from bomgen.workflow.plan_files import (
     LOCK_KEY,

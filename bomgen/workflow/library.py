@@ -21,8 +21,8 @@ from bomgen.core.plain_data import plain
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose_documents
-from bomgen.report.metrics import dotted
-from bomgen.report.result import Report, numbers_of, result
+from bomgen.results.numbers import dotted
+from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow import inputs, pipeline
 from bomgen.workflow.plan_files import PlanFile
 
@@ -118,10 +118,10 @@ class Result:
         The path is that of a number, a line of the bill, a total, or the start of one; without it all numbers are
         explained. Raises KeyError when there is nothing at it.
         """
-        from bomgen.report.explain.explanation import NotKnown, explained
-        from bomgen.report.explain.forms import text
-        from bomgen.report.reasons.topics import find_reasons
-        from bomgen.report.reasons.types import Reason
+        from bomgen.results.explain.forms import text
+        from bomgen.results.explain.tree import NotKnown, explained
+        from bomgen.results.reasons.topics import find_reasons
+        from bomgen.results.reasons.types import Reason
 
         words = language("en")
 
@@ -186,7 +186,7 @@ class Result:
 
     def _shown(self) -> tuple[list[tuple[str, str]], list[str], list[list[str]]]:
         """Key figures, the heading of the bill and its rows, in the language of the quote."""
-        from bomgen.report.chapters.contents import document
+        from bomgen.documents.chapters.contents import document
 
         words: Language = language(self._report.plan.quote.language)
         page = document(self._report, words)

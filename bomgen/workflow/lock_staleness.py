@@ -10,7 +10,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.price_book import Price
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, PriceBooks
 from bomgen.workflow.lock import RULE, Lock, LockedBill, sets_rate
 from bomgen.workflow.lock_text import bills_of, defaults, digest_of_lines, digest_of_plan, digests

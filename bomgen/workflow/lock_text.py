@@ -10,7 +10,7 @@ from bomgen import __version__
 from bomgen.cabling.devices import number_devices
 from bomgen.output.price_lists.yaml import scalar
 from bomgen.pricing.price_book import Price
-from bomgen.report.result import Report, digest, lines_data
+from bomgen.results.result import Report, digest, lines_data
 from bomgen.workflow.lock import FORMAT, LockedBill, family, names_of
 from bomgen.workflow.plan_files import LOCK_KEY
 

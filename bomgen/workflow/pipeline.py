@@ -32,7 +32,7 @@ from bomgen.pricing.alternatives import (
 )
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.unit_prices import missing_rates, net_price
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
 from bomgen.workflow.base_plans import COST_BOOKS
 from bomgen.workflow.inputs import Inputs, PriceBooks, logo_of, price_books_of, read_all, templates_of, vary

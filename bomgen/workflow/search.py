@@ -16,9 +16,8 @@ from typing import Any
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.plan.search_space import SearchSpace, search_space
-from bomgen.report.search.candidates import Candidate
-from bomgen.report.search.front import (
+from bomgen.documents.search.candidates import Candidate
+from bomgen.documents.search.front import (
     MAX_FRONT,
     Front,
     FrontTooLarge,
@@ -30,6 +29,7 @@ from bomgen.report.search.front import (
     no_next_better,
     shown_designs,
 )
+from bomgen.plan.search_space import SearchSpace, search_space
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, real
 from bomgen.workflow.search_parts import (

@@ -15,7 +15,7 @@ from typing import Any
 from bomgen import __version__
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
-from bomgen.report.search.front import FrontTooLarge
+from bomgen.documents.search.front import FrontTooLarge
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import content_of
 from bomgen.workflow.search_parts import EngineLost, PartWork, Search, Take

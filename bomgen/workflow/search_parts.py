@@ -13,10 +13,18 @@ from typing import Any, NamedTuple, Protocol
 
 from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.plan.search_space import KEY, SearchSpace
-from bomgen.report.search.candidates import Candidate, candidate
-from bomgen.report.search.columns import UNITS, Columns, Evaluator, candidate_at, column_value, columns_of, values_of
-from bomgen.report.search.front import (
+from bomgen.documents.search.candidates import (
+    UNITS,
+    Candidate,
+    Columns,
+    Evaluator,
+    candidate,
+    candidate_at,
+    column_value,
+    columns_of,
+    values_of,
+)
+from bomgen.documents.search.front import (
     NextBetter,
     PartialFront,
     empty_front,
@@ -26,6 +34,7 @@ from bomgen.report.search.front import (
     merge_next_better,
     no_next_better,
 )
+from bomgen.plan.search_space import KEY, SearchSpace
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out_variant

@@ -25,16 +25,16 @@ from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.pricing.running_costs import Running, running
 from bomgen.pricing.unit_prices import missing_rates, part_price
-from bomgen.report.changed_parts import changed_parts
-from bomgen.report.checks import Check, check_money, checks, checks_from_problems
-from bomgen.report.result import Input, Report
-from bomgen.report.warnings import design_warnings, ineffective_keys, unchosen_storage
+from bomgen.results.changed_parts import changed_parts
+from bomgen.results.checks import Check, check_money, checks, checks_from_problems
+from bomgen.results.result import Input, Report
+from bomgen.results.warnings import design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
 from bomgen.workflow.base_plans import COST_BOOKS
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 
 if TYPE_CHECKING:
-    from bomgen.report.elevations.types import Elevations
+    from bomgen.results.elevations.types import Elevations
 
 
 class BrokenResult(Exception):
@@ -251,7 +251,7 @@ def _elevations(designed: Design) -> Elevations | None:
     """What stands in the racks, where the plan describes a site."""
     if designed.plan.site is None:
         return None
-    from bomgen.report.elevations.placement import elevations
+    from bomgen.results.elevations.placement import elevations
 
     return elevations(designed)
 

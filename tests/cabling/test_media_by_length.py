@@ -12,7 +12,7 @@ import pytest
 
 from bomgen.cabling.types import Wiring
 from bomgen.output.writer import render
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import open_plan
 

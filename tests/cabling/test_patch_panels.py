@@ -17,7 +17,7 @@ import pytest
 from bomgen.cabling.types import broken_rules
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]

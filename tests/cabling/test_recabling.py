@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bomgen.cabling.recabling import Moved, compare_wirings
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -13,7 +13,7 @@ import yaml
 
 from bomgen.catalog.servers import parse_pcie
 from bomgen.core.provenance import Cited
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

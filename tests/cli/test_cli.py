@@ -20,7 +20,7 @@ from processor import run_bomgen
 from bomgen.cli import command as cli
 from bomgen.fabric.declaration import topologies
 from bomgen.plan.schema import document
-from bomgen.report.metrics import numbers
+from bomgen.results.numbers import numbers
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 

@@ -13,7 +13,7 @@ from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import even_spread
-from bomgen.report.result import Report, numbers_of
+from bomgen.results.result import Report, numbers_of
 from bomgen.sizing.storage import young_interval
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan

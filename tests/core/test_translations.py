@@ -23,7 +23,7 @@ from bomgen.core.messages import Message, message, places
 from bomgen.core.provenance import Assumed, Cited, Reference, walk
 from bomgen.output.writer import render
 from bomgen.plan import schema as plan_schema
-from bomgen.report.result import Report, assumptions, numbers_of
+from bomgen.results.result import Report, assumptions, numbers_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 
@@ -39,14 +39,14 @@ KEYWORDS = {"if", "else", "for", "in", "not", "and", "or"}
 """Words of formulas, which are program text."""
 WARNING = re.compile(r": warning: (.+) \[[a-z-]+\]$", re.MULTILINE)
 SAID = (
-    "report/changed_parts",
-    "report/warnings",
-    "report/checks",
+    "results/changed_parts",
+    "results/warnings",
+    "results/checks",
     "pricing/price_warnings",
     "site/weight_and_heat",
     "site/racks",
     "site/power_supply",
-    "report/elevations/outlets",
+    "results/elevations/sums",
 )
 """The modules whose messages all reach the reader of a quote."""
 LEAST_WORDS = 3

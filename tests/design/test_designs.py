@@ -9,7 +9,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

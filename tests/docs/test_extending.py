@@ -16,7 +16,7 @@ from blocks import Step, Written, blocks, run
 from installed import CHECKOUT
 
 from bomgen.plan import rules
-from bomgen.report import checks, warnings
+from bomgen.results import checks, warnings
 
 COPIED = ("bomgen", "schemas", "templates")
 BLOCKS = list(blocks((CHECKOUT / "docs" / "extending.md").read_text("utf-8")))
@@ -106,8 +106,8 @@ def {name}({parameters}) -> Iterator[{result}]:
 '''
 RULES = {
     "plan/rules.py": ("plan: Plan, _: Source", "Problem", 'plan.mark, "warning", "an added rule", "added"'),
-    "report/warnings.py": ("designed: Design", "Problem", 'designed.plan.mark, "warning", "an added rule", "added"'),
-    "report/checks.py": ("built: BuiltFabric", "Check", '"added", "warn", "an added rule", built.plan.name'),
+    "results/warnings.py": ("designed: Design", "Problem", 'designed.plan.mark, "warning", "an added rule", "added"'),
+    "results/checks.py": ("built: BuiltFabric", "Check", '"added", "warn", "an added rule", built.plan.name'),
 }
 
 

@@ -21,14 +21,14 @@ ELSEWHERE = (
     *("cli/", "output/xlsx/", "output/drawing/", "output/cables/", "output/price_lists/"),
     *("output/markdown_html.py", "output/atomic_write.py", "output/documents/", "output/source.py"),
     *("output/margin.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
-    *("workflow/starters.py", "core/provenance.py", "core/document.py", "report/result.py"),
-    *("report/checks.py", "site/facility.py", "site/machines.py", "site/power.py"),
+    *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
+    *("results/checks.py", "site/facility.py", "site/machines.py", "site/power.py"),
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
     *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
-    *("cabling/port_map.py", "cabling/wiring.py", "workflow/catalog_listing.py", "workflow/applying/"),
+    *("cabling/port_map.py", "cabling/wiring.py", "workflow/catalog_listing.py", "apply/"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
-and edits that conflict with their plan, with exit code 4 (tests/workflow/test_apply.py)."""
+and edits that conflict with their plan, with exit code 4 (tests/apply/test_apply.py)."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
 """Calls that make an error of a message; the rule stands last, of a Problem fourth."""
 RULE = re.compile("[a-z]+(-[a-z]+)*")
@@ -98,12 +98,12 @@ NOT_PROVOKED = {
     "there is no file '{}' at {}; {}": "a git checkout; tests/cli/test_diff_command.py",
     "'{}' at {} is a link to nothing in the checkout": "a git checkout; tests/cli/test_diff_command.py",
     "git does not have '{}' at {}": "a broken git checkout; tests/cli/test_diff_command.py",
-    "the totals are in {} and {}: amounts are not subtracted": "a note of a comparison; tests/report/test_diff.py",
-    "lines without a price: {} of {old_lines} before": "a note of a comparison; tests/report/test_diff.py",
+    "the totals are in {} and {}: amounts are not subtracted": "a note of a comparison; tests/documents/test_diff.py",
+    "lines without a price: {} of {old_lines} before": "a note of a comparison; tests/documents/test_diff.py",
     "The result is the same; only the text of the plan differs": "a comparison; tests/cli/test_diff_command.py",
     "machines move on the floor plan": "a remark of a comparison; tests/cli/test_diff_command.py",
     "{} than before; at most {} is allowed": "exit code 4, nothing wrong; tests/cli/test_diff_command.py",
-    "the result has no number '{}'; {}": "wrong usage; tests/report/test_explain.py",
+    "the result has no number '{}'; {}": "wrong usage; tests/results/test_explain.py",
     "an unpaired surrogate, U+{}; remove it": "arguments that are not UTF-8; tests/workflow/test_library.py",
     "no format '{}'; there are {}": "a mistake of a program; tests/workflow/test_library.py",
     "the format {} is deprecated; {}": "a warning of Python; tests/workflow/test_library.py",

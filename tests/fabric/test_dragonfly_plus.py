@@ -13,7 +13,7 @@ from bomgen.core.language import language as read_language
 from bomgen.output.drawing.fabrics import fabric_svg
 from bomgen.output.drawing.graphviz import fabric_dot
 from bomgen.output.writer import render
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.switch_records import switch
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

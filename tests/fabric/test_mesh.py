@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, max_flow_over_peers
 from bomgen.output.registry import DOCUMENTS
 from bomgen.output.writer import render
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -13,7 +13,7 @@ from bomgen.core.provenance import Derived, Figure
 from bomgen.fabric.declaration import described, topologies
 from bomgen.output.writer import render
 from bomgen.plan.schema import document
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -19,7 +19,7 @@ from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import decoded, read
 from bomgen.output.writer import OutputError, render
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -20,7 +20,7 @@ from workbook_edits import (
     workbook_of,
 )
 
-from bomgen.workflow.applying.application import apply_quote
+from bomgen.apply.application import apply_quote
 from bomgen.workflow.plan_files import open_plan
 
 CHECKOUT = Path(__file__).parents[2]

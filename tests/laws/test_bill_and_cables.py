@@ -20,7 +20,7 @@ from drawn_fabrics import draw_plan
 
 from bomgen.cabling.types import COLUMNS, Wiring
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import parts_lookup
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
 

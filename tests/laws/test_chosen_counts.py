@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.sizing import cluster_size
 from bomgen.sizing.cluster_size import Sizing
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.diff.data import to_data
-from bomgen.report.diff.difference import Difference, compare
-from bomgen.report.diff.markdown import markdown
-from bomgen.report.diff.side import Item, bill_in, side_of
-from bomgen.report.diff.text import lines as text_lines
+from bomgen.documents.diff.data import to_data
+from bomgen.documents.diff.difference import Difference, compare
+from bomgen.documents.diff.side import Item, bill_in, side_of
+from bomgen.documents.diff.text import lines as text_lines
+from bomgen.documents.diff.text import markdown
 
 IDS = st.sampled_from(
     [f"{fabric}.{use}" for fabric in ("compute", "storage") for use in ("leaf", "spine", "cable", "m")]

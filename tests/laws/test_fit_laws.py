@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.metrics import numbers
-from bomgen.report.result import Report
+from bomgen.results.numbers import numbers
+from bomgen.results.result import Report
 
 Worked = Callable[[dict[str, Any]], Report]
 

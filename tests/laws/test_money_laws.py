@@ -18,7 +18,7 @@ from bomgen.pricing.bill_line import subtract_stock
 from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import Quote, confidence, quote
 from bomgen.pricing.unit_prices import converted
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 MARK = Mark("book.yaml", 1, 1)
 CENT = Decimal("0.01")

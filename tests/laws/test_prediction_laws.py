@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure
-from bomgen.report.metrics import numbers
-from bomgen.report.result import Report, result
+from bomgen.results.numbers import numbers
+from bomgen.results.result import Report, result
 from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (

@@ -9,7 +9,7 @@ from drawn_fabrics import draw_plan
 from test_bill_and_cables import PLANS, SHARDS, built
 
 from bomgen.cabling.types import Wiring
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 SERVER = "server"

@@ -21,8 +21,8 @@ import yaml
 from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Derived, Figure, walk
 from bomgen.output.registry import DOCUMENTS
-from bomgen.report.metrics import Paths
-from bomgen.report.result import Report, numbers_of, result
+from bomgen.results.numbers import Paths
+from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 

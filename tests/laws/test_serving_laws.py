@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 
 Worked = Callable[[dict[str, Any]], Report]
 

@@ -11,7 +11,7 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bomgen.report.result import result
+from bomgen.results.result import result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 from tests.site.test_facility import PLANS, Worked, plan

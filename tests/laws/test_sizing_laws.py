@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bomgen.report.metrics import numbers
-from bomgen.report.result import Report
+from bomgen.results.numbers import numbers
+from bomgen.results.result import Report
 
 Worked = Callable[[dict[str, Any]], Report]
 

@@ -22,7 +22,7 @@ from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
 from bomgen.pricing.price_book import PriceBook, entries, find_price, first, price_book
 from bomgen.reading.price_lists import open_book
-from bomgen.report.result import digest
+from bomgen.results.result import digest
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.metrics import numbers
-from bomgen.report.result import Report
+from bomgen.results.numbers import numbers
+from bomgen.results.result import Report
 from bomgen.sizing.storage import RESOLUTION, square_root
 
 SECONDS_A_DAY = 86400

@@ -35,7 +35,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.output.writer import render
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import quote
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.inputs import price_books_of, read_all
 from bomgen.workflow.pipeline import work_out
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import open_plan
 

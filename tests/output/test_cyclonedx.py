@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from bomgen.output.cyclonedx import bom_cdx
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -16,7 +16,7 @@ from bomgen.core.language import language
 from bomgen.fabric.types import Fabric, Fitted
 from bomgen.output.drawing.graphviz import fabric_dot
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]
 ENGLISH = language("en")

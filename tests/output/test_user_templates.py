@@ -23,8 +23,7 @@ from bomgen.core.provenance import Mark
 from bomgen.output.user_templates import templates
 from bomgen.output.user_templates.sandbox import RESULT_BYTES, render, writer
 from bomgen.output.user_templates.templates import LIMITS, filled
-from bomgen.report.result import template_data
-from bomgen.report.user_template import Template
+from bomgen.results.result import Template, template_data
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 

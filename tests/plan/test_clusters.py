@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
-from bomgen.report.result import OPERATION, Report, numbers_of, result
+from bomgen.results.result import OPERATION, Report, numbers_of, result
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 

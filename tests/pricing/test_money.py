@@ -22,7 +22,7 @@ from openpyxl import load_workbook
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import render
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -31,7 +31,7 @@ from bomgen.pricing.price_book import PriceBook, check, entries, price_book
 from bomgen.reading import tables, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.inputs import price_books_of, read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan

@@ -14,7 +14,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -27,7 +27,7 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
-    *("reading", "report", "output", "workflow", "cli"),
+    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "cli"),
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
@@ -41,7 +41,7 @@ THIRD_PARTY = {
     "numpy": (
         *("core.columns", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
-        *("site.floor_plan", "cabling.*", "report.elevations.placement", "report.search.*", "output.cables.*"),
+        *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.cables.*"),
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.search_cluster",),

@@ -15,12 +15,12 @@ from bomgen.catalog.files import Catalog
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bills import SentBill, require_whole
-from bomgen.reading.findings import name_place
 from bomgen.reading.list_columns import read_asked
-from bomgen.workflow.xray.bill_files import open_bill
-from bomgen.workflow.xray.inspection import inspect
+from bomgen.xray.files import open_bill
+from bomgen.xray.inspection import inspect
+from bomgen.xray.prices import check_prices
+from bomgen.xray.types import name_place
 
 CATALOG = Catalog()
 Sheets = Mapping[str, Sequence[Sequence[object]]]

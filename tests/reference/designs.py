@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from bomgen.report.result import result
+from bomgen.results.result import result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

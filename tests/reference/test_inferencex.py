@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 TABLE = yaml.safe_load(Path(__file__).with_name("inferencex.yaml").read_text(encoding="utf-8"))
 ANSWERING = 2

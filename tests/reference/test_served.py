@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Worked = Callable[[dict[str, Any]], Report]
 TABLE = yaml.safe_load(Path(__file__).with_name("served.yaml").read_text(encoding="utf-8"))

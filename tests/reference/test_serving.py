@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.sizing.serving import roofline
 
 DATA = yaml.safe_load(Path(__file__).with_name("serving.yaml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Worked = Callable[[dict[str, Any]], Report]
 CASES = yaml.safe_load(Path(__file__).with_name("trained.yaml").read_text(encoding="utf-8"))

@@ -12,9 +12,9 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
+from bomgen.documents.chapters.contents import document
 from bomgen.output.writer import render
-from bomgen.report.chapters.contents import document
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.site.power_supply import feeds_lost, pieces_lost
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import NOWHERE, MachineGroup
 

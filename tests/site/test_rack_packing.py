@@ -9,9 +9,8 @@ from random import Random
 import pytest
 
 from bomgen.core.provenance import Figure, Given, Mark
-from bomgen.report.explain.explanation import Explanation
-from bomgen.report.explain.forms import text
-from bomgen.report.explain.tree import Trees
+from bomgen.results.explain.forms import text
+from bomgen.results.explain.tree import Explanation, Trees
 from bomgen.site.racks import RackCapacity, RackItem, RackRun, count_racks, pack_racks
 
 WHERE = Given(Mark("plan.yaml", 1, 1))

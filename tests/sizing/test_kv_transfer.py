@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

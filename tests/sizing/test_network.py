@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

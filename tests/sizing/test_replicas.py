@@ -17,9 +17,9 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.document import Document
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Figure, Given, Mark
+from bomgen.documents.chapters.contents import document
 from bomgen.plan.types import Degrees, Inference, PublishedRange
-from bomgen.report.chapters.contents import document
-from bomgen.report.result import Report, result
+from bomgen.results.result import Report, result
 from bomgen.sizing.serving import kv_cache, roofline, service
 from bomgen.sizing.serving.replicas import choose, larger_replicas, replica
 

@@ -12,8 +12,8 @@ import pytest
 
 from bomgen.core.document import Document, Table
 from bomgen.core.language import language
-from bomgen.report.chapters.contents import document
-from bomgen.report.result import Report, result
+from bomgen.documents.chapters.contents import document
+from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

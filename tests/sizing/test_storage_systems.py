@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

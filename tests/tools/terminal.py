@@ -21,7 +21,7 @@ from processor import PATIENCE
 
 from bomgen.cli.command import run
 from bomgen.output import writer
-from bomgen.report.explain import forms
+from bomgen.results.explain import forms
 from bomgen.workflow import pipeline
 
 FAILED = 99

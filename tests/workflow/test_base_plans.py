@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import merged, read
 from bomgen.plan.commercial_terms import Party
-from bomgen.report.result import result
+from bomgen.results.result import result
 from bomgen.workflow.base_plans import MAX_BASES
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen.cli.command import main
-from bomgen.report.result import Report
+from bomgen.results.result import Report
 from bomgen.workflow.library import build, check
 from bomgen.workflow.pipeline import lock_result, work_out
 from bomgen.workflow.plan_files import lock_name, open_plan

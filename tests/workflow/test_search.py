@@ -24,11 +24,10 @@ import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language as language_of
+from bomgen.documents.search.candidates import UNITS, Candidate, Columns, candidate_at
+from bomgen.documents.search.front import PartialFront
 from bomgen.output.search import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
-from bomgen.report.search.candidates import Candidate
-from bomgen.report.search.columns import UNITS, Columns, candidate_at
-from bomgen.report.search.front import PartialFront
 from bomgen.workflow import search_parts
 from bomgen.workflow.plan_files import open_plan
 from bomgen.workflow.search import find_front, open_search

@@ -20,7 +20,7 @@ def write(source: Source) -> bytes:
     Text that a spreadsheet would run as a formula is kept text by a leading apostrophe.
     """
     from bomgen.core.safety import escape_formula
-    from bomgen.report.result import lines_data
+    from bomgen.results.result import lines_data
 
     stream = io.StringIO()
     rows = lines_data(source.report)

@@ -15,6 +15,6 @@ BINARY = False
 
 def write(source: Source) -> bytes:
     """The result as JSON, UTF-8, in a fixed order."""
-    from bomgen.report.result import result
+    from bomgen.results.result import result
 
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

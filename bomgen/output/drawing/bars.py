@@ -5,8 +5,8 @@ Name and number of a bar stand beside it where they are short, as in a histogram
 
 from __future__ import annotations
 
+from bomgen.documents.charts.types import Bar, Bars
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas, cut_words, text_width
-from bomgen.report.charts.types import Bar, Bars
 
 _SIZE, _NAME_SIZE = 12, 13
 _WIDE, _BOLD = 1.1, 1.25

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bomgen.core.language import Language
+from bomgen.documents.charts.types import Bars, Chart, HeatMap, Matrix, Points
 from bomgen.output.drawing.bars import draw_bars
 from bomgen.output.drawing.canvas import MARGIN, NARROW, Canvas
 from bomgen.output.drawing.heat_map import draw_heat_map
 from bomgen.output.drawing.matrix import draw_matrix
 from bomgen.output.drawing.one_line import draw_one_line
 from bomgen.output.drawing.points import draw_points
-from bomgen.report.charts.types import Bars, Chart, HeatMap, Matrix, Points
 
 _BELOW = 4
 """What is left free below a chart."""

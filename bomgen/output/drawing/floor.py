@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.core.language import Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.report.elevations.types import FREE, Block, Elevations
+from bomgen.results.elevations.types import FREE, Block, Elevations
 
 _LABEL = 66
 """Room for what a row is called."""

@@ -12,7 +12,7 @@ from itertools import groupby
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas
-from bomgen.report.elevations.types import FREE, Block, Elevations
+from bomgen.results.elevations.types import FREE, Block, Elevations
 
 _LABEL = 58
 _WIDEST, _TALLEST = 40, 26

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bomgen.documents.charts.types import Matrix
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas
-from bomgen.report.charts.types import Matrix
 
 _LEFT = 96
 _HEIGHT = 30

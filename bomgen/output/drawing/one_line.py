@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bomgen.documents.charts.types import Box, OneLine
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas, cut_words, text_width
-from bomgen.report.charts.types import Box, OneLine
 
 _GAP = 10
 _BETWEEN = 34

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bomgen.documents.charts.types import Points
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas
-from bomgen.report.charts.types import Points
 
 _HEIGHT = 300
 _TOP = 2 * LINE

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bomgen.core.language import Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
-from bomgen.report.elevations.types import TRAY, Elevation, Elevations, Slot, named_text, spans_text
-from bomgen.report.elevations.words import pdu_words
+from bomgen.results.elevations.types import TRAY, Elevation, Elevations, Slot, named_text, pdu_words, spans_text
 
 MOST_DRAWN = 9
 """Racks that are drawn of those that differ; a reader looks the others up in the table."""

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
+from bomgen.documents.charts.types import Bar, Bars, Chart
+from bomgen.documents.compare.comparison import Comparison, charted
+from bomgen.documents.diff.contents import changed_categories
+from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.report.charts.types import Bar, Bars, Chart
-from bomgen.report.compare.comparison import Comparison, charted
-from bomgen.report.diff.contents import changed_categories
-from bomgen.report.diff.difference import Difference
 
 _PALE = (0,)
 """A first part of nothing: what follows it is paler."""

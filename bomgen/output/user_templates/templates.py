@@ -19,7 +19,7 @@ from bomgen.core.resources import folder, text
 from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import decoded
 from bomgen.output.registry import is_file_of_bomgen
-from bomgen.report.user_template import Template
+from bomgen.results.result import Template
 
 SUFFIX = ".j2"
 TEMPLATE_BYTES = 1 << 20

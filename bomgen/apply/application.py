@@ -1,0 +1,312 @@
+"""An edited workbook and its plan in; the edited files, prices and conflicts out.
+
+Whatever is edited, the plan is worked out once more with the edits, and its workbook is held against the one that came
+back: pieces, prices, discounts and the total must be the same to the piece and the cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from bomgen.apply.changes import RULE, Changes, find_changes, match_rows
+from bomgen.apply.judgement import judge, wanted_of
+from bomgen.apply.lines import add_and_remove_rows, change_lines, change_rates
+from bomgen.apply.nearest import find_servers
+from bomgen.apply.proposal import QUANTITY, SPARE, Base, Edit, Proposal, is_pieces, value_at
+from bomgen.apply.texts import change_texts
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.language import language
+from bomgen.core.money import Totals
+from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
+from bomgen.core.yaml_source import SUFFIXES, Source, decoded, read
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.customer_quote.contents import quote_document
+from bomgen.documents.customer_quote.record import customer_quote
+from bomgen.output.price_lists.yaml import write
+from bomgen.output.xlsx.quote import quote_workbook
+from bomgen.pricing.bill_line import part_key
+from bomgen.pricing.price_book import check
+from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
+from bomgen.results.result import Report
+from bomgen.workflow.base_plans import BOOKS
+from bomgen.workflow.inputs import Inputs, read_all
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile, content_of, inside
+
+# edited files -------------------------------------------------------------------------------------------------------
+# The files that hold the edits: the plan's text with nothing else touched, and its own price book beside it.
+
+BOOK_SUFFIX = ".prices.yaml"
+
+
+class EditedFile(NamedTuple):
+    """A file to write beside the plan."""
+
+    name: str
+    before: bytes
+    """Empty where there is none."""
+    after: bytes
+
+
+def edit_files(
+    file: PlanFile, base: Base, edits: Iterable[Edit], prices: Mapping[str, Decimal]
+) -> tuple[PlanFile, list[EditedFile]]:
+    """The plan with edits and prices, as if it were written, and the files that hold it. Raises NotEditable."""
+    text, own = file.content.decode("utf-8"), FilePath(file.name).name
+    for edit in edits:
+        text = _edit_text(text, base.source.data, edit)
+    files = list[EditedFile]()
+    if prices:
+        book = _price_book(file, base, _book_name(own), prices)
+        text = _name_book(text, base.source.data, book.name)
+        files.append(book)
+        file = file._replace(unwritten=((file.folder / book.name, book.after),))
+    content = text.encode()
+    if content != file.content:
+        files.insert(0, EditedFile(own, file.content, content))
+    return file._replace(content=content), files
+
+
+def _edit_text(text: str, whole: Any, edit: Edit) -> str:
+    """The plan's text with an edit; a list that another file gives is written into the plan as a whole first."""
+    own = read(text, "").data
+    for depth in range(1, len(edit.path) + 1):
+        path = edit.path[:depth]
+        given = value_at(whole, path)
+        if isinstance(given, list) and value_at(own, path) is None:
+            text = set_value(text, path, given)
+            break
+    if edit.action == "remove":
+        return remove_item(text, edit.path)
+    if edit.action == "set":
+        return set_value(text, edit.path, edit.value)
+    if value_at(read(text, "").data, edit.path):
+        return append_item(text, edit.path, edit.value)
+    return set_value(text, edit.path, [edit.value])
+
+
+def _book_name(plan: str) -> str:
+    """The price book of a plan's own: `plan.prices.yaml` beside `plan.yaml`."""
+    place = FilePath(plan)
+    return (place.stem if place.suffix in SUFFIXES else place.name) + BOOK_SUFFIX
+
+
+def _name_book(text: str, whole: Any, name: str) -> str:
+    """The plan's text with its own price book as the last one, which wins."""
+    given = value_at(whole, BOOKS)
+    named = [given] if isinstance(given, str) else list(given or ())
+    if named and named[-1] == name:
+        return text
+    if name in named:
+        return set_value(text, BOOKS, [*(each for each in named if each != name), name])
+    if isinstance(value_at(read(text, "").data, BOOKS), list):
+        return append_item(text, BOOKS, name)
+    return set_value(text, BOOKS, [*named, name] if named else name)
+
+
+def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Decimal]) -> EditedFile:
+    """The plan's own price book with prices; those of other parts stay as they are."""
+    quote = base.report.plan.quote
+    place = inside(file, name, quote.mark, ".".join(map(str, BOOKS)))
+    before = content_of(place) if place.exists() else b""
+    lead_days = {
+        line.line.names[0]: line.price.lead_days
+        for line in base.report.quote.lines
+        if line.line.names and line.price and line.price.lead_days
+    }
+    entries = list[dict[str, Any]]()
+    for part, price in prices.items():
+        entry = {"part": part, "price": price, "currency": quote.currency, "date": quote.date}
+        entry["lead_time"] = f"{lead_days[part]} days" if part in lead_days else None
+        entries.append({key: value for key, value in entry.items() if value is not None})
+    if not before:
+        return EditedFile(name, before, write(entries, f"edited quote {base.report.plan.name}"))
+    text = decoded(before, name)
+    book = read(text, name)
+    check(book)
+    parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
+    for entry in entries:
+        places = [at for at, part in enumerate(parts) if part == entry["part"]]
+        for at in places:
+            text = set_value(text, ("prices", at, "price"), entry["price"])
+        if not places:
+            own = {key: value for key, value in entry.items() if book.data.get(key) != value}
+            text = append_item(text, ("prices",), own)
+    return EditedFile(name, before, text.encode())
+
+
+# application --------------------------------------------------------------------------------------------------------
+
+WORKBOOK = "quote.xlsx"
+STALE = "apply-state"
+MACHINES = ("server", "gpu")
+"""Lines whose pieces a plan is given."""
+
+
+class Application(NamedTuple):
+    """What an edited workbook does to a plan."""
+
+    differences: tuple[str, ...]
+    """Each change in words; none where nothing was changed."""
+    follows: tuple[str, ...]
+    """What the plan works out anew from changed numbers of servers, in words."""
+    files: tuple[EditedFile, ...]
+    """Files to write beside the plan."""
+    before: Totals
+    after: Totals | None
+    """None where the edited plan cannot be worked out."""
+    problems: tuple[Problem, ...]
+    """Conflicts; where there are any, nothing is to be written."""
+    applied: bool = False
+    """Whether the workbook is of an older state, and the plan has its edits already."""
+    passed_over: tuple[str, ...] = ()
+    """Of a workbook of an older state: cells whose texts are bomgen's own and others than those of today."""
+
+
+def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) -> Application:
+    """What the workbook in `content`, which messages call `name`, does to a plan; nothing is written.
+
+    Raises PlanErrors where the plan cannot be worked out, where it is locked, and for what is no workbook of this plan;
+    for one of an older state, or of another plan, unless `force` is given.
+    """
+    report = work_out(inputs := read_all(file))
+    if file.lock is not None:
+        message = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "apply-lock")])
+    base = _base_of(report, inputs.source)
+    returned = match_rows(base.returned, read_quote(content, name, base.titles))
+    if not force and returned.plan != base.returned.plan:
+        message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
+        raise _stale(returned, f"{message}give its own plan, or apply it all the same with --force")
+    changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
+    older = returned.fingerprint != base.returned.fingerprint
+    if older and not force:
+        proposal = _check_applied(inputs, base, returned, changes)
+        totals = report.quote.totals
+        return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
+    proposal = _propose(base, changes, returned)
+    files, rebuilt = _rebuild(inputs, proposal)
+    differences = tuple(proposal.differences)
+    if rebuilt is None:
+        return Application(differences, (), (), report.quote.totals, None, tuple(proposal.problems))
+    follows, problems = judge(proposal, changes, rebuilt, inputs, older)
+    return Application(differences, follows, tuple(files), report.quote.totals, rebuilt.report.quote.totals, problems)
+
+
+def _base_of(report: Report, source: Source) -> Base:
+    """A result with its workbook as that is read, so that what is compared went through the same hands."""
+    words = language(report.plan.quote.language)
+    quote = customer_quote(Writer(report, words))
+    document = quote_document(quote, words, {}, {})
+    [table] = document.section("bill").tables
+    titles = {"category": words.word("xlsx-category")} | {column.key: column.title for column in table.columns}
+    returned = read_quote(quote_workbook(document, words), WORKBOOK, titles)
+    names = {line.line.id: line.line.names for line in report.quote.all_lines}
+    required = dict[str, tuple[str, int]]()
+    for line in quote.lines:
+        if not line.counted:
+            pieces = required.get(line.description, ("", 0))[1]
+            required[line.description] = names[line.id][0], pieces + int(line.pieces)
+    return Base(report, source, document, words, titles, returned, required)
+
+
+def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: Changes) -> Changes:
+    """Return the changes without those of spares that stand on another line of their part than in the plan.
+
+    What is no number of pieces stays: it counts as none here, and somebody typed it.
+    """
+    now, typed = base.spares_in(base.returned), base.spares_in(returned)
+    same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
+    lines = [each for each in changes.lines if each.key != SPARE or each.line not in same or not is_pieces(each.after)]
+    return changes._replace(lines=tuple(lines))
+
+
+def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
+    """The edits that give what was changed, as far as the plan can say it."""
+    proposal = Proposal(base, returned, problems=list(changes.problems))
+    change_lines(proposal, changes.lines)
+    change_rates(proposal, changes.rates)
+    change_texts(proposal, changes.texts)
+    add_and_remove_rows(proposal, changes.deleted)
+    return proposal
+
+
+def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes: Changes) -> Proposal:
+    """What a workbook of an older state says that the plan has not: texts of bomgen's own.
+
+    Raises PlanErrors where it says anything else. Pieces that follow from servers are those of then, too: they are
+    compared with what the plan gives for the number of servers that had them.
+    """
+    counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
+    wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
+    if wanted and (offer := find_servers(base.report, inputs, wanted)):
+        now = {line.id: line.pieces for line in base.returned.lines}
+        variant = read_all(inputs.file, [offer.setting], known=inputs)
+        base = _base_of(work_out(variant), variant.source)
+        returned = match_rows(base.returned, returned)
+        changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
+        same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
+        lines = [each for each in changes.lines if each.key not in (QUANTITY, SPARE) or each.line not in same]
+        changes = changes._replace(lines=tuple(lines))
+    proposal = _propose(base, changes, returned)
+    counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
+    if machines or counts or proposal.edits or proposal.prices or proposal.problems:
+        message = (
+            f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
+            "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
+        )
+        raise _stale(returned, message)
+    return proposal
+
+
+def _passed_over(proposal: Proposal) -> tuple[str, ...]:
+    """The cells of texts that bomgen writes by itself and that are not those of today."""
+    texts = [each for each in proposal.written if each.before is None or isinstance(each.after.value, str)]
+    return tuple(dict.fromkeys(name_cell(each.sheet, each.after.mark) for each in texts))
+
+
+def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
+    return PlanErrors([Problem(returned.mark, "error", message, STALE)])
+
+
+def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:
+    """Return the files that hold the edits and what the plan then comes to; None where it cannot be built, a problem.
+
+    Spare pieces that are a share follow the pieces: those that the other edits give already need no edit. Spares are
+    counted by category: a number that gives another part other spares than before is not what was typed.
+    """
+    try:
+        files, rebuilt = _try_edits(inputs, proposal, proposal.edits)
+        given = rebuilt.spares_in(rebuilt.returned)
+        needed = [spare.edit for spare in proposal.spares if given.get(spare.part) != spare.pieces]
+        if needed:
+            edits = [*proposal.edits, *needed]
+            more_files, again = _try_edits(inputs, proposal, edits)
+            changed = again.spares_in(again.returned)
+            typed = {spare.part for spare in proposal.spares}
+            if all(given.get(part) == pieces or part in typed for part, pieces in changed.items()):
+                proposal.edits, files, rebuilt = edits, more_files, again
+    except NotEditable as error:
+        message = f"{error}; edit it by hand"
+        proposal.problems.append(Problem(proposal.base.report.plan.mark, "error", message, RULE))
+        return [], proposal.base
+    except PlanErrors as errors:
+        for problem in errors.problems:
+            if problem.severity == "error":
+                message = f"with these edits the plan cannot be built: {problem.message}"
+                proposal.problems.append(problem._replace(message=message, rule=RULE))
+        return [], None
+    return files, rebuilt
+
+
+def _try_edits(inputs: Inputs, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
+    """Return the files that hold edits and what the plan then comes to. Raises NotEditable and PlanErrors."""
+    edited, files = edit_files(inputs.file, proposal.base, edits, proposal.prices)
+    if not files:
+        return files, proposal.base
+    variant = read_all(edited, known=inputs)
+    return files, _base_of(work_out(variant), variant.source)

@@ -1,0 +1,374 @@
+"""Changed cells of the lines of the bill: prices, discounts, pieces and charges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from bomgen.apply.changes import RULE, LineChange, keeps_formulas
+from bomgen.apply.proposal import (
+    DISCOUNT,
+    PRICE,
+    QUANTITY,
+    SHARES,
+    SPARE,
+    Base,
+    Edit,
+    Proposal,
+    SpareEdit,
+    has_spares,
+    is_pieces,
+    number_in,
+    say_kind,
+    share_in,
+    show,
+    spares_of,
+    value_at,
+    write_share,
+)
+from bomgen.catalog.identity import slug
+from bomgen.catalog.parts import Server
+from bomgen.core.diagnostics import Problem
+from bomgen.core.money import MAX_PRICE
+from bomgen.core.yaml_source import MAX_DIGITS, Path
+from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
+from bomgen.pricing.bill_line import Line, part_key
+from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.quote_workbook import ReturnedLine
+from bomgen.results.result import Report
+
+# pieces -------------------------------------------------------------------------------------------------------------
+# Changed pieces of lines: the key of the plan that is that number, where there is one.
+
+
+def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Decimal) -> None:
+    """Take another number of pieces; one that is worked out is judged by what the edited plan gives."""
+    if not is_pieces(change.after):
+        proposal.refuse(change.after, f"{show(pieces)} pieces of '{change.line}'; pieces are whole numbers")
+        return
+    if line.in_stock:
+        proposal.refuse(change.after, f"'{change.line}' is what the customer has; change `stock` in the plan")
+        return
+    what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
+    first = _first_line(proposal.base, line)
+    if change.key == SPARE and first.id != line.id:
+        what += f" (listed at '{first.id}', the first line of the part)"
+    proposal.tell(change.after, what, change.before.value or Decimal(0), pieces)
+    if change.key == SPARE:
+        if has_spares(line):
+            proposal.spares.append(_spare_edit(proposal, line, int(pieces)))
+    elif edit := _quantity_edit(proposal.base, line, int(pieces)):
+        proposal.edits.append(edit)
+
+
+def set_servers(base: Path, data: Mapping[str, Any], server: Server, servers: int) -> Edit:
+    """The edit of the cluster at a path that gives it so many servers, by what its data count: racks, GPUs, servers."""
+    counts = {"racks": servers // unit_of(server), "gpus": servers * int(server.gpus.value), "servers": servers}
+    key = next((key for key in counts if data.get(key) is not None), "servers")
+    return Edit((*base, key), "set", counts[key])
+
+
+def unit_of(server: Server | None) -> int:
+    """The servers of what is bought at once: the trays of a rack-scale system."""
+    return int(server.trays.value) if server and server.trays else 1
+
+
+def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
+    """The key that gives a line its pieces; None where they are worked out."""
+    cluster, path = base.cluster_of(line)
+    more, alone = wanted - int(line.quantity.value), line.alone()
+    design, data = cluster.design, value_at(base.source.data, path) or {}
+    server = cluster.plan.cluster.server
+    if alone.id == "server" and server and design.sizing.servers:
+        return set_servers(path, data, server, int(design.sizing.servers.value) + more * unit_of(server))
+    if alone.id == "gpu" and server is None and data.get("servers") is None:
+        return Edit((*path, "gpus"), "set", int(design.sizing.gpus.value) + more)
+    if alone.role == "host" and alone.fabric:
+        fabrics = (*path, "fabrics") if line.cluster else ("fabrics",)
+        place = (*fabrics, alone.fabric, "hosts")
+        hosts = value_at(base.source.data, place)
+        for at, host in enumerate(hosts if isinstance(hosts, list) else ()):
+            if f"{alone.fabric}.management.{slug(str(host.get('name')))}" == alone.id:
+                return Edit((*place, at, "count"), "set", int(host.get("count") or 0) + more)
+    if alone.id == "rack.management":
+        site = (*path, "site") if line.cluster else ("site",)
+        return Edit((*site, "management", "racks"), "set", wanted)
+    return None
+
+
+def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
+    """Return the key that gives a line its spare pieces: those of its cluster's servers, else those of its part."""
+    base, part = proposal.base, part_key(line)
+    pieces = base.spares_in(proposal.returned)[part]
+    cluster, path = base.cluster_of(line)
+    if line.alone().id == "server" and line.category not in cluster.plan.spares:
+        servers = wanted * unit_of(cluster.plan.cluster.server)
+        return SpareEdit(part, pieces, Edit((*path, "spare_servers"), "set", servers))
+    given = count_spares(base.report, line, pieces)
+    return SpareEdit(part, pieces, Edit(("spares", line.category), "set", max(given, 0)))
+
+
+def count_spares(report: Report, line: Line, pieces: int) -> int:
+    """Return the pieces that `spares.CATEGORY` must be for a line's part to have so many spares; below 0: none is.
+
+    Other keys may give it spares, too, and the customer may have some of them: both stay as they are.
+    """
+    lines = report.bill.lines
+    given = report.plan.spares.get(line.category)
+    now = int(given.value) if given and given.unit != "share" else 0
+    if given and given.unit == "share":
+        installed = sum(int(each.quantity.value) for each in lines if part_key(each) == part_key(line))
+        now = ceil(installed * Fraction(given.value))
+    return now + pieces - spares_of(lines)[part_key(line)]
+
+
+def _first_line(base: Base, line: Line) -> Line:
+    """Return the line that the spares of a line's part stand on."""
+    same = (each.line for each in base.report.quote.lines if has_spares(each.line))
+    return next((each for each in same if part_key(each) == part_key(line)), line)
+
+
+# charges ------------------------------------------------------------------------------------------------------------
+# Charges of the order and rates: names, prices, shares of the hardware, the tax, rows that were added or deleted.
+
+CHARGES: Path = ("quote", "charges")
+
+
+def rename_charge(proposal: Proposal, change: LineChange, line: Line, name: str) -> None:
+    """Take another name of the charge that a line is."""
+    title = proposal.base.titles[change.key].lower()
+    proposal.tell(change.after, f"{change.line}, {title}", change.before.value, name)
+    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, "name"), name)
+
+
+def price_charge(proposal: Proposal, change: LineChange, line: Line, price: Decimal) -> None:
+    """Take another price of the charge that a line is."""
+    title = proposal.base.titles[change.key].lower()
+    proposal.tell(change.after, f"{change.line}, {title}", change.before.value, price)
+    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, "price"), price)
+
+
+def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -> None:
+    """Take another tax rate, or other shares of the hardware: each its label, and its value before and after."""
+    for label, before, after in rates:
+        if label.value == proposal.base.words.word("xlsx-shown"):
+            _check_shown(proposal, before, after)
+            continue
+        path = _rate_path(proposal.base, str(label.value))
+        share = number_in(after) if after.filled else Decimal(0)
+        if path is None:
+            proposal.note_written(proposal.returned.bill, before, after)
+        elif share is None:
+            proposal.refuse(after, f"{label.value}: {say_kind(after.value)}")
+        elif not 0 <= share <= 1:
+            proposal.refuse(after, f"{label.value} {show(after.value)}; {SHARES.format(share)}")
+        else:
+            proposal.tell(after, str(label.value), share_in(before), Fraction(share))
+            proposal.set(path, write_share(Fraction(share)))
+
+
+def _check_shown(proposal: Proposal, before: Cell, after: Cell) -> None:
+    """Refuse an edited sum of the visible lines: it depends on filters and hidden rows."""
+    kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
+    if isinstance(after.value, Broken) or not kept:
+        proposal.refuse(after, f"{show(after.value)}: the sum of the visible lines was changed; put its formula back")
+
+
+def _rate_path(base: Base, label: str) -> Path | None:
+    """The key of a rate by its label; None for what is worked out."""
+    if label == base.words.word("xlsx-rate"):
+        return ("quote", "tax")
+    ids = [charge.id for charge in base.report.plan.quote.charges]
+    return next(((*CHARGES, ids.index(each), "share") for each, own in base.share_labels.items() if own == label), None)
+
+
+def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> None:
+    """Take in rows that were added, and take out those that were deleted: charges, and prices of required parts.
+
+    The edits of other charges name them by their positions, which are those of today until here.
+    """
+    bill, mark = proposal.returned.bill, proposal.returned.mark
+    charges = [charge for line in proposal.returned.added if (charge := _read_charge(proposal, line))]
+    removed = list[int]()
+    for line in deleted:
+        at = proposal.base.charge_at(proposal.base.lines[line.id].line)
+        what = line.cells["description"].value
+        if at is not None:
+            proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
+            removed.append(at)
+            continue
+        message = (
+            f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+            "put the row back, or take out of the plan what asks for it"
+        )
+        proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
+    if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
+        message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
+        proposal.problems.append(Problem(mark, "error", message, RULE, "quote.charges"))
+    else:
+        proposal.edit_list(CHARGES, charges, removed)
+
+
+def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | None:
+    """The charge that an added row is; None for a required part, which gets its price, and for what is neither."""
+    cells, word = line.cells, proposal.base.words.word
+    at = next(cell for cell in cells.values() if cell.filled)
+    kinds = {word(f"category-{category}"): category for category in CHARGED}
+    kind = kinds.get(str(cells["category"].value))
+    name, price = cells["description"].value, number_in(cells[PRICE])
+    if isinstance(name, str) and name in proposal.base.required and price is not None and price >= 0:
+        part, pieces = proposal.base.required[name]
+        if sum(line.pieces) == pieces:
+            proposal.tell(at, f"{part}, {proposal.base.titles[PRICE].lower()}", None, price)
+            proposal.prices[part] = price
+        else:
+            proposal.refuse(at, f"the order needs {pieces} pieces of {show(name)}; give that quantity with the price")
+        return None
+    if kind is None:
+        named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
+        message = (
+            f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, as "
+            f"hosts, storage, spares or another part. For a charge, choose its category: {named}"
+        )
+    elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
+        message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
+    elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
+        message = "an added charge has no part number, place, spares and discount; clear them"
+    elif not cells["amount"].filled:
+        message = (
+            "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or use the "
+            "empty lines below the others"
+        )
+    else:
+        proposal.tell(at, "quote.charges", None, f"{name} {price:f}")
+        return {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
+    proposal.refuse(at, message)
+    return None
+
+
+# lines --------------------------------------------------------------------------------------------------------------
+
+NAMES = ("sku", "description", "place", "category")
+"""Columns of the bill that say what a line is."""
+
+
+def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
+    """Propose what gives the lines of the bill the numbers and names that were typed."""
+    prices, discounts = dict[str, tuple[Decimal, LineChange]](), dict[str, Fraction]()
+    lines = proposal.base.lines
+    for change in changes:
+        line, title = lines[change.line].line, proposal.base.titles[change.key]
+        if change.key in NAMES:
+            _rename(proposal, change, line)
+            continue
+        number = _read_number(proposal, change, title)
+        if number is None:
+            continue
+        if change.key in (QUANTITY, SPARE):
+            count_pieces(proposal, change, line, number)
+        elif line.in_stock:
+            proposal.refuse(change.after, f"'{change.line}' is what the customer has, see `stock`; it has no price")
+        elif change.key == DISCOUNT:
+            discounts[change.line] = Fraction(number)
+            what = f"{change.line}, {title.lower()}"
+            proposal.tell(change.after, what, share_in(change.before), Fraction(number))
+        elif line.charge and line.charge.share is not None:
+            continue  # a formula, which is judged by what the others come to
+        elif line.charge and line.charge.price is not None:
+            price_charge(proposal, change, line, number)
+        elif line.names:
+            prices[change.line] = number, change
+            proposal.tell(change.after, f"{change.line}, {title.lower()}", change.before.value, number)
+        else:
+            message = f"nobody knows a part for '{change.line}', so no price book can price it; name one in the plan"
+            proposal.refuse(change.after, message)
+    _price_parts(proposal, prices)
+    _discount(proposal, discounts)
+
+
+def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal | None:
+    """The number that was typed, 0 for none; None where the plan cannot have it, which is noted."""
+    cell, number = change.after, number_in(change.after)
+    what = None
+    if isinstance(cell.value, Broken):
+        what = f"{title}: {cell.value.message}"
+    elif not cell.filled and change.key == PRICE:
+        what = (
+            f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; remove it "
+            "from its price book"
+        )
+    elif cell.filled and number is None:
+        what = f"{say_kind(cell.value)}; type the {title.lower()} alone"
+    elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
+        what = f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece"
+    elif number and number < 0 and change.key != DISCOUNT:
+        what = f"{title} {show(number)}; no number is below 0"
+    elif number and change.key == DISCOUNT and not 0 <= number <= 1:
+        what = f"{title} {show(number)}; {SHARES.format(number)}"
+    else:
+        return number or Decimal(0)
+    if what:
+        proposal.refuse(cell, what)
+    return None
+
+
+def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
+    """Take another name of a charge; what a part is called stands in the catalogue."""
+    if isinstance(change.after.value, Broken):
+        message = f"{proposal.base.titles[change.key]} of '{change.line}': {change.after.value.message}"
+        proposal.refuse(change.after, message)
+        return
+    if change.key == "description" and line.charge and isinstance(change.after.value, str):
+        rename_charge(proposal, change, line, change.after.value)
+        return
+    where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
+    message = (
+        f"{proposal.base.titles[change.key]} of '{change.line}' was changed to {show(change.after.value)}; what a line "
+        f"is comes from the plan ({where}): name another part there"
+    )
+    proposal.refuse_written(proposal.returned.bill, change.after, message)
+
+
+def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:
+    """A price for each part; one that stands on several lines must have one price on all of them."""
+    by_part: dict[str, list[str]] = {}
+    lines = proposal.base.lines
+    for line_id, line in lines.items():
+        if line.line.names and not line.line.in_stock:
+            by_part.setdefault(line.line.names[0], []).append(line_id)
+    for part, ids in by_part.items():
+        edited = next((line for line in ids if line in typed), None)
+        if edited is None:
+            continue
+        price, change = typed[edited]
+        found = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
+        other = next((line for line, each in found.items() if each != price), None)
+        if other is None:
+            proposal.prices[part] = price
+            continue
+        message = (
+            f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
+            "has one price: change all of its lines, or give one of them a discount"
+        )
+        proposal.refuse(change.after, message)
+
+
+def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:
+    """A discount for a category whose lines all have it and none of its own, else for the line."""
+    lines = proposal.base.lines
+    given = proposal.base.report.plan.quote.discounts
+    for category in dict.fromkeys(lines[line].line.category for line in typed):
+        own = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
+        shares = {typed.get(line.line.id, line.discount) for line in own}
+        if len(shares) == 1 and not any(
+            line.line.id in given.lines or any(name in given.parts for name in line.line.names) for line in own
+        ):
+            proposal.set(("quote", "discount", category), write_share(shares.pop()))
+            continue
+        for line in own:
+            if line.line.id in typed:
+                share = write_share(typed[line.line.id])
+                proposal.set(("quote", "discount", "lines", line.line.id), share)

@@ -1,0 +1,226 @@
+"""What the edits start from, and what is proposed: edits of the plan, prices, and conflicts at their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+from bomgen.apply.changes import conflict
+from bomgen.core.diagnostics import Problem
+from bomgen.core.document import Document
+from bomgen.core.language import Language
+from bomgen.core.yaml_source import Path, Source
+from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.pricing.bill_line import Line, part_key
+from bomgen.pricing.quote import QuoteLine
+from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
+from bomgen.results.result import Report
+
+QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
+TEXT = "is text and not a number, so that no sum of the workbook counts it"
+"""What a message says of a text where a number belongs."""
+SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
+PERCENT = 100
+PartKey = tuple[str, str]
+"""A part as spares are counted, see `part_key`."""
+Shown = Value | int | Fraction
+"""What messages repeat; a fraction is a share."""
+SHOWN = 60
+"""Characters of a text that a message repeats."""
+
+
+class Edit(NamedTuple):
+    """One edit of the plan's data."""
+
+    path: Path
+    action: Literal["set", "append", "remove"]
+    value: Any = None
+
+
+class SpareEdit(NamedTuple):
+    """Spare pieces of a part that were typed: the plan counts them by part, on the first line that it stands on."""
+
+    part: PartKey
+    pieces: int
+    """Those of all lines of the part in the workbook."""
+    edit: Edit
+
+
+class Base(NamedTuple):
+    """What the edits start from."""
+
+    report: Report
+    source: Source
+    """The plan's data, with those of the plans that it extends."""
+    document: Document
+    words: Language
+    titles: Mapping[str, str]
+    """Of the columns of the bill."""
+    returned: ReturnedQuote
+    """The workbook that the plan gives, as it is read."""
+    required: Mapping[str, tuple[str, int]]
+    """Parts that others require and that have no price, and their pieces, by their descriptions."""
+
+    @property
+    def lines(self) -> dict[str, QuoteLine]:
+        """The lines of the bill that the workbook shows, by id."""
+        return {line.line.id: line for line in self.report.quote.lines}
+
+    @property
+    def share_labels(self) -> dict[str, str]:
+        """The labels of the shares of the hardware below the bill, by the ids of the charges."""
+        charged = {charge.id for charge in self.report.plan.quote.charges if charge.share is not None}
+        return {
+            line.id: self.words.word("xlsx-share-of-hardware", name=line.cells["description"].value)
+            for line in self.returned.lines
+            if line.id in charged
+        }
+
+    def spares_in(self, quote: ReturnedQuote) -> dict[PartKey, int]:
+        """Return the spare pieces of each part that has any in the plan or may have, as a workbook has them."""
+        typed = {line.id: int(line.pieces[1]) for line in quote.lines}
+        return spares_of([line.line for line in self.report.quote.lines], typed)
+
+    def cluster_of(self, line: Line) -> tuple[Report, Path]:
+        """The report of the cluster that a line is for, and where the plan has that cluster."""
+        reports = self.report.each_cluster
+        at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == line.cluster), 0)
+        return reports[at], (CLUSTERS, at) if line.cluster else ("cluster",)
+
+    def charge_at(self, line: Line) -> int | None:
+        """The position of the charge that a line is; None for any other line."""
+        ids = [charge.id for charge in self.report.plan.quote.charges]
+        return ids.index(line.charge.id) if line.charge else None
+
+
+class Written(NamedTuple):
+    """A difference in what bomgen writes by itself and no key of the plan says."""
+
+    sheet: str
+    before: Cell | None
+    """None where nothing that is worked out anew can explain the difference."""
+    after: Cell
+    message: str
+
+
+@dataclass
+class Proposal:
+    """Collects what is to be done to a plan, and what cannot be, change after change."""
+
+    base: Base
+    returned: ReturnedQuote
+    """The workbook as it came back."""
+    edits: list[Edit] = field(default_factory=list)
+    spares: list[SpareEdit] = field(default_factory=list)
+    """Spare pieces, each with the edit for those that the other edits do not give by themselves."""
+    prices: dict[str, Decimal] = field(default_factory=dict)
+    """Unit prices in the currency of the quote, by the part's most exact name."""
+    differences: list[str] = field(default_factory=list)
+    """Each change in words."""
+    written: list[Written] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def set(self, path: Path, value: Any) -> None:
+        """Have a key of the plan get a value, unless it has it."""
+        if value_at(self.base.source.data, path) != value:
+            self.edits.append(Edit(path, "set", value))
+
+    def edit_list(self, path: Path, added: Iterable[Any], removed: Iterable[int]) -> None:
+        """Have a list of the plan get items behind its others, and lose those at some positions of today."""
+        self.edits += [Edit(path, "append", item) for item in added]
+        self.edits += [Edit((*path, at), "remove") for at in sorted(removed, reverse=True)]
+
+    def refuse(self, cell: Cell, message: str, sheet: str | None = None, path: str = "") -> None:
+        """Note a change that the plan cannot take."""
+        self.problems.append(conflict(cell, sheet or self.returned.bill, message, path))
+
+    def note_written(self, sheet: str, before: Cell, after: Cell) -> None:
+        """Note a changed cell that bomgen works out."""
+        message = f"{show(after.value)}: this cell is computed from the plan; put it back, or change what it comes from"
+        self.written.append(Written(sheet, before, after, message))
+
+    def refuse_written(self, sheet: str, cell: Cell, message: str) -> None:
+        """Note a changed text of bomgen's own."""
+        self.written.append(Written(sheet, None, cell, message))
+
+    def tell(self, cell: Cell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
+        """Note a change in words."""
+        place = name_cell(sheet or self.returned.bill, cell.mark)
+        self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
+
+
+def has_spares(line: Line) -> bool:
+    """Whether the plan can give a line spare pieces: not what the customer has, what parts require, and charges."""
+    return not (line.in_stock or line.required_by or line.charge)
+
+
+def spares_of(lines: Iterable[Line], pieces: Mapping[str, int] | None = None) -> dict[PartKey, int]:
+    """Return the spare pieces of each part on all its lines; `pieces` by the ids of lines instead of their own."""
+    found: dict[PartKey, int] = {}
+    for line in filter(has_spares, lines):
+        own = int(line.spare.value) if line.spare else 0
+        key = part_key(line)
+        found[key] = found.get(key, 0) + (own if pieces is None else pieces.get(line.id, 0))
+    return found
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """The value at a path of a plan's data; None where there is none."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def number_in(cell: Cell) -> Decimal | None:
+    """The number in a cell; None where there is none."""
+    return cell.value if isinstance(cell.value, Decimal) else None
+
+
+def is_pieces(cell: Cell) -> bool:
+    """Whether a cell says a number of pieces; an empty one says 0."""
+    number = number_in(cell)
+    return not cell.filled if number is None else number == int(number)
+
+
+def say_kind(value: Value) -> str:
+    """Return why a value is no number, for a message."""
+    if isinstance(value, Broken):
+        return value.message
+    if isinstance(value, bool):
+        return f"{show(value)} is true or false, not a number"
+    return f"{show(value)} {TEXT if isinstance(value, str) else 'is a date or a time, not a number'}"
+
+
+def share_in(cell: Cell) -> Fraction | None:
+    """The share in a cell, 0 for what is no number; None where there is nothing."""
+    return Fraction(number_in(cell) or 0) if cell.filled else None
+
+
+def write_share(share: Fraction) -> str:
+    """A share as plans have it: 12.5%."""
+    percent = share * PERCENT
+    return f"{(Decimal(percent.numerator) / Decimal(percent.denominator)).normalize():f}%"
+
+
+def show(value: Shown) -> str:
+    """A value for a message: nothing as such, a fraction as a share, a long text cut."""
+    if value is None or value == "":
+        return "nothing"
+    if isinstance(value, Broken):
+        return value.message.partition(";")[0]
+    if isinstance(value, Fraction):
+        return write_share(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, bool):
+        return str(value).upper()
+    text = str(value).replace("\n", " / ")
+    shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return f"'{shown}'" if isinstance(value, str) else shown

@@ -1,0 +1,279 @@
+"""The chapters of what is built and ordered: fabrics, their links, the bill, and what completes an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from bomgen.catalog.identity import slug
+from bomgen.catalog.parts import Identity
+from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Derived
+from bomgen.design.assembly import BuiltFabric
+from bomgen.documents.chapters.money import price_note
+from bomgen.documents.chapters.writer import Writer
+from bomgen.fabric.types import tiers_in_words
+from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.types import MediumOption
+from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.required_parts import OpenItem
+from bomgen.results.numbers import Path
+from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
+
+# links --------------------------------------------------------------------------------------------------------------
+# How the links of a fabric are built, and why not otherwise.
+
+
+def links_table(writer: Writer, built: BuiltFabric) -> Table:
+    """A row for each kind of link: what it is built of, why, and the other ways with the reason why not."""
+    columns = (
+        Column("link", writer.word("column-link"), "text", 20),
+        Column("way", writer.word("column-way"), "text", 30),
+        Column("reason", writer.word("column-why"), "text", 40),
+        Column("others", writer.word("column-others"), "text", 60),
+    )
+    rows = tuple(
+        row
+        for chosen in built.interconnect.choices
+        for row in (_row(writer, chosen), *_short_rows(writer, built, chosen))
+    )
+    name = built.plan.name
+    return Table(f"links-{name}", writer.word("table-links", name=writer.fabric_title(name)), columns, rows)
+
+
+def _row(writer: Writer, chosen: Chosen) -> Row:
+    option = writer.language.value(chosen.option, "word")
+    parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
+    reason = writer.word(f"chosen-{chosen.reason}")
+    others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
+    cells = (writer.place(chosen.kind), f"{option}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
+    return Row(tuple(Cell(text) for text in cells))
+
+
+def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
+    """What short links of a kind are built of instead."""
+    for short in built.interconnect.short_links(chosen.kind):
+        names = writer.word("list-comma").join(short.medium.part_ids)
+        length = writer.language.value(short.longest_m, "m")
+        links = writer.language.number(short.links.value)
+        cells = (
+            writer.word("short-links", kind=writer.place(chosen.kind), length=length),
+            f"{writer.language.value(short.medium.option, 'word')}{writer.word('link-parts', names=names)}",
+            writer.word("chosen-short", links=links),
+            "",
+        )
+        yield Row(tuple(Cell(text) for text in cells))
+
+
+def _other(writer: Writer, option: MediumOption) -> str:
+    """Why a way was not taken."""
+    reason = writer.language.message(rejection(option))
+    return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
+
+
+def _cost(writer: Writer, cost: Fraction | None) -> str:
+    """What a link costs, behind a text; nothing when nobody knows."""
+    if cost is None:
+        return ""
+    currency = writer.report.quote.totals.currency
+    return writer.word("cost-of-link", amount=writer.language.money(rounded(cost, currency), currency))
+
+
+# build --------------------------------------------------------------------------------------------------------------
+
+
+def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """The fabrics with their drawings; None when there are none."""
+    if not writer.report.design.fabrics:
+        return None
+    tables = tuple(table for built in writer.report.design.fabrics for table in _tables(writer, built))
+    return Section("network", writer.word("section-network"), tables=tables, drawings=drawings)
+
+
+def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
+    yield fabric_table(writer, built)
+    if built.interconnect.choices:
+        yield links_table(writer, built)
+
+
+def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
+    """All numbers of a fabric."""
+    base = ("fabrics", built.plan.name)
+    rows = tuple(
+        Row((Cell(_label(writer, built, path[2:])), *row.cells[1:]))
+        for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
+    )
+    title = writer.word(
+        "table-fabric-named",
+        name=writer.fabric_title(built.plan.name),
+        topology=writer.language.value(built.fabric.topology, "word"),
+    )
+    caption = " ".join(_other_designs(writer, built)) or None
+    return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
+
+
+def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
+    """What a full build-out would add, how many switches split servers would save, and what 2:1 would."""
+    report = writer.report
+    if (full := full_build_out(report, built)) and not full.is_equal:
+        adds = min(_pieces(full).values()) >= 0
+        yield writer.word("full-would-add" if adds else "full-would-change", pieces=_name_pieces(writer, full, adds))
+    if (other := with_oversubscription(report, built)) and not other.is_equal:
+        yield writer.word("oversubscribed-would-change", pieces=_name_pieces(writer, other, False))
+    if split := with_split_servers(report, built):
+        numbers = {"switches": tiers_in_words(split.fabric), "built": tiers_in_words(built.fabric)}
+        yield writer.word("split-would-take", **numbers)
+
+
+def _pieces(other: OtherDesign) -> dict[str, int]:
+    return {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+
+
+def _name_pieces(writer: Writer, other: OtherDesign, adds: bool) -> str:
+    """The difference of another design in pieces and money; without signs where it only `adds`."""
+    shown = "{}" if adds else "{:+}"
+    named = [writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in _pieces(other).items() if count]
+    if other.amount is not None:
+        named.append(writer.language.money(other.amount, writer.report.quote.totals.currency))
+    return writer.word("list-comma").join(named)
+
+
+def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
+    """What a number of a fabric is called; a bisection that is a bound from below says so."""
+    if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
+        path = (*path[:-1], "bisection_at_least_gbps")
+    named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
+    if path[:2] in named:
+        return writer.joined(
+            writer.label(path[:1]), writer.language.value(named[path[:2]], "word"), writer.group_label(path[2:])
+        )
+    return writer.group_label(path)
+
+
+def bill_table(writer: Writer) -> Table:
+    """Every line of the bill with its price, by category."""
+    columns = (
+        Column("fabric", writer.word("column-fabric"), "text", 12),
+        Column("role", writer.word("column-role"), "text", 20),
+        Column("sku", writer.word("column-sku"), "text", 28),
+        Column("description", writer.word("column-description"), "text", 44),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("spare", writer.word("column-spare"), "number", 8),
+        Column("unit_price", writer.word("column-unit-price"), "money", 14),
+        Column("discount", writer.word("column-discount"), "share", 10),
+        Column("amount", writer.word("column-amount"), "money", 18),
+        Column("explain", writer.word("column-why"), "text", 60),
+    )
+    ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))
+    return Table("bill", writer.word("table-bill"), columns, tuple(bill_row(writer, line) for line in ordered))
+
+
+def _how(writer: Writer, priced: QuoteLine) -> str:
+    """Why a line has its quantity; of a charge that is a share, of how much."""
+    how = writer.origin(priced.line.quantity)
+    share = priced.line.charge.share if priced.line.charge else None
+    if share is None or priced.of is None:
+        return how
+    whole = writer.language.money(priced.of, writer.report.quote.totals.currency)
+    return writer.word("share-of", share=writer.language.exact_share(Fraction(share.value)), amount=whole, how=how)
+
+
+def bill_row(writer: Writer, priced: QuoteLine) -> Row:
+    """One line of the bill."""
+    line, currency = priced.line, writer.report.quote.totals.currency
+    why = writer.paths.of.get(id(line.quantity))
+    why = why if why and "#" not in why and isinstance(line.quantity.origin, Derived) else None
+    if (
+        why is None
+        and line.path in writer.paths.figures
+        and isinstance(writer.paths.figures[line.path].origin, Derived)
+    ):
+        why = line.path
+    share = line.charge.share if line.charge else None
+    cells = (
+        Cell(writer.joined(*(name for name in (line.cluster, line.fabric) if name))),
+        Cell(writer.place(line.role or "")),
+        Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
+        Cell(writer.described(line)),
+        Cell(line.quantity.value, "", why),
+        Cell(line.spare.value, note=writer.origin(line.spare)) if line.spare else Cell(0),
+        Cell(
+            priced.unit.amount,
+            currency,
+            note=price_note(writer, priced),
+            share_of_hardware=Fraction(share.value) if share else None,
+        ),
+        Cell(priced.discount, "share"),
+        Cell(priced.amount, currency, least=priced.least),
+        Cell(_how(writer, priced)),
+    )
+    return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)
+
+
+# order --------------------------------------------------------------------------------------------------------------
+# The chapter of what completes an order: parts that others require and nobody has a price for, and open choices.
+
+
+def order(writer: Writer) -> Section | None:
+    """Required parts without a price, and what is not on the bill; None where there is neither."""
+    tables = tuple(table for table in (_required(writer), _open_items(writer)) if table.rows)
+    return Section("order", writer.word("section-order"), tables=tables) if tables else None
+
+
+def _required(writer: Writer) -> Table:
+    columns = (
+        Column("sku", writer.word("column-sku"), "text", 28),
+        Column("description", writer.word("column-description"), "text", 44),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("required_by", writer.word("column-required-by"), "text", 34),
+        Column("explain", writer.word("column-why"), "text", 60),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(line.sku or writer.word("no-part-number")),
+                Cell(writer.described(line)),
+                Cell(line.quantity.value),
+                Cell(line.required_by.name if line.required_by else ""),
+                Cell(writer.origin(line.quantity)),
+            ),
+            writer.word(f"category-{line.category}"),
+        )
+        for line in (priced.line for priced in writer.report.quote.unpriced_required)
+    )
+    return Table("required", writer.word("table-required"), columns, rows, writer.word("required-caption"))
+
+
+def _open_items(writer: Writer) -> Table:
+    columns = (
+        Column("choose", writer.word("column-choose"), "text", 60),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("required_by", writer.word("column-required-by"), "text", 34),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(describe_choice(writer, item)),
+                Cell(item.quantity.value if item.quantity else writer.word("quantity-open")),
+                Cell(item.required_by.name),
+                Cell(item.source or writer.word("unverified")),
+            )
+        )
+        for item in writer.report.bill.open_items
+    )
+    return Table("not-on-bill", writer.word("table-not-on-bill"), columns, rows, writer.word("not-on-bill-caption"))
+
+
+def describe_choice(writer: Writer, item: OpenItem) -> str:
+    """The parts to choose from, and for what their number stands."""
+    names = writer.word("list-or").join(_named(part) for part in item.parts)
+    return writer.word("choice-a-year", names=names) if item.per == "year" else names
+
+
+def _named(part: Identity) -> str:
+    return f"{part.name} ({part.sku})" if part.sku else part.name

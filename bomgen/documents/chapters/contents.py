@@ -1,0 +1,147 @@
+"""The document that readers get: the result in chapters and tables, in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Document, Drawing, Section
+from bomgen.core.language import Language
+from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
+from bomgen.documents.charts.types import Chart
+from bomgen.results.numbers import Path
+from bomgen.results.result import Report
+
+EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
+"""No drawings."""
+Draw = Callable[[Chart, str], Drawing]
+"""Draws a chart; what it is called in a page."""
+PROTECTED = "protected"
+"""What a plan calls a workbook whose inputs alone may be changed."""
+
+
+def document(
+    report: Report,
+    language: Language,
+    drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    draw: Draw | None = None,
+) -> Document:
+    """The report for readers, in a language.
+
+    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks; `draw` draws
+    the charts, which a document without it leaves out. The name of the only cluster of a plan is empty.
+    """
+    writer = Writer(report, language)
+    clusters = writer.cluster_writers()
+    whole = [*_total(writer)] if report.clusters else []
+    sections = _sections(writer, clusters, drawings, of_racks, draw)
+    return Document(
+        title=report.plan.title,
+        subtitle=_subtitle(writer),
+        language=language.code,
+        facts=tuple(money.facts(writer)),
+        headline=(*whole, *(fact for cluster in clusters for fact in _headline(cluster))),
+        sections=tuple(section for section in sections if section is not None),
+        totals=report.quote.totals,
+        footer=language.word("footer", version=__version__, sha=report.sha256),
+        parties=money.parties(writer),
+        logo=report.logo,
+        protected=report.plan.quote.workbook == PROTECTED,
+    )
+
+
+def _subtitle(writer: Writer) -> str:
+    customer = writer.report.plan.quote.customer
+    return writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle")
+
+
+def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    for path in (("cluster", "gpus"), ("site", "power_w")):
+        if path in writer.numbers:
+            yield writer.label(path), writer.cell(path)
+
+
+def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    for path in (
+        ("cluster", "gpus"),
+        ("workload", "gpus_required"),
+        ("workload", "days"),
+        ("workload", "requests_per_minute"),
+        ("cluster", "servers"),
+        ("cluster", "nics"),
+    ):
+        if path in writer.numbers:
+            yield writer.named(writer.label(path)), writer.cell(path)
+    for name in (built.plan.name for built in writer.report.design.fabrics):
+        for last in (("switches", "total"), ("transceivers", "total")):
+            of_fabric: Path = ("fabrics", name, *last)
+            if of_fabric in writer.numbers:
+                yield (
+                    writer.named(writer.joined(writer.fabric_name(name), writer.label(of_fabric))),
+                    writer.cell(of_fabric),
+                )
+        cables: Path = ("fabrics", name, "cables_total")
+        if cables in writer.numbers:
+            yield (
+                writer.named(writer.joined(writer.fabric_name(name), writer.word("headline-cables"))),
+                writer.cell(cables),
+            )
+    if ("site", "power_w") in writer.numbers:
+        yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
+
+
+def _sections(
+    writer: Writer,
+    clusters: Sequence[Writer],
+    drawings: Mapping[str, tuple[Drawing, ...]],
+    of_racks: Mapping[str, tuple[Drawing, ...]],
+    draw: Draw | None,
+) -> Iterator[Section | None]:
+    yield summary.summary(writer, clusters)
+    yield _with_charts(writer, money.costs(writer), OF_PLAN, draw)
+    yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield build.order(writer)
+    yield _with_charts(writer, alternatives.alternatives(writer), OF_PLAN, draw)
+    yield money.operation(writer)
+    yield money.terms(writer)
+    for cluster in clusters:
+        name = cluster.report.plan.cluster_name
+        for section in (
+            serving.serving(cluster),
+            sizing.sizing(cluster),
+            build.network(cluster, drawings.get(name, ())),
+            alternatives.choices(cluster),
+            sizing.storage(cluster),
+            site.site(cluster),
+            site.racks(cluster, of_racks.get(name, ())),
+        ):
+            drawn = _with_charts(cluster, section, OF_CLUSTER, draw)
+            yield _name_cluster(cluster, drawn) if drawn and name else drawn
+    yield money.prices(writer)
+    yield evidence.assumption_section(writer)
+    yield evidence.check_section(writer)
+    yield evidence.source_section(writer)
+    yield evidence.derivation_section(writer, clusters)
+
+
+def _with_charts(
+    writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
+) -> Section | None:
+    """A chapter with its charts before its other drawings."""
+    if section is None or draw is None:
+        return section
+    name = writer.report.plan.cluster_name
+    drawn = (draw(chart, f"{chart.id}.{name}" if name else chart.id) for chart in charts_of(writer, section.id, of))
+    return replace(section, drawings=(*drawn, *section.drawings))
+
+
+def _name_cluster(writer: Writer, section: Section) -> Section:
+    """A chapter about one of several clusters, which its title and those of its tables name."""
+    name = writer.report.plan.cluster_name
+    tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

@@ -1,0 +1,146 @@
+"""The chapters that say why: assumptions, checks, cited figures and derivations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bomgen.core.document import Cell, Column, Derivation, Row, Section, Step, Table
+from bomgen.core.provenance import Cited, Derived, Figure, telling_inputs, walk
+from bomgen.documents.chapters.writer import Writer
+from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.results.numbers import Path, dotted
+from bomgen.results.result import assumptions
+
+
+def assumption_section(writer: Writer) -> Section:
+    """What was taken because the plan is silent."""
+    columns = (
+        Column("name", writer.word("column-assumption"), "text", 34),
+        Column("value", writer.word("column-value"), "number", 16),
+        Column("why", writer.word("column-why"), "text", 60),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(writer.language.message(origin.name)),
+                Cell(writer.held(figure), writer.unit(figure)),
+                Cell(writer.language.message(origin.why)),
+                Cell(writer.sources(origin)),
+            )
+        )
+        for figure, origin in assumptions(writer.report, writer.numbers.values())
+    )
+    table = Table("assumptions", writer.word("table-assumptions"), columns, rows)
+    return Section(
+        "assumptions", writer.word("section-assumptions"), text=(writer.word("assumptions-lead"),), tables=(table,)
+    )
+
+
+def check_section(writer: Writer) -> Section:
+    """What the program checked on its own result."""
+    columns = (
+        Column("status", writer.word("column-status"), "text", 10),
+        Column("id", writer.word("column-check"), "text", 26),
+        Column("message", writer.word("column-finding"), "text", 70),
+        Column("path", writer.word("column-path"), "text", 40),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(writer.word(f"status-{check.status}")),
+                Cell(check.id),
+                Cell(writer.language.message(check.message)),
+                Cell(check.path),
+            )
+        )
+        for check in writer.report.checks
+    )
+    return Section(
+        "checks", writer.word("section-checks"), tables=(Table("checks", writer.word("table-checks"), columns, rows),)
+    )
+
+
+def source_section(writer: Writer) -> Section:
+    """Every catalogue figure that the result rests on."""
+    columns = (
+        Column("of", writer.word("column-of"), "text", 40),
+        Column("value", writer.word("column-value"), "number", 16),
+        Column("source", writer.word("column-source"), "text", 60),
+        Column("confidence", writer.word("column-confidence"), "text", 14),
+    )
+    rows = []
+    seen: set[tuple[str, str]] = set()
+    for figure in walk(*writer.numbers.values()):
+        origin = figure.origin
+        if not isinstance(origin, Cited) or (origin.of, str(figure.value)) in seen:
+            continue
+        seen.add((origin.of, str(figure.value)))
+        confidence = writer.word(f"confidence-{origin.confidence}") if origin.verified else writer.word("unverified")
+        rows.append(
+            Row(
+                (
+                    Cell(writer.cited(origin)),
+                    Cell(writer.held(figure), writer.unit(figure)),
+                    Cell(writer.sources(origin)),
+                    Cell(confidence),
+                )
+            )
+        )
+    table = Table("sources", writer.word("table-sources"), columns, tuple(rows))
+    return Section("sources", writer.word("section-sources"), text=(writer.word("sources-lead"),), tables=(table,))
+
+
+def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
+    """How every number was worked out; those of a cluster of several are called so."""
+    titles = {dotted(path): derivation_title(writer, path) for path in writer.numbers if path[0] != CLUSTERS}
+    for cluster in clusters:
+        titles |= {dotted((*cluster.within, *path)): derivation_title(cluster, path) for path in cluster.numbers}
+    derivations = tuple(
+        Derivation(path, titles[path], tuple(steps(writer, path, figure)))
+        for path, figure in writer.paths.figures.items()
+        if "#" not in path and isinstance(figure.origin, Derived)
+    )
+    return Section(
+        "derivations",
+        writer.word("section-derivations"),
+        text=(writer.word("derivations-lead"),),
+        derivations=derivations,
+    )
+
+
+def derivation_title(writer: Writer, path: Path) -> str:
+    """What a derivation is called: by its number, and for one of a fabric by the fabric as well."""
+    if path[0] == "fabrics":
+        return writer.named(writer.joined(writer.fabric_name(path[1]), writer.group_label(path[2:])))
+    return writer.named(writer.label(path))
+
+
+def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
+    """The derivation of a number; numbers that have a derivation of their own are named, not explained again."""
+    name = figure.origin.formula.name if isinstance(figure.origin, Derived) else path.rpartition(".")[2]
+    seen: set[int] = set()
+    stack = [(0, name, figure)]
+    while stack:
+        depth, label, node = stack.pop()
+        own = writer.paths.of.get(id(node), "#")
+        if depth and "#" not in own and isinstance(node.origin, Derived):
+            yield Step(
+                depth,
+                label,
+                writer.held(node),
+                writer.unit(node),
+                writer.word("see", path=own),
+                own,
+                estimate=node.bounds,
+            )
+            continue
+        again = id(node) in seen and bool(node.inputs)
+        value, unit = writer.held(node), writer.unit(node)
+        if again:
+            yield Step(depth, label, value, unit, writer.word("above"), estimate=node.bounds)
+        else:
+            expression = node.origin.formula.text if isinstance(node.origin, Derived) else ""
+            yield Step(depth, label, value, unit, writer.origin(node), expression=expression, estimate=node.bounds)
+            seen.add(id(node))
+            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

@@ -1,0 +1,155 @@
+"""The serving chapter: replicas, what they hold and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.documents.chapters.writer import Writer
+from bomgen.results.numbers import Path
+from bomgen.sizing.serving.replicas import Shortage
+from bomgen.sizing.serving.service import Serving
+
+BASE: Path = ("workload",)
+MEMORY: Path = (*BASE, "memory")
+RANGES = ("tokens_per_second_per_gpu", "requests_per_minute", "gpus_required")
+"""Numbers that an estimate gives low, typical and high."""
+
+
+def serving(writer: Writer) -> Section | None:
+    """What a replica holds, how many there are, and what they answer; None when nothing is served."""
+    served = writer.report.design.sizing.serving
+    if served is None:
+        return None
+    parallelism = (*BASE, "parallelism")
+    ranges = tuple((*BASE, f"{name}_range") for name in RANGES)
+    replica = tuple(writer.rows(MEMORY, ((*MEMORY, "per_gpu"), (*MEMORY, "gpu"))))
+    fullest = (*writer.rows((*MEMORY, "per_gpu")), *writer.rows((*MEMORY, "gpu")))
+    tables = [writer.table("serving", tuple(writer.rows(BASE, (MEMORY, parallelism, *ranges))))]
+    if served.need.estimate and served.of_gpu:
+        tables.append(_estimate(writer))
+    tables += [
+        writer.table("parallelism", tuple(writer.rows(parallelism))),
+        writer.table("serving-replica", replica),
+        writer.table("serving-per-gpu", tuple(fullest)),
+    ]
+    return Section(
+        "serving",
+        writer.word("section-serving"),
+        text=(writer.word("convention-bytes"),),
+        tables=tuple(tables),
+        notes=tuple(_notes(writer, served)),
+    )
+
+
+def _estimate(writer: Writer) -> Table:
+    """What the roofline gives: low, typical and high; few GPUs are required where a GPU does much."""
+    columns = (
+        Column("name", writer.word("column-name"), "text", 34),
+        Column("low", writer.word("column-low"), "number", 16),
+        Column("typical", writer.word("column-typical"), "number", 16),
+        Column("high", writer.word("column-high"), "number", 16),
+        Column("unit", writer.word("column-unit"), "text", 14),
+    )
+    rows = []
+    for name in RANGES:
+        path, ends = (*BASE, name), ((*BASE, f"{name}_range", "low"), (*BASE, f"{name}_range", "high"))
+        if ends[0] not in writer.numbers:
+            continue
+        low, high = (writer.cell(end) for end in (reversed(ends) if name == "gpus_required" else ends))
+        unit = Cell(writer.language.unit(high.unit, high.value))
+        rows.append(Row((Cell(writer.label(path)), low, writer.cell(path), high, unit)))
+    return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
+
+
+def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
+    """What a reader should know: why a replica is as large as it is, and how far the throughput can be trusted."""
+    inference, need = writer.report.plan.inference, served.need
+    if inference is None:
+        return
+    found, cache = need.replica, served.cache
+    texts = [_too_small(writer, shortage) for shortage in need.reasons]
+    if need.smaller:
+        smallest, more = need.smaller
+        degrees = {"tensor": smallest.tensor.value, "pipeline": smallest.pipeline.value}
+        counts = {"more": more.value, "gpus": need.gpus_required.value}
+        texts.append(writer.word("serving-smaller", **degrees, **counts))
+    if inference.tokens_per_second_per_gpu:
+        texts.append(writer.word("serving-measured"))
+    elif need.missing:
+        texts.append(writer.word("serving-unknown-rate", lacks=writer.word(f"lacks-{need.missing}")))
+    elif need.estimate and inference.output_tokens is None:
+        texts.append(writer.word("serving-no-output"))
+    elif need.estimate:
+        batch = writer.language.number(need.estimate.batch.value)
+        estimate = " ".join((writer.word("serving-estimate"), *_low_end(writer, served)))
+        texts += [estimate, writer.word("serving-batch", batch=batch)]
+    if found.request is None:
+        texts.append(writer.word("serving-unknown-cache"))
+    elif cache and cache.kv_heads is None and found.tensor.value > 1:
+        texts.append(writer.word("serving-latent"))
+    elif cache and cache.kv_heads and found.tensor.value > cache.kv_heads.value:
+        texts.append(writer.word("serving-replicated", heads=cache.kv_heads.value))
+    if found.room is None:
+        texts.append(writer.word("serving-unknown-memory"))
+    for name, size in served.narrow.items():
+        texts.append(writer.word("serving-scales", format=name, bytes=writer.language.number(size.value)))
+    yield from (Note("info", text) for text in texts)
+
+
+def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
+    """That the low end of the estimate misses the requests of a minute, and what it would take."""
+    inference, span, gpus = writer.report.plan.inference, served.requests_range, served.need.gpus_range
+    asked = inference.requests_per_minute if inference else None
+    if asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
+        number = writer.language.number
+        counts = {"low": number(span.low.value), "asked": number(asked.value), "gpus": number(gpus.high.value)}
+        yield writer.word("serving-low", **counts)
+
+
+def _too_small(writer: Writer, shortage: Shortage) -> str:
+    """Why a smaller replica does not do, and what would make it fit."""
+
+    def size(amount: object) -> str:
+        return writer.language.value(amount, "bytes")  # type: ignore[arg-type]
+
+    larger = writer.word("serving-larger-gpu", memory=size(shortage.enough))
+    return writer.word(
+        "serving-too-small",
+        tensor=shortage.tensor,
+        pipeline=shortage.pipeline,
+        needed=size(shortage.needed),
+        weights=size(shortage.weights),
+        cache=size(shortage.cache),
+        room=size(shortage.room),
+        memory=size(shortage.memory),
+        missing=size(shortage.needed - shortage.room),
+        remedy=shortage.remedy or larger,
+    )
+
+
+def sentences(writer: Writer) -> Iterator[str]:
+    """What is served, in sentences made from its numbers."""
+    inference, served = writer.report.plan.inference, writer.report.design.sizing.serving
+    if inference is None or served is None:
+        return
+    number, found = writer.language.number, served.need.replica
+    yield writer.word(
+        "sentence-serving",
+        model=inference.model.identity.name,
+        parameters=writer.shown(inference.model.parameters),
+        precision=inference.precision.value,
+        replicas=writer.language.value(served.replicas.value, "replicas"),
+        gpus=writer.language.value(found.gpus.value, "GPUs"),
+    )
+    if found.held and inference.context:
+        context = writer.language.value(inference.context.value, "tokens")
+        yield writer.word("sentence-serving-held", held=number(found.held.value), context=context)
+    if served.of_gpu is None or served.requests_per_minute is None:
+        return
+    values = {"rate": writer.shown(served.of_gpu), "requests": number(served.requests_per_minute.value)}
+    if served.need.estimate is None:
+        yield writer.word("sentence-serving-measured", **values)
+    elif (low := served.need.estimate.low.of_gpu) and (high := served.need.estimate.high.of_gpu):
+        ends = {"low": number(low.value), "high": number(high.value)}
+        yield writer.word("sentence-serving-estimated", **values, **ends)

@@ -1,0 +1,232 @@
+"""The chapters of the site and of its racks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.provenance import Figure
+from bomgen.documents.chapters.writer import SITE, Writer
+from bomgen.plan.types import RACK_KINDS
+from bomgen.results.elevations.types import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
+from bomgen.results.numbers import Path
+
+RACKS, POWER = "site", "site-power"
+TABLE_OF = {
+    **dict.fromkeys(("racks", "compute_racks", "management_racks", "servers_per_rack"), RACKS),
+    **dict.fromkeys(("compute_pdus", "management_pdus"), RACKS),
+    **dict.fromkeys(("weight_kg", "heat_btu_per_hour"), "site-load"),
+    **dict.fromkeys(("compute_rack_power_w", "compute_rack_heat_btu_per_hour"), "site-load"),
+    **dict.fromkeys(("compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"), "site-load"),
+    **dict.fromkeys(("compute_rack_outlets", "compute_rack_pdu_outlets", "compute_rack_feeds"), "site-supply"),
+    **dict.fromkeys(("feeds", "compute_pdu_load_w", "feed_power_w"), "site-supply"),
+}
+"""The table of a number of the site; every other one is about power and energy."""
+FEEDS = "compute_rack_feeds"
+
+
+def site(writer: Writer) -> Section | None:
+    """Racks, power, weight, heat and supply; None when the plan asks for none of them."""
+    tables: dict[str, list[Row]] = {}
+    for path, row in zip(_paths(writer), writer.rows((SITE,)), strict=True):
+        tables.setdefault(TABLE_OF.get(path[1], POWER), []).append(_named(writer, path, row))
+    if not tables:
+        return None
+    alone = not writer.report.design.fabrics and (SITE, "power_w") in writer.numbers
+    text = (writer.word("site-servers-alone"),) if alone else ()
+    shown = tuple(writer.table(id, tuple(rows)) for id, rows in tables.items())
+    return Section(SITE, writer.word("section-site"), text=text, tables=shown)
+
+
+def _paths(writer: Writer) -> Iterator[Path]:
+    return (path for path in writer.numbers if path[0] == SITE)
+
+
+def _named(writer: Writer, path: Path, row: Row) -> Row:
+    if path[1] != FEEDS:
+        return row
+    return replace(row, cells=(Cell(writer.word("label-feed", feed=path[-1])), *row.cells[1:]))
+
+
+# racks --------------------------------------------------------------------------------------------------------------
+# The chapter of the racks: those that are alike once, and what stands in them.
+
+RACK_CHAPTER = "racks"
+HEAT = "BTU/h"
+"""Shown in whole numbers, as data sheets do."""
+MOST_SPANS = 6
+"""Ranges of racks or names that a cell shows; bom.json has all."""
+MOST_GROUPS = 200
+"""Groups of equal racks that tables show."""
+
+
+def racks(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """Racks that are alike with what stands in them; None without racks."""
+    found = writer.report.elevations
+    if found is None:
+        return None
+    tables = (_groups(writer, found), _slots(writer, found))
+    text = tuple(_text(writer, found))
+    return Section(RACK_CHAPTER, writer.word("section-racks"), text=text, tables=tables, drawings=drawings)
+
+
+def _text(writer: Writer, found: Elevations) -> Iterator[str]:
+    language = writer.language
+    number = sum(group.number for group in found.groups)
+    alike, rows = len(found.groups), len(found.rows)
+    yield writer.word(
+        "racks-are", racks=language.integer(number), rows=language.integer(rows), alike=language.integer(alike)
+    )
+    if len(found.groups) > MOST_GROUPS:
+        yield writer.word("racks-not-listed", most=language.integer(MOST_GROUPS))
+    for each in found.unplaced:
+        missing, all_of_them = language.integer(each.number), language.integer(each.of)
+        yield writer.word(
+            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.message(each.name)
+        )
+
+
+def _groups(writer: Writer, found: Elevations) -> Table:
+    word = writer.word
+    columns = (
+        Column("racks", word("column-racks"), "text", 20),
+        Column("row", word("column-row"), "text", 7),
+        Column("number", word("column-racks-number"), "number", 8),
+        Column("power", word("column-power"), "number", 12),
+        Column("weight", word("column-weight"), "number", 11),
+        Column("units", word("column-units-used"), "number", 10),
+        Column("outlets", word("column-outlets"), "text", 20),
+        Column("pdus", word("column-pdus"), "text", 14),
+        Column("heat", word("column-heat"), "number", 16),
+    )
+    shown = found.groups[:MOST_GROUPS]
+    rows = [_group(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
+    if len(found.groups) > 1:
+        rows.append(_all(writer, found.groups))
+    return Table(RACK_CHAPTER, word("table-racks"), columns, tuple(rows), word("caption-racks"))
+
+
+def _group(writer: Writer, group: Elevation) -> Row:
+    sums = group.sums
+    cells = (
+        Cell(spans_text(group.racks, MOST_SPANS)),
+        Cell(spans_text(group.rows, MOST_SPANS)),
+        Cell(group.number),
+        _cell(sums.power_w, "W", "power_w" in sums.lower_bounds),
+        _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
+        _cell(sums.units_used, "U"),
+        Cell(_outlets(writer, group)),
+        Cell(_pdus(group)),
+        _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
+    )
+    return Row(cells, writer.word(f"label-{group.kind}_racks"))
+
+
+def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
+    """What all racks have together, as far as it is known."""
+    number = sum(group.number for group in groups)
+    pdus = sum(group.number * len(group.pdus) for group in groups)
+    bounds = {name for group in groups for name in group.sums.lower_bounds}
+    cells = (
+        Cell(writer.word("racks-all")),
+        Cell(""),
+        Cell(number),
+        replace(_sum([(group.number, group.sums.power_w) for group in groups], "W"), least="power_w" in bounds),
+        replace(_sum([(group.number, group.sums.weight_kg) for group in groups], "kg"), least="weight_kg" in bounds),
+        _sum([(group.number, group.sums.units_used) for group in groups], "U"),
+        Cell(""),
+        Cell(writer.language.integer(pdus) if pdus else ""),
+        replace(_sum([(group.number, group.sums.heat) for group in groups], HEAT), least="power_w" in bounds),
+    )
+    return Row(cells, writer.word("racks-sum"))
+
+
+def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
+    known = [(number, figure) for number, figure in figures if figure]
+    if not known:
+        return Cell(None)
+    ends = [(figure.value, *(figure.bounds or (figure.value, figure.value))) for _, figure in known]
+    total, low, high = (
+        _whole_heat(sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)), unit)
+        for place in range(len(ends[0]))
+    )
+    return Cell(total, unit, estimate=None if low == high else (low, high))
+
+
+def _whole_heat(value: Any, unit: str) -> Any:
+    return round(value) if unit == HEAT else value
+
+
+def _outlets(writer: Writer, group: Elevation) -> str:
+    sums = group.sums
+    needed = writer.word("list-comma").join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
+    offered = writer.word("list-comma").join(
+        f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items()
+    )
+    if needed and "outlets" in sums.lower_bounds:
+        needed = writer.word("ui-at-least", amount=needed)
+    return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
+
+
+def _pdus(group: Elevation) -> str:
+    if not group.pdus:
+        return ""
+    return f"{len(group.pdus)} ({', '.join(group.feeds)})" if group.feeds else f"{len(group.pdus)}"
+
+
+def _slots(writer: Writer, found: Elevations) -> Table:
+    """A row for each group of devices in equal racks."""
+    word = writer.word
+    columns = (
+        Column("racks", word("column-racks"), "text", 20),
+        Column("row", word("column-row"), "text", 7),
+        Column("units", word("column-units"), "text", 13),
+        Column("pieces", word("column-pieces"), "number", 8),
+        Column("power", word("column-power"), "number", 11),
+        Column("weight", word("column-weight"), "number", 11),
+        Column("devices", word("column-devices"), "text", 34),
+        Column("part", word("column-part"), "text", 20),
+    )
+    rows = tuple(row for group in found.groups[:MOST_GROUPS] for row in _group_rows(writer, group))
+    return Table("rack-slots", word("table-rack-slots"), columns, rows, word("caption-rack-slots"))
+
+
+def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
+    where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
+    for slot in group.slots:
+        cells = (
+            Cell(_units(writer, slot)),
+            Cell(slot.pieces),
+            _times(slot.pieces, slot.drawn_w, "W"),
+            _times(slot.pieces, slot.weight_kg, "kg"),
+            Cell(_names(slot)),
+            Cell(writer.language.message(slot.identity.name) if slot.identity else ""),
+        )
+        yield Row((*where, *cells))
+    if group.pdus:
+        lying = [pdu for pdu in group.pdus if pdu.unit]
+        spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
+        unit = spans_text(spans) if lying else writer.word("units-beside")
+        names = ", ".join(pdu_words(writer.language, pdu) for pdu in group.pdus)
+        yield Row((*where, Cell(unit), Cell(len(group.pdus)), Cell(None), Cell(None), Cell(names), Cell("PDU")))
+
+
+def _units(writer: Writer, slot: Slot) -> str:
+    if slot.unit is None or slot.top is None:
+        return writer.word("units-unknown")
+    return spans_text(((slot.unit, slot.top),))
+
+
+def _names(slot: Slot) -> str:
+    text = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
+    return text if len(slot.names) <= MOST_SPANS else f"{text}, … +{len(slot.names) - MOST_SPANS}"
+
+
+def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
+    return replace(_sum([(1, figure)], unit), unit=unit, least=least)
+
+
+def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:
+    return _sum([(pieces, figure)], unit)

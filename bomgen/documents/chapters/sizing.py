@@ -1,0 +1,293 @@
+"""The sizing chapter, and that of storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
+from bomgen.documents.chapters.writer import Writer
+from bomgen.plan.types import ESTIMATE
+from bomgen.results.numbers import Path
+from bomgen.sizing.prediction.run import Predicted, nearest_to_run
+from bomgen.sizing.second_opinions import Opinions
+from bomgen.sizing.storage import Stored
+from bomgen.sizing.training.parallelism import describe_faster
+from bomgen.sizing.training.states import adapts
+
+# storage ------------------------------------------------------------------------------------------------------------
+# The chapter of storage, and what the report says of the time that a training run loses.
+
+
+def storage(writer: Writer) -> Section | None:
+    """Bandwidth, room and servers of the storage; None when the plan asks for none."""
+    stored = writer.report.design.sizing.stored
+    if stored is None:
+        return None
+    tables = (writer.table("storage", tuple(writer.rows(("storage",)))), _levels(writer, stored))
+    notes = (Note("info", writer.word("capacity-unknown")),) if stored.dataset_bytes is None else ()
+    return Section("storage", writer.word("section-storage"), tables=tables, notes=notes)
+
+
+def _levels(writer: Writer, stored: Stored) -> Table:
+    """The bandwidth of every level at the size of the cluster."""
+    columns = (
+        Column("name", writer.word("column-level"), "text", 34),
+        Column("read", writer.word("column-read"), "number", 20),
+        Column("write", writer.word("column-write"), "number", 20),
+        Column("why", writer.word("column-level-for"), "text", 70),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(writer.language.value(level.name, "word")),
+                Cell(level.read.value, level.read.unit),
+                Cell(level.write.value, level.write.unit),
+                Cell(writer.word(f"level-{level.name}")),
+            )
+        )
+        for level in stored.levels
+    )
+    return Table("storage-levels", writer.word("table-storage-levels"), columns, rows, writer.word("levels-caption"))
+
+
+def time_lost(writer: Writer) -> Iterator[Note]:
+    """What the estimate of the goodput is worth, and whether it was used."""
+    sizing, training = writer.report.design.sizing, writer.report.plan.training
+    if sizing.lost is None or sizing.run is None or training is None:
+        return
+    goodput, used = writer.shown(sizing.lost.goodput), writer.shown(sizing.run.goodput)
+    span = ""
+    if sizing.lost.goodput_range:
+        low, high = (writer.shown(end) for end in sizing.lost.goodput_range)
+        span = writer.word("lost-time-span", low=low, high=high)
+    if training.goodput.value == ESTIMATE:
+        yield Note("info", writer.word("lost-time-used", goodput=goodput, span=span))
+    else:
+        yield Note("info", writer.word("lost-time-offered", goodput=goodput, span=span, used=used))
+    yield Note("info", writer.word("lost-time-published"))
+    without_copy = sizing.lost.checkpoint.contents.without_copy
+    if without_copy:
+        yield Note("info", writer.word("checkpoint-without-copy", size=writer.shown(without_copy)))
+
+
+# sizing -------------------------------------------------------------------------------------------------------------
+
+WORKLOAD = "workload"
+MEMORY: Path = (WORKLOAD, "memory")
+PARALLELISM: Path = (WORKLOAD, "parallelism")
+CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
+EMBEDDING: Path = (WORKLOAD, "mfu_by_embedding")
+RECOMPUTATION: Path = (WORKLOAD, "hfu_by_recomputation")
+SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
+PUBLISHED: Path = (WORKLOAD, "published_runs")
+LOST: Path = (WORKLOAD, "lost_time")
+PREDICTION: Path = (WORKLOAD, "prediction")
+TERMS: Path = (*PREDICTION, "terms")
+APART = (MEMORY, PARALLELISM, CONVENTIONS, EMBEDDING, RECOMPUTATION, SECOND_OPINION, PUBLISHED, LOST, PREDICTION)
+"""Numbers of the workload that have tables of their own."""
+
+
+def sizing(writer: Writer) -> Section:
+    """What the workload needs, how it is cut up, and what the cluster makes of it."""
+    tables = [
+        *_workload(writer),
+        writer.table("cluster", tuple(writer.rows(("cluster",)))),
+        *_fit(writer),
+        *_prediction(writer),
+        writer.table("lost-time", tuple(writer.rows(LOST))),
+        *_others(writer),
+        *_basis(writer),
+    ]
+    return Section(
+        "sizing",
+        writer.word("section-sizing"),
+        text=tuple(_texts(writer)),
+        tables=tuple(table for table in tables if table.rows),
+        notes=tuple(_notes(writer)),
+    )
+
+
+def _texts(writer: Writer) -> Iterator[str]:
+    plan = writer.report.plan
+    if plan.training:
+        tuning = plan.training.tuning
+        if tuning and adapts(plan.training):
+            yield writer.word(f"convention-{tuning.method.value}")
+            yield writer.word(f"convention-attention-{plan.training.attention.value}")
+        else:
+            yield writer.word(f"convention-{plan.training.attention.value}")
+    if plan.compute:
+        yield writer.word(f"convention-{plan.compute.sparsity.value}", precision=plan.compute.precision.value)
+    if writer.report.design.sizing.fit:
+        yield writer.word("convention-bytes")
+
+
+def _notes(writer: Writer) -> Iterator[Note]:
+    found = writer.report.design.sizing
+    if found.fit:
+        faster = found.faster() if found.faster else None
+        better = describe_faster(found.fit, faster, int(found.gpus.value)) if faster else None
+        reasons = (better, *found.fit.reasons) if better else found.fit.reasons
+        yield from (Note("info", writer.language.message(reason)) for reason in reasons)
+        if found.fit.fits is None:
+            yield Note("info", writer.word("memory-unknown"))
+        yield Note("info", writer.word("memory-not-counted"))
+        if found.fit.per_gpu.host and not found.fit.host_memory:
+            yield Note("info", writer.word("host-memory-unknown"))
+    yield from time_lost(writer)
+    if found.pods and not writer.report.design.fabrics:
+        yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
+
+
+def _workload(writer: Writer) -> Iterator[Table]:
+    plan = writer.report.plan
+    id = "training" if plan.training else "target" if plan.compute else None
+    if id:
+        yield writer.table(id, tuple(writer.rows((WORKLOAD,), APART)))
+    conventions = (CONVENTIONS, EMBEDDING, RECOMPUTATION)
+    yield _captioned(writer, "mfu-conventions", tuple(row for path in conventions for row in writer.rows(path)))
+
+
+def _fit(writer: Writer) -> Iterator[Table]:
+    if writer.report.design.sizing.fit:
+        per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
+        yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
+        host = (*MEMORY, "host")
+        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu), *writer.rows(host)))
+        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu, host))))
+
+
+def _prediction(writer: Writer) -> Iterator[Table]:
+    """The predicted step with its terms, and the measured steps nearest to it."""
+    predicted = writer.report.design.sizing.predicted
+    if predicted:
+        yield _captioned(writer, "prediction", tuple(writer.rows(PREDICTION, (TERMS,))))
+        yield _captioned(writer, "prediction-terms", tuple(writer.rows(TERMS)))
+        yield _nearest(writer, predicted)
+
+
+def _nearest(writer: Writer, predicted: Predicted) -> Table:
+    columns = (
+        Column("source", writer.word("column-source"), "text", 30),
+        Column("gpus", writer.word("column-gpus"), "text", 20),
+        Column("model", writer.word("column-model"), "text", 24),
+        Column("split", writer.word("column-split"), "text", 40),
+        Column("step", writer.word("column-step"), "number", 16),
+        Column("rate", writer.word("column-token-rate"), "number", 20),
+    )
+    rows = []
+    sized, workload = writer.report.design.sizing, writer.report.plan.training
+    near = nearest_to_run(workload, predicted, sized.fit, sized.gpus) if workload and sized.fit else []
+    for each in near:
+        row = each.fields
+        split = writer.word(
+            "split-of-row", tensor=row["tp"], pipeline=row["pp"], data=row["dp"], sequence=row["seq"], batch=row["gbs"]
+        )
+        cells = (
+            f"{row['source']}, {row['framework']}",
+            f"{row['gpus']} {row['gpu']}",
+            f"{row['model']} {row['precision']}",
+        )
+        measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
+        rows.append(Row((*(Cell(text) for text in cells), Cell(split), *measured)))
+    caption = writer.word("caption-nearest-steps")
+    return Table("nearest-steps", writer.word("table-nearest-steps"), columns, tuple(rows), caption)
+
+
+def _others(writer: Writer) -> Iterator[Table]:
+    """A rule of thumb and published runs, beside the result."""
+    ask = writer.report.design.sizing.opinions
+    if ask:
+        yield _captioned(writer, "second-opinion", tuple(writer.rows(SECOND_OPINION)))
+        yield _published(writer, ask())
+
+
+def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
+    return replace(writer.table(id, rows), caption=writer.word(f"caption-{id}"))
+
+
+def _published(writer: Writer, said: Opinions) -> Table:
+    columns = (
+        Column("run", writer.word("column-run"), "text", 34),
+        Column("mfu", writer.word("column-mfu-of-run"), "share", 20),
+        Column("days", writer.word("column-days-at-mfu"), "number", 14),
+        Column("source", writer.word("column-source"), "text", 70),
+    )
+    rows = []
+    for each in said.runs:
+        base = (*PUBLISHED, each.run.identity.id)
+        figures = (each.run.active_parameters, each.run.tokens, each.run.gpu_hours)
+        parameters, tokens, hours = (writer.shown(figure) for figure in figures)
+        run = writer.word(
+            "published-run",
+            **{"name": each.run.identity.name, "parameters": parameters, "tokens": tokens, "hours": hours},
+            gpu=each.run.gpu,
+        )
+        source = Cell(_where(writer, each.run.gpu_hours))
+        rows.append(Row((Cell(run), writer.cell((*base, "mfu")), writer.cell((*base, "days")), source)))
+    caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
+    return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
+
+
+def _basis(writer: Writer) -> Iterator[Table]:
+    """Every figure that the sizing starts from: given, measured, cited or assumed, and where it comes from."""
+    columns = (
+        Column("name", writer.word("column-name"), "text", 34),
+        Column("value", writer.word("column-value"), "number", 18),
+        Column("basis", writer.word("column-basis"), "text", 16),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    figures = [
+        figure
+        for path, figure in writer.numbers.items()
+        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS, EMBEDDING, RECOMPUTATION, PREDICTION)
+    ]
+    rows = tuple(
+        Row(
+            (
+                Cell(name),
+                Cell(writer.held(figure), figure.unit),
+                Cell(_kind(writer, figure)),
+                Cell(_where(writer, figure)),
+            )
+        )
+        for name, figure in _leaves(writer, figures)
+    )
+    caption = writer.word("caption-basis")
+    yield Table("basis", writer.word("table-basis"), columns, rows, caption)
+
+
+def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
+    """The figures that nothing was worked out for, each once, with a name for the reader."""
+    seen: set[int] = set()
+    for node in walk(*figures):
+        for parameter, figure in node.inputs:
+            origin = figure.origin
+            if id(figure) in seen or not isinstance(origin, Given | Cited | Assumed):
+                continue
+            seen.add(id(figure))
+            if isinstance(origin, Cited):
+                yield writer.cited(origin), figure
+            else:
+                named = writer.language.message(origin.name) if isinstance(origin, Assumed) else origin.key
+                yield named or parameter, figure
+
+
+def _where(writer: Writer, figure: Figure) -> str:
+    origin = figure.origin
+    return writer.sources(origin) if isinstance(origin, Cited | Assumed) else writer.origin(figure)
+
+
+def _kind(writer: Writer, figure: Figure) -> str:
+    plan, origin = writer.report.plan, figure.origin
+    measured = [plan.training.achieved_tflops, plan.training.tokens_per_second_per_gpu] if plan.training else []
+    if plan.inference:
+        measured.append(plan.inference.tokens_per_second_per_gpu)
+    if isinstance(origin, Given):
+        return writer.word("basis-measured" if any(figure is one for one in measured) else "basis-given")
+    if isinstance(origin, Cited):
+        weak = "basis-cited-low" if origin.confidence == "low" else "basis-cited"
+        return writer.word(weak if origin.verified else "unverified")
+    return writer.word("basis-chosen" if isinstance(origin, Assumed) and origin.chosen else "basis-assumed")

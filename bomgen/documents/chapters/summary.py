@@ -1,0 +1,148 @@
+"""The summary: what is proposed, in sentences, and every warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import ceil
+
+from bomgen.core.document import Note, Section
+from bomgen.design.assembly import BuiltFabric
+from bomgen.documents.chapters.serving import sentences as of_serving
+from bomgen.documents.chapters.writer import Writer
+from bomgen.plan.types import Training
+
+
+def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
+    """What is proposed for each cluster of the plan, with every warning."""
+    notes = tuple(
+        Note("warning", writer.language.message(problem.message), problem.mark.recorded)
+        for problem in writer.report.problems
+    )
+    text = tuple(cluster.named(sentence) for cluster in clusters for sentence in sentences(cluster))
+    return Section("summary", writer.word("section-summary"), text=text, notes=notes)
+
+
+def summarize_cluster(writer: Writer) -> Iterator[str]:
+    """A cluster in at most three sentences: its machines, what they are sized for, and its networks."""
+    yield _machines(writer)
+    yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
+    networks = [
+        writer.word(
+            "quote-network",
+            name=writer.fabric_name(built.plan.name),
+            topology=writer.language.value(built.fabric.topology, "word"),
+            endpoints=writer.language.number(built.fabric.endpoints.value),
+            gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
+        )
+        for built in writer.report.design.fabrics
+    ]
+    if networks:
+        yield writer.word("quote-networks", networks=writer.word("list-semicolon").join(networks))
+
+
+def sentences(writer: Writer) -> Iterator[str]:
+    """The proposal in sentences, made from its numbers."""
+    yield _machines(writer)
+    yield from _training(writer)
+    yield from _target(writer)
+    yield from _pods(writer)
+    yield from of_serving(writer)
+    for built in writer.report.design.fabrics:
+        yield from _direct(writer, built) if built.plan.switchless else (_fabric(writer, built),)
+
+
+def _machines(writer: Writer) -> str:
+    sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
+    number = writer.language.number
+    values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
+    if sizing.servers and cluster.server and cluster.server.trays:
+        racks = sizing.servers.value / cluster.server.trays.value
+        values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
+        return writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
+    if sizing.servers and cluster.server:
+        values |= {
+            "servers": number(sizing.servers.value),
+            "server": writer.language.message(cluster.server.identity.name),
+        }
+        return writer.word("sentence-servers", **values)
+    return writer.word("sentence-gpus", **values)
+
+
+def _training(writer: Writer) -> Iterator[str]:
+    sizing, training = writer.report.design.sizing, writer.report.plan.training
+    if training and sizing.run and sizing.days:
+        yield writer.word(
+            "sentence-tuning" if training.tuning else "sentence-training",
+            method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
+            trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
+            model=training.model.identity.name,
+            parameters=writer.shown(sizing.run.parameters),
+            tokens=_tokens(writer, training),
+            days=writer.shown(sizing.days),
+            mfu=writer.shown(sizing.run.mfu),
+            peak=writer.shown(sizing.run.peak_flops_per_gpu),
+            precision=training.precision.value,
+        )
+
+
+def _target(writer: Writer) -> Iterator[str]:
+    """What the GPUs reach of the computing power asked for."""
+    sizing, compute = writer.report.design.sizing, writer.report.plan.compute
+    if compute and sizing.target and sizing.peak_flops:
+        yield writer.word(
+            "sentence-target",
+            reached=writer.shown(sizing.peak_flops),
+            target=writer.shown(sizing.target.target),
+            peak=writer.shown(sizing.target.peak_flops_per_gpu),
+            precision=compute.precision.value,
+            sparsity=writer.language.value(compute.sparsity.value, "word"),
+        )
+
+
+def _pods(writer: Writer) -> Iterator[str]:
+    pods, chips, number = (
+        writer.report.design.sizing.pods,
+        writer.report.plan.cluster.gpu.pod_chips,
+        writer.language.number,
+    )
+    if pods and chips:
+        yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
+
+
+def _fabric(writer: Writer, built: BuiltFabric) -> str:
+    planes, number = built.plan.planes.value, writer.language.number
+    return writer.word(
+        "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
+        planes=number(planes),
+        name=writer.fabric_title(built.plan.name),
+        topology=writer.language.value(built.fabric.topology, "word"),
+        endpoints=number(built.fabric.endpoints.value),
+        gbps=number(built.fabric.links[0].rate_gbps.value),
+        switches=writer.describe_switches(built),
+    )
+
+
+def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
+    """A fabric without packet switches in two sentences."""
+    fabric, number = built.fabric, writer.language.number
+    shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
+    yield writer.word(
+        "sentence-direct",
+        name=writer.fabric_title(built.plan.name),
+        topology=writer.language.value(fabric.topology, "word"),
+        dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
+        endpoints=number(fabric.endpoints.value),
+        links=number(fabric.links[0].count.value),
+        gbps=number(fabric.links[0].rate_gbps.value),
+    )
+    circuits = {key: number(figure.value) for key, figure in fabric.circuits.items()}
+    yield writer.word("sentence-circuits" if circuits else "sentence-no-circuits", **circuits)
+
+
+def _tokens(writer: Writer, training: Training) -> str:
+    """The tokens of a run, with how often they are read where that is not once."""
+    tokens = writer.shown(training.tokens)
+    if training.epochs.value == 1:
+        return tokens
+    return writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))

@@ -1,0 +1,190 @@
+"""What every chapter is written with: numbers with their names, cells and tables in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from bomgen.catalog.parts import GENERIC
+from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.formula_words import describe_formula
+from bomgen.core.language import Language, is_prefixed
+from bomgen.core.money import MONEY, rounded
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.types import ROLES
+from bomgen.pricing.bill_line import Line, cluster_path
+from bomgen.results.numbers import Path, Paths, dotted
+from bomgen.results.result import OPERATION, Report, numbers_of
+
+SPARSE = "sparse"
+PEAK = "peak_flops_per_gpu"
+THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
+SITE = "site"
+
+
+class Writer:
+    """Puts a report into words and tables."""
+
+    def __init__(self, report: Report, language: Language) -> None:
+        self.report, self.language = report, language
+        self.within = cluster_path(report.plan.cluster_name)
+        """Where the numbers of the report begin in bom.json."""
+        self.word = language.word
+        self.numbers = numbers_of(report)
+        self.paths = Paths(self.numbers)
+        compute = report.plan.compute
+        self.sparse = compute is not None and compute.sparsity.value == SPARSE
+        """Whether the peak asked for is the sparse one."""
+        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_cluster))
+        """Figures of the site that leave out machines whose power is not known."""
+        served = report.design.sizing.serving
+        self.estimated = served is not None and served.need.estimate is not None
+        """Whether the throughput of a model that is served is an estimate."""
+
+    def held(self, figure: Figure) -> Any:
+        """A figure's value as a cell holds it; a table or a shape in words."""
+        if isinstance(figure.value, bool | tuple):
+            return self.language.message(str(figure.value))
+        return figure.value
+
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit, in the language of the report."""
+        return self.language.value(self.held(figure), self.unit(figure), figure.bounds)
+
+    def unit(self, figure: Figure) -> str:
+        """A figure's unit; of money the currency of the quote."""
+        return self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
+
+    def origin(self, figure: Figure) -> str:
+        """Where a figure comes from, in one line: its formula in words, its place in the plan, or its document."""
+        match figure.origin:
+            case Given(mark=mark):
+                return self.word("origin-given", place=mark.recorded)
+            case Derived():
+                return describe_formula(figure, self.language, self.shown).text
+            case Assumed() as assumed if assumed.chosen:
+                return self.word("origin-chosen", why=self.language.message(assumed.why))
+            case Assumed() as assumed:
+                return self.word("origin-assumed", sources=self._titles(assumed.references))
+            case Cited() as cited:
+                key = "origin-cited" if cited.confidence == "high" else f"origin-cited-{cited.confidence}"
+                return self.word(key, of=self.cited(cited), sources=self._titles(cited.references))
+        return origin_text(figure)
+
+    def cited(self, origin: Cited) -> str:
+        """What a cited figure is of: a part and what is said of it, or a constant of a published formula."""
+        return self.language.message(origin.of)
+
+    def sources(self, origin: Assumed | Cited) -> str:
+        """The documents of an origin with their addresses, in one line."""
+        return self._titles([each._replace(title=self.title(each)) for each in origin.references], str)
+
+    def title(self, reference: Reference) -> str:
+        """What a source is called: documents by their own title."""
+        return self.language.message(reference.title)
+
+    def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
+        """Documents in one line; that there are none where there are none."""
+        return "; ".join(map(show or self.title, references)) or self.word("unverified")
+
+    def place(self, role: str) -> str:
+        """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
+        return "/".join(self.language.value(step, "word") for step in role.split("/"))
+
+    def described(self, line: Line) -> str:
+        """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
+        name = self.language.message(line.description)
+        is_named = line.vendor in (None, GENERIC) or name.casefold().startswith(f"{line.vendor} ".casefold())
+        name = name if is_named else f"{line.vendor} {name}"
+        if line.charge and line.charge.name is None:
+            name = self.word(f"charge-{line.charge.kind}")
+        return self.word("in-stock", name=name) if line.in_stock else name
+
+    def label(self, path: Path) -> str:
+        """What a number is called: by its whole path, by its last two steps, or by its last."""
+        if path[-1] == PEAK and self.sparse:
+            path = (f"sparse_{PEAK}",)
+        if path[-1] in THROUGHPUT and self.estimated:
+            path = (f"estimated_{path[-1]}",)
+        if path[-1] in self.lower_bounds and path[0] == SITE:
+            path = (*path[:-1], f"at_least_{path[-1]}")
+        for key in (".".join(path), ".".join(path[-2:]), path[-1]):
+            if f"label-{key}" in self.language.words:
+                return self.word(f"label-{key}")
+        return path[-1]
+
+    def group_label(self, path: Path) -> str:
+        """The labels of a path's steps, from the group to the number."""
+        return self.joined(*(self.label((step,)) for step in path))
+
+    def cluster_writers(self) -> tuple[Writer, ...]:
+        """A writer for each cluster of the plan: this one where there is one."""
+        return tuple(Writer(each, self.language) for each in self.report.clusters) or (self,)
+
+    def named(self, name: str) -> str:
+        """A name, with the cluster that it is of where the plan has several."""
+        return self.joined(self.report.plan.cluster_name, name) if self.report.plan.cluster_name else name
+
+    def joined(self, *names: str) -> str:
+        """Names from the group to the one that is meant."""
+        return self.word("name-in").join(names)
+
+    def cell(self, path: Path) -> Cell:
+        """The number at a path as a cell that leads to its derivation."""
+        figure = self.numbers[path]
+        why = dotted((*self.within, *path)) if isinstance(figure.origin, Derived) else None
+        if figure.unit == MONEY:
+            currency = self.report.quote.totals.currency
+            amount, *ends = (rounded(Fraction(each), currency) for each in (figure.value, *(figure.bounds or ())))
+            return Cell(amount, currency, why, self._least(path), estimate=(ends[0], ends[1]) if ends else None)
+        return Cell(self.held(figure), figure.unit, why, self._least(path), estimate=figure.bounds)
+
+    def number(self, path: Path) -> Cell:
+        """The number at a path as a cell that says nothing of where it comes from."""
+        return replace(self.cell(path), why=None)
+
+    def fabric_name(self, name: str) -> str:
+        """What a fabric is called: those that have the name of their role by that, others as the plan does."""
+        return self.word(f"compare-{name}") if name in ROLES else name
+
+    def fabric_title(self, name: str) -> str:
+        """What a fabric is called where it is a heading or begins a sentence."""
+        return self.fabric_name(name) if name in ROLES else self.word("drawing-title", name=name)
+
+    def describe_switches(self, built: BuiltFabric) -> str:
+        """The switches of a fabric, tier by tier, in one line."""
+        return self.word("list-comma").join(
+            self.word(
+                "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
+                count=self.language.number(tier.count.value),
+                tier=self.label((tier.name,)),
+                switch=self.language.message(tier.switch.identity.name),
+            )
+            for tier in built.fabric.tiers
+        )
+
+    def _least(self, path: Path) -> bool:
+        """Whether a cost of running leaves something out."""
+        return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
+
+    def rows(self, prefix: Path, skip: tuple[Path, ...] = ()) -> Iterator[Row]:
+        """A row for every number below a path: name, value, unit, how."""
+        for path, figure in self.numbers.items():
+            if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
+                value = self.cell(path)
+                named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
+                unit = "" if named else self.language.unit(figure.unit, value.value)
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
+
+    def table(self, id: str, rows: tuple[Row, ...]) -> Table:
+        """A table of numbers with how each came about."""
+        columns = (
+            Column("name", self.word("column-name"), "text", 34),
+            Column("value", self.word("column-value"), "number", 20),
+            Column("unit", self.word("column-unit"), "text", 14),
+            Column("how", self.word("column-how"), "text", 70),
+        )
+        return Table(id, self.word(f"table-{id}"), columns, rows)

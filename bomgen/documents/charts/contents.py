@@ -1,0 +1,387 @@
+"""The charts of a report by the chapter that they stand in: sizing, site and money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.money import Totals
+from bomgen.core.provenance import Figure
+from bomgen.documents.chapters.money import costs_table
+from bomgen.documents.chapters.writer import SITE, Writer
+from bomgen.documents.charts.types import Bar, Bars, Box, Chart, HeatMap, Matrix, OneLine
+from bomgen.pricing.quote import Part, category_amounts, confidence
+from bomgen.results.numbers import Path
+from bomgen.results.what_if import money_of_run, purchase_of_gpus
+from bomgen.sizing.prediction.run import Predicted
+from bomgen.sizing.sensitivity import Sensitivity, sensitivity
+
+# money --------------------------------------------------------------------------------------------------------------
+# Charts of money: what each category comes to, how far the total may be off, and the alternatives side by side.
+
+
+def categories(writer: Writer) -> Iterator[Chart]:
+    """What each category of the bill costs; nothing where nothing has a price."""
+    parts = category_amounts(writer.report.quote.lines)
+    if parts:
+        shape = Bars(tuple(describe_category(writer, part) for part in parts))
+        data = costs_table(writer)
+        yield Chart("costs", data.title, writer.word("drawing-costs-text"), shape, data)
+
+
+def describe_category(writer: Writer, part: Part) -> Bar:
+    """The bar of a category: its amount and its share; of one without a price nothing but its name."""
+    name = writer.word(f"category-{part.category}")
+    if part.amount is None:
+        return Bar(name, writer.word("ui-no-price"))
+    amount = _money(writer, part.amount, writer.report.quote.totals.currency, part.complete)
+    return Bar(name, f"{amount} · {writer.language.rough_share(part.share)}", (part.share,))
+
+
+def price_range(writer: Writer) -> Iterator[Chart]:
+    """The total between its ends, and how much of the money before tax is doubtful."""
+    word, totals = writer.word, writer.report.quote.totals
+    bars, rows = [], []
+    if totals.low is not None and totals.high is not None and totals.low != totals.high:
+        ends = {
+            "low": _money(writer, totals.low, totals.currency),
+            "high": _money(writer, totals.high, totals.currency),
+        }
+        length = totals.high - totals.low
+        mark = totals.amount if totals.low <= totals.amount <= totals.high else None
+        bars.append(Bar(word("ui-total"), word("range-ends", **ends), (length,), totals.low, mark))
+        rows += [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
+    if not bars:
+        return
+    found = confidence(writer.report.quote.lines, writer.report.plan.quote)
+    rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
+    bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
+    bars.append(_doubtful(writer, found.doubtful, found.share(found.doubtful)))
+    columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
+    shown = tuple(Row((Cell(word(key)), Cell(amount, totals.currency))) for key, amount in rows)
+    data = Table("price-range", word("chart-range"), columns, shown)
+    yield Chart("price-range", data.title, word("chart-range-text"), Bars(tuple(bars)), data)
+
+
+def _doubtful(writer: Writer, amount: Decimal, share: Fraction) -> Bar:
+    text = f"{_money(writer, amount, writer.report.quote.totals.currency)} · {writer.language.rough_share(share)}"
+    return Bar(writer.word("chart-doubtful"), text, (amount,))
+
+
+def alternatives(writer: Writer) -> Iterator[Chart]:
+    """The total of the plan and of each alternative."""
+    report, word = writer.report, writer.word
+    quotes = [report.quote, *(other.quote for other in report.alternatives)]
+    if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
+        return
+    names = [word("column-as-planned"), *(each.name for each in report.plan.quote.alternatives)]
+    bars = tuple(_total(writer, name, quote.totals) for name, quote in zip(names, quotes, strict=True))
+    yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
+
+
+def _total(writer: Writer, name: str, totals: Totals) -> Bar:
+    return Bar(name, _money(writer, totals.amount, totals.currency, totals.complete), (totals.amount,))
+
+
+def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True) -> str:
+    text = writer.language.money(amount, currency)
+    return text if complete else writer.word("ui-at-least", amount=text)
+
+
+# site ---------------------------------------------------------------------------------------------------------------
+# Charts of what is built: lengths of cables, power of racks, and what supplies what.
+
+MEDIA = ("dac", "acc", "aec", "copper", "aoc", "fibre", "trunk", "")
+"""Of cables, from the shortest reach on; empty where no part is known."""
+
+
+def cable_lengths(writer: Writer) -> Iterator[Chart]:
+    """How many cables are so long, by medium; nothing where all fabrics have none."""
+    pieces: dict[Fraction, dict[str, int]] = {}
+    for built in writer.report.design.fabrics:
+        for use in built.interconnect.cables:
+            of_length = pieces.setdefault(Fraction(use.length_m), {})
+            medium = use.cable.medium if use.cable else ""
+            of_length[medium] = of_length.get(medium, 0) + int(use.quantity.value)
+    if not any(count for each in pieces.values() for count in each.values()):
+        return
+    word, language = writer.word, writer.language
+    media = [medium for medium in MEDIA if any(medium in each for each in pieces.values())]
+    lengths = sorted(pieces)
+    bars = tuple(
+        Bar(
+            language.value(length, "m"),
+            language.integer(sum(pieces[length].values())),
+            tuple(pieces[length].get(medium, 0) for medium in media),
+        )
+        for length in lengths
+    )
+    names = [word(f"medium-{medium or 'unknown'}") for medium in media]
+    counts = [sum(each.get(medium, 0) for each in pieces.values()) for medium in media]
+    key = tuple(f"{name} {language.integer(count)}" for name, count in zip(names, counts, strict=True))
+    columns = (
+        Column("length", word("column-length"), "text", 16),
+        *(
+            Column(f"pieces-{medium or 'unknown'}", name, "number", 16)
+            for medium, name in zip(media, names, strict=True)
+        ),
+    )
+    rows = tuple(
+        Row((Cell(language.value(length, "m")), *(Cell(pieces[length].get(medium, 0)) for medium in media)))
+        for length in lengths
+    )
+    data = Table("cable-lengths", word("chart-cables"), columns, rows)
+    yield Chart("cable-lengths", data.title, word("chart-cables-text"), Bars(bars, key), data)
+
+
+def rack_power(writer: Writer) -> Iterator[Chart]:
+    """The floor with the power of each rack; nothing where the power of none is known."""
+    found = writer.report.elevations
+    if found and any(group.sums.power_w and group.sums.power_w.value for group in found.groups):
+        yield Chart("rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(found))
+
+
+LEVELS = (
+    (("facility_power_w", None),),
+    (("power_w", None),),
+    (("feeds", "feed_power_w"),),
+    (("compute_pdus", "compute_pdu_load_w"), ("management_pdus", None)),
+    (("compute_racks", "compute_rack_power_w"), ("management_racks", None)),
+)
+"""From the facility to its racks: the number that a box is named for, and a second one of what it stands for."""
+SERVERS: Path = ("cluster", "power_w")
+GPUS: Path = (SITE, "gpu_power_w")
+OTHERS = ("network_power_w", "storage_power_w")
+
+
+def power_line(writer: Writer) -> Iterator[Chart]:
+    """What supplies what, with watts; nothing where the power is not known."""
+    of_levels = (*(tuple(_boxes(writer, level)) for level in LEVELS), tuple(_machines(writer)))
+    levels = tuple(boxes for boxes in of_levels if boxes)
+    if (SITE, "power_w") in writer.numbers and len(levels) > 1:
+        word = writer.word
+        yield Chart("power-line", word("chart-power"), word("chart-power-text"), OneLine(levels))
+
+
+def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[Box]:
+    """The boxes of a level, as far as their numbers are known."""
+    for name, other in level:
+        if (SITE, name) not in writer.numbers:
+            continue
+        text = writer.language.cell(writer.number((SITE, name)))
+        if other and (SITE, other) in writer.numbers:
+            of_each = writer.language.cell(writer.number((SITE, other)))
+            text = writer.word(f"chart-{other}", number=text, power=of_each)
+        yield Box(writer.label((SITE, name)), text)
+
+
+def _machines(writer: Writer) -> Iterator[Box]:
+    """Servers with their GPUs, or the GPUs alone where no more is known, and all other machines."""
+    gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
+    if SERVERS in writer.numbers:
+        power = writer.language.cell(writer.number(SERVERS))
+        text = writer.word("chart-of-gpus", power=power, gpus=gpus) if gpus else power
+        yield Box(writer.word("category-server"), text)
+    elif gpus:
+        yield Box(writer.label(GPUS), gpus)
+    yield from _boxes(writer, tuple((name, None) for name in OTHERS))
+
+
+# sizing -------------------------------------------------------------------------------------------------------------
+# Charts of the sizing: the memory of a GPU, and how a training run depends on utilisation and GPUs.
+
+OF_RUN = "cost_per_run"
+MEMORY: Path = ("workload", "memory")
+PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache")
+"""What fills the memory of a GPU, in training and in serving."""
+_MILLION = 10**6
+
+
+def training_memory(writer: Writer) -> Iterator[Chart]:
+    """The memory of a GPU that trains."""
+    if writer.report.design.sizing.fit:
+        yield from _memory(writer)
+
+
+def serving_memory(writer: Writer) -> Iterator[Chart]:
+    """The memory of a GPU that serves."""
+    if writer.report.design.sizing.serving:
+        yield from _memory(writer)
+
+
+def _memory(writer: Writer) -> Iterator[Chart]:
+    """The memory of the fullest GPU, beside what it has."""
+    of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
+    paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
+    total, whole = numbers.get((*of_gpu, "total")), numbers.get((*MEMORY, "gpu"))
+    if total is None or not total.value:
+        return
+    text = writer.shown(total)
+    if whole:
+        text = writer.word("chart-of", part=text, whole=writer.shown(whole))
+    bar = Bar(
+        writer.word("chart-memory-bar"),
+        text,
+        tuple(numbers[path].value for path in paths),
+        frame=whole.value if whole else None,
+    )
+    key = tuple(f"{writer.label(path)} {language.value(numbers[path].value, 'bytes')}" for path in paths)
+    yield Chart("memory", writer.word("chart-memory"), writer.word("chart-memory-text"), Bars((bar,), key))
+
+
+def predicted_range(writer: Writer) -> Iterator[Chart]:
+    """Days of a predicted run between the ends of its intervals, with what they mean in machines and money."""
+    predicted, word, language = writer.report.design.sizing.predicted, writer.word, writer.language
+    if predicted is None:
+        return
+    days = {coverage: (fast.days.value, slow.days.value) for coverage, (slow, fast) in predicted.ends.items()}
+    shape = _range_bars(writer, days, predicted.point.days.value, language.number)
+    text = word("chart-predicted-text", days=writer.shown(predicted.point.days))
+    yield Chart("predicted", word("chart-predicted"), text, shape, _predicted_table(writer, predicted))
+    yield from _predicted_money(writer, predicted)
+
+
+def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
+    """Money of a predicted run between the ends: of the GPUs for the target, else of the run."""
+    report, language, word = writer.report, writer.language, writer.word
+    point = money_of_run(report, predicted.point)
+    name = next((each for each in ("purchase", "cost", "energy_cost") if getattr(point, each) is not None), None)
+    if name is None:
+        return
+    currency, amounts = report.quote.totals.currency, dict[int, tuple[Decimal, Decimal]]()
+    for coverage, (slow, fast) in predicted.ends.items():
+        low, high = sorted(getattr(money_of_run(report, each), name) for each in (slow, fast))
+        amounts[coverage] = low, high
+    shape = _range_bars(writer, amounts, getattr(point, name), partial(language.amount, currency=currency))
+    least = not report.quote.totals.complete if name == "purchase" else OF_RUN in report.running.lower_bounds
+    amount = language.cell(Cell(getattr(point, name), currency, least=least and name != "energy_cost"))
+    text = word(f"chart-predicted-{name}-text", amount=amount)
+    yield Chart("predicted-money", word("chart-predicted-money"), text, shape)
+
+
+def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any, shown: Callable[[Any], str]) -> Bars:
+    """A bar for each coverage in percent, from its lower to its upper end, with the point marked."""
+    bars = []
+    for coverage, (low, high) in sorted(ends.items()):
+        text = writer.word("range-ends", low=shown(low), high=shown(high))
+        name = writer.word("chart-predicted-held", share=f"{coverage}%")
+        bars.append(Bar(name, text, (high - low,), low, point))
+    return Bars(tuple(bars))
+
+
+def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
+    """Utilisation, days and what they cost, machines for the target and their purchase: predicted, and at both ends."""
+    word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
+    slow, fast = predicted.ends[max(predicted.ends)]
+    outlooks = (slow, predicted.point, fast)
+    columns = (
+        Column("name", word("column-name"), "text", 30),
+        *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
+    )
+    money, least = [money_of_run(writer.report, each) for each in outlooks], not totals.complete
+    rows = [
+        ("MFU", [Cell(each.mfu.value, each.mfu.unit) for each in outlooks]),
+        (word("label-days"), [Cell(each.days.value, each.days.unit) for each in outlooks]),
+        (word("label-run_energy_kwh"), [_count(each.energy_kwh, "kWh") for each in money]),
+        (word("label-run_energy_cost"), [Cell(each.energy_cost, totals.currency) for each in money]),
+        (
+            word("label-cost_per_run"),
+            [Cell(each.cost, totals.currency, least=OF_RUN in running.lower_bounds) for each in money],
+        ),
+        (word("label-gpus_required"), [_count(each.gpus_required) for each in outlooks]),
+        (word("label-servers_required"), [_count(each.servers) for each in money]),
+        (word("chart-purchase"), [Cell(each.purchase, totals.currency, least=least) for each in money]),
+    ]
+    known = tuple(Row((Cell(name), *cells)) for name, cells in rows if cells[0].value is not None)
+    caption = word("caption-predicted") if predicted.point.gpus_required else None
+    return Table("predicted", word("chart-predicted"), columns, known, caption)
+
+
+def _count(figure: Figure | None, unit: str = "") -> Cell:
+    return Cell(figure.value if figure else None, unit)
+
+
+def run_sensitivity(writer: Writer) -> Iterator[Chart]:
+    """Days by utilisation and number of GPUs, and what these cost."""
+    report, language, word = writer.report, writer.language, writer.word
+    found = sensitivity(report.plan, report.design.sizing)
+    if found is None:
+        return
+    amounts = [_purchase(writer, int(gpus.value)) for gpus in found.gpus]
+    currency = report.quote.totals.currency
+    foot = (
+        (
+            word("chart-sensitivity-millions", currency=currency),
+            *(language.number(Fraction(amount) / _MILLION) for amount in amounts if amount is not None),
+        )
+        if None not in amounts
+        else ()
+    )
+    days = [[Fraction(figure.value) for figure in outlook.days] for outlook in found.outlooks]
+    shape = Matrix(
+        word("chart-sensitivity-corner"),
+        tuple(language.integer(int(gpus.value)) for gpus in found.gpus),
+        tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(found.outlooks, days, strict=True)),
+        tuple(tuple(language.number(value) for value in row) for row in days),
+        found.planned,
+        foot,
+    )
+    text = word("chart-sensitivity-text") + (word("chart-sensitivity-cost") if foot else "")
+    data = _table(writer, found, amounts if foot else [])
+    yield Chart("sensitivity", word("chart-sensitivity"), text, shape, data)
+
+
+def _purchase(writer: Writer, gpus: int) -> Decimal | None:
+    """What so many GPUs cost at the plan's purchase a GPU; None where a price is missing, or clusters share it."""
+    return purchase_of_gpus(writer.report, gpus) if writer.report.quote.totals.complete else None
+
+
+def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:
+    """A row for each utilisation with its days, and one for the purchase."""
+    word, totals = writer.word, writer.report.quote.totals
+    planned = writer.shown(found.outlooks[found.planned[0]].days[found.planned[1]])
+    columns = [Column("mfu", "MFU", "text", 24)]
+    for number, gpus in enumerate(found.gpus, 1):
+        title = word("chart-days-on", gpus=writer.language.integer(int(gpus.value)))
+        columns.append(Column(f"days-{number}", title, "number", 18))
+    columns.append(Column("gpus", word("chart-gpus-for", days=planned), "number", 18))
+    if amounts:
+        columns.append(Column("cost", word("chart-cost-of-those"), "money", 20))
+    rows = []
+    for outlook in found.outlooks:
+        cells = [Cell(writer.shown(outlook.mfu)), *(Cell(figure.value, figure.unit) for figure in outlook.days)]
+        cells.append(Cell(outlook.gpus_required.value))
+        if amounts:
+            cost = _purchase(writer, int(outlook.gpus_required.value))
+            cells.append(Cell(cost, totals.currency))
+        rows.append(Row(tuple(cells)))
+    if amounts:
+        costs = (Cell(amount, totals.currency) for amount in amounts)
+        rows.append(Row((Cell(word("chart-purchase")), *costs, Cell(""), Cell(""))))
+    return Table("sensitivity", word("chart-sensitivity"), tuple(columns), tuple(rows))
+
+
+# contents -----------------------------------------------------------------------------------------------------------
+
+Charts = Callable[[Writer], Iterator[Chart]]
+OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
+    "costs": (categories, price_range),
+    "alternatives": (alternatives,),
+}
+"""By the id of a section about the whole plan."""
+OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
+    "serving": (serving_memory,),
+    "sizing": (training_memory, predicted_range, run_sensitivity),
+    "network": (cable_lengths,),
+    "site": (power_line, rack_power),
+}
+"""By the id of a section about a cluster."""
+
+
+def charts_of(writer: Writer, section: str, of: Mapping[str, tuple[Charts, ...]]) -> Iterator[Chart]:
+    """The charts of a section of a plan or cluster."""
+    return (chart for make in of.get(section, ()) for chart in make(writer))

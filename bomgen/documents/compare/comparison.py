@@ -1,0 +1,178 @@
+"""Plans side by side: a column for each plan, a row for each number, and the best value of a row marked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import Totals
+from bomgen.core.plain_data import plain
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.compare.rows import GPUS, NEITHER, POWER, TOTAL, Compared, ComparedRow, lines, workloads
+from bomgen.results.result import Report
+
+__all__ = ["Comparison", "charted", "compared", "data", "document"]
+
+FORMAT = 1
+"""Version of the format of a comparison as JSON."""
+DIGITS = 12
+"""Of a digest, as people compare it."""
+
+
+class Comparison(NamedTuple):
+    """Plans side by side."""
+
+    columns: tuple[Compared, ...]
+    lines: tuple[ComparedRow, ...]
+    warnings: tuple[str, ...]
+
+
+def compared(reports: Sequence[Report], language: Language, alternatives: bool = False) -> Comparison:
+    """Reports side by side, in a language; with `alternatives` those of each stand behind it."""
+    columns: list[Compared] = []
+    names = [report.plan.name for report in reports]
+    for report in reports:
+        name = report.plan.name
+        name = name if names.count(name) == 1 else f"{name} ({report.plan_file})"
+        columns.append(Compared(name, Writer(report, language)))
+        beside = zip(report.plan.quote.alternatives, report.alternatives, strict=True)
+        for asked, other in beside if alternatives else ():
+            columns.append(Compared(f"{name}: {asked.name}", Writer(other, language), alternative=True))
+    return Comparison(tuple(columns), tuple(lines(columns)), tuple(_warnings(columns, language)))
+
+
+def _warnings(columns: Sequence[Compared], language: Language) -> list[str]:
+    totals = {each.name: each.writer.report.quote.totals for each in columns}
+    found = []
+    currencies = dict.fromkeys(each.currency for each in totals.values() if each.priced_lines)
+    if len(currencies) > 1:
+        found.append(language.word("compare-currencies", names=language.word("list-comma").join(currencies)))
+    if len(workloads(columns)) > 1:
+        found.append(language.word("compare-workloads"))
+    partly = [name for name, each in totals.items() if not each.complete and each.priced_lines]
+    if partly:
+        found.append(language.word("compare-partly", names=language.word("list-comma").join(partly)))
+    return found
+
+
+def charted(found: Comparison) -> ComparedRow | None:
+    """The row that a chart shows: totals, else the power, else the GPUs, whichever comes first that every plan has.
+
+    None where there is nothing to compare: all are equal, or amounts are in different currencies.
+    """
+    rows = {line.key: line for line in found.lines}
+    for line in (rows[key] for key in (TOTAL, POWER, GPUS) if key in rows):
+        known = all(cell.value is not None for cell in line.cells) and len({cell.unit for cell in line.cells}) == 1
+        if known and not line.equal and len(line.cells) > 1:
+            return line
+    return None
+
+
+def document(found: Comparison, language: Language, chart: Drawing | None = None) -> Document:
+    """A comparison as a document for every renderer: what differs, then what is equal, each in one table."""
+    word = language.word
+    differing, equal = ([line for line in found.lines if line.equal is same] for same in (False, True))
+    notes = tuple(Note("warning", text) for text in found.warnings)
+    title = word("section-compare")
+    tables = (
+        _table(found, differing, "comparison", title, language),
+        _table(found, equal, "equal", word("compare-equal"), language, folded=True),
+    )
+    return Document(
+        title=word("compare-heading", names=word("list-comma").join(each.name for each in found.columns)),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=(),
+        sections=(
+            Section(
+                "comparison",
+                title,
+                (word("compare-lead"),),
+                tuple(table for table in tables if table.rows),
+                notes,
+                (chart,) if chart else (),
+            ),
+            Section("plans", word("section-compared"), tables=(_plans(found, language),)),
+        ),
+        totals=_empty_totals(),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def _table(
+    found: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
+) -> Table:
+    word = language.word
+    columns = (
+        Column("name", word("compare-row"), "text", 34),
+        *(Column(f"plan-{number}", each.name, "number", 24) for number, each in enumerate(found.columns, 1)),
+        Column("better", word("compare-better"), "text", 18),
+    )
+    rows = tuple(
+        Row((Cell(line.label), *line.cells, Cell(word(f"compare-{line.better}") if line.better else "")), line.group)
+        for line in lines
+    )
+    return Table(id, title, columns, rows, open=not folded, folded=folded)
+
+
+def _plans(found: Comparison, language: Language) -> Table:
+    """What stands side by side, and which version of it."""
+    word = language.word
+    columns = (
+        Column("name", word("compare-plan"), "text", 30),
+        Column("title", word("compare-title"), "text", 50),
+        Column("file", word("compare-file"), "text", 40),
+        Column("sha256", "sha256", "text", 16),
+    )
+    rows = [(each.name, each.writer.report) for each in found.columns]
+    texts = [(name, report.plan.title, report.plan_file, report.sha256[:DIGITS]) for name, report in rows]
+    return Table("plans", word("section-compared"), columns, tuple(Row(tuple(map(Cell, row))) for row in texts))
+
+
+def _empty_totals() -> Totals:
+    """A comparison has no sum of its own."""
+    nothing = Decimal(0)
+    return Totals("", True, nothing, nothing, None, nothing, nothing, 0, 0)
+
+
+def data(found: Comparison) -> str:
+    """A comparison as JSON."""
+    content = {
+        "compare": FORMAT,
+        "version": __version__,
+        "plans": [
+            {
+                "name": each.name,
+                "title": each.writer.report.plan.title,
+                "file": each.writer.report.plan_file,
+                "sha256": each.writer.report.sha256,
+            }
+            for each in found.columns
+        ],
+        "rows": [
+            {
+                "key": line.key,
+                "group": line.group,
+                "label": line.label,
+                "better": None if line.better == NEITHER else line.better,
+                "values": [_value(cell) for cell in line.cells],
+                "units": [cell.unit or None for cell in line.cells],
+                "at_least": [cell.least for cell in line.cells],
+                "best": [cell.best for cell in line.cells],
+            }
+            for line in found.lines
+        ],
+        "warnings": list(found.warnings),
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _value(cell: Cell) -> Any:
+    """A value as bom.json has it: amounts are decimal strings."""
+    return f"{cell.value:f}" if isinstance(cell.value, Decimal) else plain(cell.value)

@@ -1,0 +1,428 @@
+"""The rows of a comparison, which direction of each is better, and which value is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Literal, NamedTuple
+
+from bomgen.core.document import Cell, Value
+from bomgen.core.money import Totals, rounded
+from bomgen.core.provenance import Figure, quotient
+from bomgen.design.assembly import BuiltFabric
+from bomgen.documents.chapters.writer import Writer
+from bomgen.plan.types import ROLES
+from bomgen.pricing.bill_line import cluster_path
+from bomgen.pricing.quote import confidence
+from bomgen.results.numbers import WIDE, Path
+from bomgen.results.what_if import money_of_run
+
+# best ---------------------------------------------------------------------------------------------------------------
+# Which of several values is the best: only where a row has a better direction, and only where it is certain.
+
+Better = Literal["less", "more", ""]
+"""Which direction is better; empty: neither."""
+LESS: Better = "less"
+MORE: Better = "more"
+NEITHER: Better = ""
+
+
+class Known(NamedTuple):
+    """A value; None: nobody knows it. `least`: a lower bound, because something is left out."""
+
+    value: int | float | Fraction | Decimal | None
+    least: bool = False
+    ends: tuple[Value, Value] | None = None
+    """The least and the most that an estimate may be."""
+
+    def end(self, better: Better) -> Fraction | None:
+        """The better end of an estimate; the value of what is none, None where nobody knows it."""
+        end = self.ends[better == MORE] if self.ends else self.value
+        return None if end is None or isinstance(end, str) else Fraction(end)
+
+
+def best_of(values: Sequence[Known], better: Better) -> list[bool]:
+    """For each value whether it is the best; none is where all known ones are equal, or fewer than two are known.
+
+    A lower bound is never the best, and where the value behind one may be better than all others, nothing is. Nor is
+    anything where the range of an estimate reaches into that of the best.
+    """
+    nothing = [False] * len(values)
+    known = [Fraction(each.value) for each in values if each.value is not None]
+    whole = [Fraction(each.value) for each in values if each.value is not None and not each.least]
+    bounds = [Fraction(each.value) for each in values if each.value is not None and each.least]
+    if better == NEITHER or len(known) < 2 or not whole or len({*known}) == 1:
+        return nothing
+    target = min(whole) if better == LESS else max(whole)
+    if any(bound < target for bound in bounds) or (bounds and better == MORE):
+        return nothing
+    best = [each.value is not None and not each.least and Fraction(each.value) == target for each in values]
+    worse = LESS if better == MORE else MORE
+    sign = 1 if better == LESS else -1
+    ends = [(each.end(worse if is_best else better), is_best) for each, is_best in zip(values, best, strict=True)]
+    known_ends = [(sign * end, is_best) for end, is_best in ends if end is not None]
+    worst = max(end for end, is_best in known_ends if is_best)
+    return nothing if any(end < worst for end, is_best in known_ends if not is_best) else best
+
+
+# rows ---------------------------------------------------------------------------------------------------------------
+
+OPERATION, SITE = "operation", "site"
+OF_RUN = "cost_per_run"
+SLOW, FAST = 0, 1
+"""Ends of a predicted interval."""
+TOTAL, POWER, GPUS = "totals.amount", "site.power_w", "cluster.gpus"
+"""Rows that a chart is drawn of."""
+
+
+class Compared(NamedTuple):
+    """One column: a plan, or an alternative of one."""
+
+    name: str
+    writer: Writer
+    alternative: bool = False
+    """Whether it is one of a plan: its report has the warnings alone that the plan's has not."""
+
+
+class ComparedRow(NamedTuple):
+    """One row: its group and name, which direction is better, and a cell for each column."""
+
+    group: str
+    key: str
+    """What programs call it."""
+    label: str
+    better: Better
+    cells: tuple[Cell, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether all plans have the same value."""
+        return len({(cell.value, cell.unit, cell.least) for cell in self.cells}) == 1 < len(self.cells)
+
+
+class Measure(NamedTuple):
+    """What is compared of each plan."""
+
+    key: str
+    label: str
+    better: Better
+    cell: Callable[[Compared], Cell]
+
+
+power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
+"""What falls to a GPU of all that is drawn."""
+
+
+def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
+    """The rows of a comparison, money first, those left out that say nothing of any plan."""
+    word = columns[0].writer.word
+    yield from _grouped(columns, word("compare-money"), _money_measures(columns))
+    for key, measures in (("plan", _plan_measures), ("workload", _workload_measures), ("cluster", _cluster_measures)):
+        yield from _grouped(columns, word(f"compare-{key}"), measures(columns))
+    for role in ROLES:
+        if any(_fabrics(each, role) for each in columns):
+            yield from _grouped(columns, word(f"compare-{role}"), _fabric_measures(columns, role))
+    yield from _grouped(columns, word("compare-site"), _site_measures(columns))
+
+
+def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
+    for measure in measures:
+        cells = [measure.cell(each) for each in columns]
+        if all(cell.value is None for cell in cells):
+            continue
+        better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
+        marked = best_of([_known(cell) for cell in cells], better)
+        best = tuple(_marked(cell) if mark else cell for cell, mark in zip(cells, marked, strict=True))
+        yield ComparedRow(group, measure.key, measure.label, measure.better, best)
+
+
+def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) -> bool:
+    """Whether values mean the same: amounts are in one currency, and what a workload takes is that of one workload."""
+    if key.startswith("workload.") or key.startswith(f"{OPERATION}.{OF_RUN}"):
+        known = [each for each, cell in zip(columns, cells, strict=True) if cell.value is not None]
+        if len(workloads(known)) > 1:
+            return False
+    return len({cell.unit for cell in cells if isinstance(cell.value, Decimal)}) < 2
+
+
+def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
+    """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
+    found = set[tuple[object, ...]]()
+    for plan in (cluster.plan for each in columns for cluster in each.writer.report.each_cluster):
+        if training := plan.training:
+            tuned = str(training.tuning.method.value) if training.tuning else ""
+            found.add((training.model.identity.name, training.tokens.value, training.epochs.value, tuned))
+        elif served := plan.inference:
+            lengths = (figure and figure.value for figure in (served.context, served.output_tokens))
+            found.add((served.model.identity.name, *lengths))
+        elif compute := plan.compute:
+            found.add((compute.precision.value, compute.sparsity.value))
+    return found
+
+
+def _known(cell: Cell) -> Known:
+    return Known(None if isinstance(cell.value, str) else cell.value, cell.least, cell.estimate)
+
+
+def _marked(cell: Cell) -> Cell:
+    return Cell(cell.value, cell.unit, least=cell.least, estimate=cell.estimate, best=True)
+
+
+# numbers of bom.json ------------------------------------------------------------------------------------------------
+
+
+def _number(columns: Sequence[Compared], path: Path, better: Better, bare: bool = False) -> Measure:
+    """A number at its path, called as in the report; `bare` leaves out a unit that its name says."""
+    having = next((each for each in columns if path in each.writer.numbers), columns[0])
+    return Measure(".".join(path), having.writer.label(path), better, lambda each: _at(each, path, bare))
+
+
+def _at(each: Compared, path: Path, bare: bool) -> Cell:
+    writer = each.writer
+    if path not in writer.numbers:
+        return Cell(None)
+    cell = writer.cell(path)
+    least = cell.least or (path[0] == SITE and path[-1] in writer.lower_bounds)
+    return Cell(cell.value, "" if bare else cell.unit, least=least, estimate=cell.estimate)
+
+
+def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
+
+
+def _warnings(each: Compared) -> Cell:
+    report = each.writer.report
+    return Cell(len(report.own_problems if each.alternative else report.problems))
+
+
+def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+    yield Measure("workload.model", columns[0].writer.word("compare-model"), NEITHER, _model)
+    for name, better in (
+        ("gpus_required", LESS),
+        ("days", LESS),
+        ("days_low", LESS),
+        ("days_high", LESS),
+        ("gpus_required_low", LESS),
+        ("gpus_required_high", LESS),
+        ("mfu", NEITHER),
+        ("peak_flops", MORE),
+        ("tokens_per_second", MORE),
+        ("requests_per_minute", MORE),
+    ):
+        yield _number(columns, ("workload", name), better, bare=name.startswith("gpus_required"))
+
+
+def _model(each: Compared) -> Cell:
+    asked = (cluster.plan.training or cluster.plan.inference for cluster in each.writer.report.each_cluster)
+    return _names(each, [block.model.identity.name for block in asked if block])
+
+
+def _names(each: Compared, names: Sequence[str]) -> Cell:
+    language = each.writer.language
+    return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
+
+
+def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure("cluster.gpu", word("compare-gpu"), NEITHER, _gpu)
+    yield Measure("cluster.server", word("compare-server"), NEITHER, _server)
+    for name in ("gpus", "servers", "nics"):
+        yield _number(columns, ("cluster", name), NEITHER, bare=True)
+
+
+def _gpu(each: Compared) -> Cell:
+    return _names(each, [cluster.plan.cluster.gpu.identity.name for cluster in each.writer.report.each_cluster])
+
+
+def _server(each: Compared) -> Cell:
+    servers = (cluster.plan.cluster.server for cluster in each.writer.report.each_cluster)
+    return _names(each, [server.identity.name for server in servers if server])
+
+
+# networks -----------------------------------------------------------------------------------------------------------
+
+
+def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
+    report = each.writer.report
+    return [
+        ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)
+        for cluster in report.each_cluster
+        for built in cluster.design.fabrics
+        if built.plan.role == role
+    ]
+
+
+def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
+    """Networks of one role: counts of several added up."""
+    word = columns[0].writer.word
+
+    def named(key: str, better: Better, cell: Callable[[Compared], Cell]) -> Measure:
+        return Measure(f"{role}.{key}", word(f"compare-{key}"), better, cell)
+
+    yield named("topology", NEITHER, lambda each: _texts(each, role, _topology))
+    yield named("switch", NEITHER, lambda each: _texts(each, role, _switches))
+    for tier in ("leaf", "spine", "core"):
+        yield Measure(
+            f"{role}.switches.{tier}",
+            columns[0].writer.group_label(("switches", tier)),
+            NEITHER,
+            partial(_sum, role=role, path=("switches", tier)),
+        )
+    yield named("switches", LESS, lambda each: _sum(each, role, ("switches", "total")))
+    yield named("modules", LESS, lambda each: _sum(each, role, ("transceivers", "total")))
+    yield named("cables", LESS, lambda each: _sum(each, role, ("cables_total",)))
+    yield named("hops", LESS, lambda each: _only(each, role, ("hops",)))
+    yield named("oversubscription", LESS, lambda each: _only(each, role, ("oversubscription", "leaf")))
+    yield named("network", MORE, lambda each: _only(each, role, ("per_gpu", "network_gbps")))
+    yield named("growth", NEITHER, lambda each: _sum(each, role, ("growth",)))
+
+
+def _texts(each: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
+    """What is said of each network, once where it is the same."""
+    found = dict.fromkeys(text(each, built) for _, built in _fabrics(each, role))
+    return Cell(each.writer.word("list-comma").join(found) or None)
+
+
+def _topology(each: Compared, built: BuiltFabric) -> str:
+    return each.writer.language.value(built.fabric.topology, "word")
+
+
+def _switches(each: Compared, built: BuiltFabric) -> str:
+    names = dict.fromkeys(each.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
+    return each.writer.word("list-comma").join(names)
+
+
+def _found(each: Compared, role: str, path: Path) -> list[Figure]:
+    places = [(*place, *path) for place, _ in _fabrics(each, role)]
+    return [each.writer.numbers[place] for place in places if place in each.writer.numbers]
+
+
+def _sum(each: Compared, role: str, path: Path) -> Cell:
+    """Counts of all networks of a role, without a unit: the name of the row says what is counted."""
+    found = _found(each, role, path)
+    return Cell(sum(figure.value for figure in found) if found else None)
+
+
+def _only(each: Compared, role: str, path: Path) -> Cell:
+    """A number of the one network of a role; unknown where several do not agree."""
+    found = _found(each, role, path)
+    if not found or len({figure.value for figure in found}) > 1:
+        return Cell(None)
+    return Cell(found[0].value, found[0].unit)
+
+
+# site and money -----------------------------------------------------------------------------------------------------
+
+
+def _site_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+    yield _number(columns, (SITE, "racks"), LESS, bare=True)
+    yield _number(columns, (SITE, "power_w"), LESS)
+    yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
+    for name in ("facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"):
+        yield _number(columns, (SITE, name), LESS)
+
+
+def _power_by_gpu(each: Compared) -> Cell:
+    power, gpus = (each.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
+    if power is None or gpus is None:
+        return Cell(None)
+    found = power_by_gpu(power, gpus)
+    return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds, estimate=found.bounds)
+
+
+def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure(TOTAL, word("ui-total"), LESS, _amount)
+    yield Measure("totals.net", word("xlsx-net"), LESS, _net)
+    yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
+    for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
+        measure = _number(columns, (OPERATION, name), LESS)
+        yield measure._replace(cell=partial(_running_cost, name=name))
+    for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
+        for end, place in (("low", FAST), ("high", SLOW)):
+            label = word(f"compare-{name}-{end}")
+            yield Measure(f"{key}_{end}", label, LESS, partial(_predicted_money, name=name, place=place))
+    yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
+    yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
+
+
+def _predicted_money(each: Compared, name: str, place: int) -> Cell:
+    """Money of a run that is sized by its prediction, at an end of the interval."""
+    report = each.writer.report
+    predicted, training = report.design.sizing.predicted, report.plan.training
+    if predicted is None or training is None or training.predicted is None:
+        return Cell(None)
+    amount = getattr(money_of_run(report, predicted.ends[WIDE][place]), name)
+    least = not report.quote.totals.complete if name == "purchase" else OF_RUN in report.running.lower_bounds
+    return Cell(amount, report.quote.totals.currency, least=least)
+
+
+def _priced(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    return Cell(each.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
+
+
+def _net(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    if not totals.priced_lines:
+        return Cell(None)
+    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
+
+
+def _running_cost(each: Compared, name: str) -> Cell:
+    """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
+    cell, costs = _at(each, (OPERATION, name), bare=False), each.writer.report.running.figures
+    ends = _net_range(each.writer.report.quote.totals)
+    if ends is None or cell.value is None or "purchase" not in costs:
+        return cell
+    total, purchase = costs["total_cost"].value, costs["purchase"].value
+    low, high = (rounded(costs[name].value * (total - purchase + Fraction(end)) / total, cell.unit) for end in ends)
+    return replace(cell, estimate=(low, high))
+
+
+def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The net amount at the lowest and the highest prices; None as for `_price_range`."""
+    ends = _price_range(totals)
+    if ends is None or not totals.amount:
+        return None
+    net = totals.list - totals.discount
+    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in ends)
+    return low, high
+
+
+def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
+    """The total at the lowest and the highest prices; None where these are the same, or not all known."""
+    low, high = totals.low, totals.high
+    return (low, high) if low is not None and high is not None and low < high else None
+
+
+def _amount(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    if not totals.priced_lines:
+        return Cell(None)
+    return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
+
+
+def _net_by_gpu(each: Compared) -> Cell:
+    net, gpus = _net(each), each.writer.numbers["cluster", "gpus"]
+    if net.value is None or isinstance(net.value, str):
+        return Cell(None)
+
+    def by_gpu(amount: Value) -> Decimal | None:
+        return None if amount is None or isinstance(amount, str) else rounded(Fraction(amount) / gpus.value, net.unit)
+
+    ends = net.estimate and (by_gpu(net.estimate[0]), by_gpu(net.estimate[1]))
+    return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
+
+
+def _doubtful(each: Compared) -> Cell:
+    """The share of the money that is uncertain; unknown where a line has no price."""
+    report = each.writer.report
+    found = confidence(report.quote.lines, report.plan.quote)
+    if found.unpriced or not found.net:
+        return Cell(None)
+    return Cell(found.share(found.doubtful), "share")

@@ -1,0 +1,490 @@
+"""The quote as a document: cover, offer, order list, bill, site, delivery and terms, for the customer to sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+from bomgen.core import money
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import Totals, minor_unit
+from bomgen.documents.customer_quote.record import (
+    CustomerQuote,
+    LeftOver,
+    QuotedAlternative,
+    QuotedCluster,
+    QuotedExpansion,
+    QuotedLine,
+    QuotedMove,
+)
+from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.pricing.quote import lines_to_price
+
+CHINESE = "zh"
+OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
+"""Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
+WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
+"""What terms that say something of the warranty have in them; a quote whose terms have none does not state it."""
+DAYS_A_WEEK = 7
+_ROOM_TO_WRITE = "…" * 12
+TOTAL = "total"
+"""The id of the row of the alternatives that is of the whole order rather than of a category."""
+DIFFERENCE = "difference"
+"""The id of the row behind it: what the alternatives differ from the plan by."""
+CHANGES = "changes"
+"""The section of an expansion that says what is re-plugged and what is left over."""
+Drawings = Mapping[str, tuple[Drawing, ...]]
+"""Drawings of each cluster by its name."""
+
+
+def quote_document(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Document:
+    """The document that the customer signs; `networks` and `floors` are the drawings of each cluster by its name.
+
+    Of an expansion it says what changes on site, and no floor: racks that stand are where they are.
+    """
+    sections = (
+        _offer(quote, language, networks),
+        _order_list(quote, language),
+        _bill(quote, language),
+        *(
+            (_changes(quote.expansion, language), _site(quote, language, {}))
+            if quote.expansion
+            else (_alternatives(quote, language), _not_included(quote, language), _site(quote, language, floors))
+        ),
+        _terms(quote, language),
+    )
+    return Document(
+        title=quote.title,
+        subtitle=_subtitle(quote, language),
+        language=language.code,
+        facts=tuple(_facts(quote, language)),
+        headline=(),
+        sections=tuple(section for section in sections if section),
+        totals=quote.totals,
+        footer=_number(quote, language),
+        parties=quote.parties,
+        logo=quote.logo,
+        protected=quote.protected,
+        cover=_cover(quote, language),
+        id=quote.id,
+        acceptance=tuple(_acceptance(quote, language)),
+        author=quote.vendor or "",
+        date=quote.date,
+    )
+
+
+def _subtitle(quote: CustomerQuote, language: Language) -> str:
+    if quote.status:
+        return language.word(f"quote-{quote.status}")
+    return language.word("quote-quotation")
+
+
+def _number(quote: CustomerQuote, language: Language) -> str:
+    return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
+
+
+def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
+    word = language.word
+    if quote.number:
+        yield word("fact-number"), quote.number
+    if quote.revision:
+        yield word("fact-revision"), quote.revision
+    if quote.date:
+        yield word("fact-date"), language.date(quote.date)
+    if quote.valid_until:
+        yield word("fact-valid-until"), language.date(quote.valid_until)
+    elif quote.valid_days:
+        yield word("fact-valid"), language.value(quote.valid_days, "days")
+    if quote.lead_time:
+        yield word("quote-lead-time"), _duration(quote.lead_time[0], language)
+    if quote.payment:
+        yield word("fact-payment"), quote.payment
+    yield word("fact-currency"), quote.totals.currency
+
+
+def _duration(days: int, language: Language) -> str:
+    """Days as vendors write them: in weeks where they are several whole ones."""
+    weeks, left = divmod(days, DAYS_A_WEEK)
+    return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
+
+
+def _cover(quote: CustomerQuote, language: Language) -> Cover:
+    totals, word = quote.totals, language.word
+    label = _total_label(totals, language)
+    if not totals.priced_lines:
+        none = word("quote-none-priced", lines=language.integer(totals.lines))
+        return Cover(label, word("quote-no-total"), (none,) if totals.lines else ())
+    amount = language.money(totals.amount, totals.currency)
+    notes = [
+        word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
+    ]
+    if language.code == CHINESE and totals.currency == money.CURRENCY:
+        notes.insert(0, word("quote-in-capitals", amount=money.write_in_capitals(totals.amount)))
+    covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
+    notes.append(covers_all if totals.complete else _unpriced(quote, language))
+    if required := _by_part(line for line in quote.lines if not line.counted):
+        notes.append(word("quote-required-left-out", count=language.integer(len(required))))
+    return Cover(label, amount if totals.complete else word("ui-at-least", amount=amount), tuple(notes))
+
+
+def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """What the customer signs: which quotation, as of when, at what total, and which alternative."""
+    word = language.word
+    names = [_number(quote, language)]
+    names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
+    names += [language.date(quote.date)] if quote.date else []
+    accepted = {"names": word("list-comma").join(names), "label": _total_label(quote.totals, language)}
+    if quote.totals.priced_lines:
+        yield word("quote-accepted-total", total=_cover(quote, language).total, **accepted)
+    else:
+        yield word("quote-accepted", names=accepted["names"])
+    if quote.alternatives:
+        yield word("quote-alternative-ordered", room=_ROOM_TO_WRITE)
+
+
+def _unpriced(quote: CustomerQuote, language: Language) -> str:
+    """How many lines have no price, by category."""
+    counts: dict[str, int] = {}
+    for line in quote.lines:
+        if line.counted and line.amount is None:
+            counts[line.category] = counts.get(line.category, 0) + 1
+    named = (
+        language.word(
+            "quote-unpriced-of", category=language.word(f"category-{category}"), count=language.integer(count)
+        )
+        for category, count in counts.items()
+    )
+    return language.word(
+        "quote-unpriced",
+        lines=language.integer(sum(counts.values())),
+        all=language.integer(quote.totals.lines),
+        names=language.word("list-comma").join(named),
+    )
+
+
+def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
+    """What is offered, in at most three sentences and one drawing per cluster."""
+    text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
+    drawings = [
+        replace(drawing, title=_name(cluster, language))
+        for cluster in quote.clusters
+        for drawing in networks.get(cluster.name, ())[:1]
+        if cluster.fabrics
+    ]
+    return Section("offer", language.word("quote-offer"), text=text, drawings=tuple(drawings))
+
+
+def _name(cluster: QuotedCluster, language: Language) -> str:
+    return _in_cluster(cluster, language, cluster.fabrics[0].name)
+
+
+def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
+    """Every part number once, with the pieces of it to order and what they come to; what is from stock is said."""
+    columns = (
+        Column("part", language.word("column-sku"), "text", 36),
+        Column("description", language.word("column-description"), "text", 50),
+        Column("pieces", language.word("quote-pieces"), "number", 10),
+        Column("amount", language.word("column-amount"), "money", 20),
+    )
+    found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
+    rows = tuple(
+        Row(
+            (
+                Cell(_part_number(lines[0], language)),
+                Cell(lines[0].description),
+                Cell(_count_pieces(lines)),
+                _sum(lines, quote.totals.currency),
+            )
+        )
+        for lines in found
+    )
+    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
+    tables = tuple(each for each in (table, _required(quote, language)) if each)
+    return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
+
+
+def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """The parts of which some pieces are from stock: installed and spare ones less those are the ones to order."""
+    parts: dict[tuple[str | None, str], list[QuotedLine]] = {}
+    for line in quote.lines:
+        if line.counted:
+            parts.setdefault((line.part_number, line.name), []).append(line)
+    named = []
+    for (_, name), lines in parts.items():
+        if any(line.in_stock for line in lines):
+            counts = {
+                "installed": sum(line.quantity for line in lines),
+                "spare": sum(line.spare for line in lines),
+                "stock": _count_pieces(line for line in lines if line.in_stock),
+                "order": _count_pieces(line for line in lines if not line.in_stock),
+            }
+            shown = {key: language.number(count) for key, count in counts.items()}
+            named.append(language.word("quote-from-stock-part", name=name, **shown))
+    if named:
+        yield language.word("quote-from-stock", parts=language.word("list-semicolon").join(named))
+
+
+def _required(quote: CustomerQuote, language: Language) -> Table | None:
+    """What the parts of the bill require and what has no price; None where there is nothing."""
+    columns = (
+        Column("part", language.word("column-sku"), "text", 36),
+        Column("description", language.word("column-description"), "text", 50),
+        Column("pieces", language.word("quote-pieces"), "number", 10),
+    )
+    rows = tuple(
+        Row((Cell(_part_number(lines[0], language)), Cell(lines[0].description), Cell(_count_pieces(lines))))
+        for lines in _by_part(line for line in quote.lines if not line.counted)
+    )
+    caption = language.word("quote-required-lead")
+    return Table("required", language.word("quote-required"), columns, rows, caption, open=True) if rows else None
+
+
+def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
+    """The lines of each part, in the order of the bill."""
+    found: dict[tuple[str, str], list[QuotedLine]] = {}
+    for line in lines:
+        found.setdefault((line.part_number or "", line.description), []).append(line)
+    return list(found.values())
+
+
+def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:
+    return sum(line.pieces for line in lines)
+
+
+def _part_number(line: QuotedLine, language: Language) -> str:
+    if line.part_number or line.charge:
+        return line.part_number or ""
+    return language.word("planning-part" if line.planning else "no-part-number")
+
+
+def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
+    """What lines come to: nothing where none that is charged has a price, a lower bound where one has none."""
+    lines = lines_to_price(lines)
+    amounts = [line.amount for line in lines if line.amount is not None]
+    if not amounts:
+        return Cell(None, currency)
+    return Cell(
+        sum(amounts, Decimal(0)), currency, least=len(amounts) < len(lines) or any(line.least for line in lines)
+    )
+
+
+def _bill(quote: CustomerQuote, language: Language) -> Section:
+    word, currency = language.word, quote.totals.currency
+    columns = (
+        Column("sku", word("column-sku"), "text", 36),
+        Column("description", word("column-description"), "text", 40),
+        Column("place", word("quote-place"), "text", 28),
+        Column("quantity", word("column-quantity"), "number", 9),
+        Column("spare", word("column-spare"), "number", 7),
+        Column("unit_price", word("column-unit-price"), "money", 13),
+        Column("discount", word("column-discount"), "share", 10),
+        Column("amount", word("column-amount"), "money", 15),
+    )
+    rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
+    return Section(
+        "bill", word("section-bill"), tables=(Table("bill", word("section-bill"), columns, rows, open=True),)
+    )
+
+
+def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
+    cells = (
+        Cell(_part_number(line, language)),
+        Cell(line.description),
+        Cell(line.place),
+        Cell(line.quantity),
+        Cell(line.spare),
+        Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware),
+        Cell(line.discount, "share"),
+        Cell(line.amount, currency, least=line.least),
+    )
+    return Row(cells, language.word(f"category-{line.category}"), line.in_stock, line.id)
+
+
+def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
+    """The plan and its alternatives side by side."""
+    if not quote.alternatives:
+        return None
+    word, currency = language.word, quote.totals.currency
+    columns = (
+        Column("name", word("xlsx-category"), "text", 30),
+        *(Column(f"amount-{at}", each.name, "money", 20) for at, each in enumerate(quote.alternatives)),
+    )
+    rows = [
+        Row(
+            (
+                Cell(word(f"category-{category}")),
+                *(_category_amount(each, category, currency) for each in quote.alternatives),
+            )
+        )
+        for category in CATEGORIES
+        if any(category in each.amounts for each in quote.alternatives)
+    ]
+    totals = [each.totals for each in quote.alternatives]
+    amounts = (
+        Cell(each.amount if each.priced_lines else None, currency, least=each.priced_lines > 0 and not each.complete)
+        for each in totals
+    )
+    rows.append(Row((Cell(_total_label(quote.totals, language)), *amounts), id=TOTAL))
+    if all(each.complete for each in totals):
+        differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)
+        rows.append(Row((Cell(word("quote-difference")), *differences), id=DIFFERENCE))
+    table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
+    return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
+
+
+def _category_amount(each: QuotedAlternative, category: str, currency: str) -> Cell:
+    amount, least = each.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
+    return Cell(amount, currency, least=least)
+
+
+def _total_label(totals: Totals, language: Language) -> str:
+    return language.word("quote-total-with-tax" if totals.tax_share else "ui-total")
+
+
+def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
+    """What an order of a cluster often has and this one has not."""
+    word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
+    missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
+    if not quote.totals.tax_share:
+        missing.append(word("quote-without-tax"))
+    text = [word("quote-without", names=word("list-comma").join(missing))] if missing else []
+    required = [
+        word("quote-required-part", name=lines[0].description, count=language.integer(int(_count_pieces(lines))))
+        for lines in _by_part(line for line in quote.lines if not line.counted)
+    ]
+    if required:
+        text.append(word("quote-required-without", names=word("list-comma").join(required)))
+    if not any(named in term.casefold() for term in quote.terms for named in WARRANTY):
+        text.append(word("quote-no-warranty"))
+    return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
+
+
+def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
+    """The networks, and what the customer provides: room, power and cooling, with the floor."""
+    tables = tuple(
+        table
+        for cluster in quote.clusters
+        for table in (_networks(cluster, language), _site_numbers(cluster, language))
+        if table.rows
+    )
+    drawings = tuple(
+        replace(drawing, title=_in_cluster(cluster, language, drawing.title))
+        for cluster in quote.clusters
+        for drawing in floors.get(cluster.name, ())[:1]
+    )
+    if not tables:
+        return None
+    title = language.word("expansion-site" if quote.expansion else "quote-site")
+    return Section("racks-and-network", title, tables=tables, drawings=drawings)
+
+
+def _changes(expansion: QuotedExpansion, language: Language) -> Section:
+    word = language.word
+    moves = _moves(expansion.moves or (), language)
+    free = _left_over(expansion.left_over, language)
+    text = []
+    if expansion.moves is None:
+        text.append(word("expansion-moves-unknown"))
+    elif not any(each.moved or each.free for each in expansion.moves):
+        text.append(word("expansion-no-moves"))
+    if expansion.moved_machines:
+        text.append(word("expansion-machines", machines=language.integer(expansion.moved_machines)))
+    if not free.rows:
+        text.append(word("expansion-nothing-left"))
+    tables = tuple(table for table in (moves, free) if table.rows)
+    return Section(CHANGES, word("expansion-changes"), text=tuple(text), tables=tables)
+
+
+def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("fabric", word("column-fabric"), "text", 26),
+        Column("links", word("quote-place"), "text", 36),
+        Column("before", word("expansion-before"), "number", 12),
+        Column("stay", word("expansion-stay"), "number", 12),
+        Column("moved", word("expansion-moved"), "number", 16),
+        Column("free", word("expansion-free"), "number", 16),
+        Column("added", word("expansion-added"), "number", 12),
+    )
+    rows = tuple(Row(tuple(Cell(value) for value in each)) for each in moves)
+    return Table("moves", word("expansion-moves"), columns, rows, word("expansion-moves-lead"), open=True)
+
+
+def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("part", word("column-sku"), "text", 36),
+        Column("description", word("column-description"), "text", 50),
+        Column("pieces", word("quote-pieces"), "number", 10),
+    )
+    rows = tuple(
+        Row((Cell(each.part_number or word("no-part-number")), Cell(each.description), Cell(each.pieces)))
+        for each in pieces
+    )
+    return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
+
+
+def _networks(cluster: QuotedCluster, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("name", word("column-fabric"), "text", 20),
+        Column("topology", word("compare-topology"), "text", 20),
+        Column("rate", word("quote-rate"), "number", 12),
+        Column("endpoints", word("quote-endpoints"), "number", 10),
+        Column("oversubscription", word("quote-oversubscription"), "text", 20),
+        Column("switches", word("compare-switches"), "text", 44),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(each.name),
+                Cell(each.topology),
+                Cell(each.rate_gbps, "Gb/s"),
+                Cell(each.endpoints),
+                Cell(each.oversubscription),
+                Cell(each.switches),
+            )
+        )
+        for each in cluster.fabrics
+    )
+    return Table(
+        f"networks-{cluster.name}", _in_cluster(cluster, language, word("section-network")), columns, rows, open=True
+    )
+
+
+def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
+    columns = (
+        Column("name", language.word("quote-item"), "text", 50),
+        Column("value", language.word("column-value"), "number", 20),
+    )
+    rows = tuple(Row((Cell(label), cell)) for label, cell in cluster.site)
+    return Table(
+        f"site-{cluster.name}", _in_cluster(cluster, language, language.word("section-site")), columns, rows, open=True
+    )
+
+
+def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
+    """A title, behind the name of the cluster where the plan has several."""
+    return language.word("name-in").join(name for name in (cluster.name, title) if name)
+
+
+def _terms(quote: CustomerQuote, language: Language) -> Section:
+    """Delivery, prices, payment and validity, and what the vendor says beside, which may set the delivery."""
+    word, totals = language.word, quote.totals
+    text = []
+    if quote.lead_time:
+        days, part = quote.lead_time
+        text.append(word("quote-longest", time=_duration(days, language), part=part))
+    if not quote.terms:
+        text.append(word("quote-delivery"))
+    text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
+    if quote.status:
+        text.append(word(f"quote-{quote.status}-text"))
+    if quote.payment:
+        text.append(word("terms-payment", payment=quote.payment))
+    return Section("terms", word("section-terms"), text=(*text, *quote.terms))

@@ -1,0 +1,163 @@
+"""The quote for an expansion: what to buy on top of what stands there, what is re-plugged and what is left over.
+
+It is the record of a quote whose lines are those of the order alone, so that it is written as every other quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from bomgen.core.money import ANY_AMOUNT, Totals, rounded
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.customer_quote.record import (
+    CustomerQuote,
+    LeftOver,
+    QuotedExpansion,
+    QuotedLine,
+    QuotedMove,
+    customer_quote,
+    longest_lead_time,
+    name_links,
+)
+from bomgen.documents.diff.difference import Difference
+from bomgen.documents.diff.expansion import Expansion, OrderedLine
+from bomgen.documents.diff.matching import cluster_prefix
+from bomgen.pricing.quote import lines_to_price
+
+
+def expansion_quote(writer: Writer, found: Difference) -> CustomerQuote | None:
+    """What a customer may see of an expansion; the writer's report is the new side.
+
+    None where it is no expansion, nothing is to be bought, or the sides are in different currencies.
+    """
+    expansion = found.expansion
+    if expansion is None or not expansion.lines or found.money is None:
+        return None
+    quote = customer_quote(writer)
+    known = {line.id: line for line in quote.lines}
+    currency = quote.totals.currency
+    parts = [_part(line, known[line.item.id]) for line in expansion.lines]
+    charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
+    lines = (*parts, *charges)
+    grown = dict(_grown(writer, found))
+    return quote._replace(
+        title=writer.word("expansion-title", title=quote.title),
+        lead_time=longest_lead_time(writer, {line.id for line in lines}),
+        lines=lines,
+        totals=_totals(lines, expansion, quote.totals),
+        clusters=tuple(
+            each._replace(sentences=grown.get(each.name, each.sentences))
+            for each in quote.clusters
+            if each.name in grown or each.name in found.added_clusters
+        ),
+        alternatives=(),
+        id=None,
+        expansion=QuotedExpansion(_moves(writer, found), _moved_machines(found), tuple(_left_over(writer, expansion))),
+    )
+
+
+def _part(line: OrderedLine, known: QuotedLine) -> QuotedLine:
+    return known._replace(quantity=line.pieces, spare=0, amount=line.amount)
+
+
+def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
+    """A charge with how much more it comes to: as a share of what is ordered, or by the piece, where it is that."""
+    amount, item = line.amount or Decimal(0), line.item
+    if known is None:
+        known = QuotedLine(
+            *(item.id, item.category, "", None, item.role, item.description, item.description, 1, 0),
+            *(amount, Fraction(0), amount, False, None, False, True),
+        )
+    share = known.share_of_hardware
+    at_share = None if share is None else rounded(share * Fraction(expansion.amount), currency)
+    for pieces, unit, of_hardware in ((known.quantity, at_share, share), (line.pieces, known.unit_price, None)):
+        if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount:
+            return known._replace(
+                place=known.place if of_hardware == share else "",
+                quantity=pieces,
+                spare=0,
+                unit_price=unit,
+                amount=amount,
+                share_of_hardware=of_hardware,
+            )
+    return known._replace(
+        place="" if share is not None else known.place,
+        description=item.description,
+        quantity=1,
+        spare=0,
+        unit_price=amount,
+        discount=Fraction(0),
+        amount=amount,
+        share_of_hardware=None,
+    )
+
+
+def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
+    """What the order comes to, as the totals of a quote; tax at the share of the new plan."""
+    counted = [line for line in lines if line.counted]
+    listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
+    net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
+    charged = lines_to_price(counted)
+    priced = sum(line.amount is not None for line in charged)
+    return Totals(
+        currency=whole.currency,
+        complete=priced == len(charged),
+        list=listed,
+        discount=ANY_AMOUNT.subtract(listed, net),
+        tax_share=whole.tax_share,
+        tax=expansion.tax,
+        amount=ANY_AMOUNT.add(net, expansion.tax),
+        priced_lines=priced,
+        lines=len(charged),
+    )
+
+
+def _list_price(line: QuotedLine, currency: str) -> Decimal:
+    return rounded(line.pieces * Fraction(line.unit_price or 0), currency)
+
+
+def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for old, new in found.names.clusters.items():
+        before, after = cluster_prefix(found.old, old), cluster_prefix(found.new, new)
+        said = []
+        for key in ("servers", "gpus"):
+            was, became = (
+                side.numbers.get(f"{path}cluster.{key}") for side, path in ((found.old, before), (found.new, after))
+            )
+            if type(was) is int and type(became) is int and became > was:
+                old_count, new_count = map(writer.language.integer, (was, became))
+                said.append(writer.word(f"expansion-{key}", old=old_count, new=new_count))
+        if said:
+            sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
+            yield new, (f"{new}{writer.word('ui-colon')} {sentence}" if new else sentence,)
+
+
+def _moves(writer: Writer, found: Difference) -> tuple[QuotedMove, ...] | None:
+    """The cables of each kind of link that stand today; None where that is not known."""
+    if found.moves is None:
+        return None
+    return tuple(
+        QuotedMove(_fabric_name(writer, each.fabric), name_links(writer, each.kind), *_counts(each._asdict()))
+        for each in found.moves.cables
+        if each.old
+    )
+
+
+def _counts(of: Mapping[str, int]) -> Iterator[int]:
+    return (of[key] for key in ("old", "stay", "moved", "free", "added"))
+
+
+def _fabric_name(writer: Writer, name: str) -> str:
+    cluster, _, fabric = name.rpartition(".")
+    return writer.joined(*(each for each in (cluster, writer.fabric_name(fabric)) if each))
+
+
+def _moved_machines(found: Difference) -> int:
+    return sum(found.moves.elsewhere.values()) if found.moves else 0
+
+
+def _left_over(writer: Writer, expansion: Expansion) -> Iterator[LeftOver]:
+    for row in expansion.free:
+        yield LeftOver(row.sku, writer.language.message(row.description), row.pieces)

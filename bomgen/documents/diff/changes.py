@@ -1,0 +1,396 @@
+"""What changed in a plan key by key, and in the design number by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bomgen.core.provenance import Mark
+from bomgen.documents.diff.matching import ONLY, Names, cluster_of
+from bomgen.documents.diff.side import Ends, Side
+from bomgen.plan.clusters import BESIDE as OF_CLUSTER
+from bomgen.plan.clusters import KEY as CLUSTERS
+
+if TYPE_CHECKING:
+    from bomgen.core.yaml_source import Source
+
+KEPT_BACK = "cost_book"
+"""The key of the seller's own costs. It and what stands at it are compared nowhere and shown nowhere."""
+NAMED_BY = ("name", "kind", "model")
+"""Keys that tell the mappings of a list apart."""
+_PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
+_WIDTH = 100
+"""Characters of a value that are shown; the rest of a long one says nothing more."""
+ABSENT = None
+"""What is shown of a key that is not there."""
+
+Path = tuple[str | int, ...]
+
+
+class KeyChange(NamedTuple):
+    """A key of the plan that is not what it was; values are as YAML has them, None where there is no key."""
+
+    key: str
+    """Dotted, as `--set` takes it."""
+    old: str | None
+    new: str | None
+    place: str
+    """FILE:LINE of the new value, of the old one where the key is gone; `--set` where it was given there."""
+
+
+def changed_keys(old: Source, new: Source, clusters: Mapping[str, str] | None = None) -> list[KeyChange]:
+    """What two plans say differently; `clusters` are those of the old one by what the new one calls them."""
+    return [
+        KeyChange(
+            key=".".join(str(step) for step in (at or was_at)),
+            old=ABSENT if was is _NOTHING else written(was),
+            new=ABSENT if became is _NOTHING else written(became),
+            place=_place(old.key_mark(was_at) if became is _NOTHING else new.key_mark(at)),
+        )
+        for was_at, at, was, became in _plans(_open(old.data), _open(new.data), clusters or {})
+    ]
+
+
+_NOTHING = object()
+
+
+def _open(data: Any) -> Any:
+    """The data of a plan without the seller's costs."""
+    if isinstance(data, dict):
+        return {key: _open(value) for key, value in data.items() if KEPT_BACK not in str(key).split(".")}
+    return [_open(value) for value in data] if isinstance(data, list) else data
+
+
+def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple[Path, Path, Any, Any]]:
+    """What differs between two plans. The cluster of a plan with one is compared with the same one of several."""
+    if CLUSTERS in was and CLUSTERS not in became and "" in clusters.values():
+        one = next(name for name, now in clusters.items() if not now)
+        yield from ((at, was_at, old, new) for was_at, at, new, old in _plans(became, was, {"": one}))
+        return
+    entries = became.get(CLUSTERS, []) if CLUSTERS not in was and clusters.get("") else []
+    place = next((at for at, each in enumerate(entries) if each.get("name") == clusters[""]), None)
+    if place is None:
+        yield from _compared((), (), was, became)
+        return
+    alone, entry = was.get("cluster", {}), entries[place]
+    shared = [key for key in entry if key in OF_CLUSTER and key not in became]
+    for key in dict.fromkeys((*(each for each in entry if each not in OF_CLUSTER), *alone)):
+        yield from _compared(
+            ("cluster", key), (CLUSTERS, place, key), alone.get(key, _NOTHING), entry.get(key, _NOTHING)
+        )
+    for key in shared:
+        yield from _compared((key,), (CLUSTERS, place, key), was.get(key, _NOTHING), entry[key])
+    for at, each in enumerate(entries):
+        if at != place:
+            yield (CLUSTERS, at), (CLUSTERS, at), _NOTHING, each
+    for key in entry:
+        if key in OF_CLUSTER and key not in shared:
+            yield (CLUSTERS, place, key), (CLUSTERS, place, key), _NOTHING, entry[key]
+    left = {"cluster", CLUSTERS, *shared}
+    yield from _compared(
+        (), (), *({key: value for key, value in data.items() if key not in left} for data in (was, became))
+    )
+
+
+def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[Path, Path, Any, Any]]:
+    """What differs below two values: both paths, both values."""
+    if isinstance(was, dict) and isinstance(became, dict):
+        for key in dict.fromkeys((*became, *was)):
+            yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
+    elif isinstance(was, list) and isinstance(became, list) and _all_named(was) and _all_named(became):
+        before = {_tag(each): place for place, each in enumerate(was)}
+        for place, each in enumerate(became):
+            known = before.pop(_tag(each), None)
+            yield from _compared(
+                (*was_at, place if known is None else known),
+                (*at, place),
+                _NOTHING if known is None else was[known],
+                each,
+            )
+        for place in before.values():
+            yield (*was_at, place), (), was[place], _NOTHING
+    elif was != became and not _both_empty(was, became):
+        yield was_at, at, was, became
+
+
+def _both_empty(was: Any, became: Any) -> bool:
+    """Whether nothing is left on both sides, such as a mapping of which only the seller's costs are left out."""
+    return all(value is _NOTHING or value in ({}, [], None) for value in (was, became))
+
+
+def _tag(each: Any) -> str:
+    return next((f"{key}={each[key]}" for key in NAMED_BY if each.get(key) is not None), "")
+
+
+def _all_named(values: list[Any]) -> bool:
+    if not all(isinstance(each, dict) for each in values):
+        return False
+    tags = [_tag(each) for each in values]
+    return "" not in tags and len(set(tags)) == len(tags)
+
+
+def _place(mark: Mark) -> str:
+    from bomgen.core.yaml_source import OVERRIDES
+
+    return "--set" if mark.file == OVERRIDES else f"{mark.file}:{mark.line}"
+
+
+def written(value: Any) -> str:
+    """A value in YAML on one line, cut where it is long."""
+    text = _text(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_text(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Fraction):
+        return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    text = " ".join(str(value).split())
+    return text if not isinstance(value, str) or _PLAIN.fullmatch(text) else f"'{text}'"
+
+
+# numbers ------------------------------------------------------------------------------------------------------------
+# Which numbers of the design changed, which of them a reader looks at first, and what people call them.
+
+FABRICS = "fabrics"
+CLUSTER = "cluster"
+UNITS = {
+    "_w": "W",
+    "_gbps": "Gb/s",
+    "_kg": "kg",
+    "_days": "days",
+    "_bytes": "bytes",
+    "_bytes_per_second": "bytes/s",
+    "_seconds": "s",
+    "_kwh": "kWh",
+    "_flops": "FLOP/s",
+    "mfu": "share",
+    "goodput": "share",
+}
+"""Units that the end of a key promises, where no derivation says one."""
+WORDS = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "server": "server",
+    "servers": "servers",
+    "spare_servers": "spare servers",
+    "power_w": "power",
+    "gpus_required": "GPUs required",
+    "days": "days of training",
+    "mfu": "MFU",
+    "tokens_per_second": "tokens a second",
+    "replicas": "replicas",
+    "gpus_per_replica": "GPUs of a replica",
+    "requests_per_minute": "requests a minute",
+    "concurrency": "requests in flight",
+    "peak_flops": "computing power",
+    "parameters": "parameters",
+    "nics": "NICs",
+    "topology": "topology",
+    "switches.leaf": "leaf switches",
+    "switches.spine": "spine switches",
+    "switches.core": "core switches",
+    "tiers": "tiers",
+    "planes": "planes",
+    "link_gbps": "rate of a link",
+    "endpoints": "endpoints",
+    "links.server-leaf": "links server to leaf",
+    "links.leaf-spine": "links leaf to spine",
+    "links.spine-core": "links spine to core",
+    "links.local": "links inside groups",
+    "links.global": "links between groups",
+    "transceivers.total": "modules",
+    "cables_total": "cables",
+    "oversubscription.leaf": "oversubscription of leaves",
+    "oversubscription.spine": "oversubscription of spines",
+    "bisection_gbps": "bisection",
+    "growth": "endpoints that still fit",
+    "free_ports.leaf": "free ports of leaves",
+    "free_ports.spine": "free ports of spines",
+    "free_ports.core": "free ports of cores",
+    "links_chosen.server-leaf.way": "server to leaf built as",
+    "links_chosen.leaf-spine.way": "leaf to spine built as",
+    "links_chosen.spine-core.way": "spine to core built as",
+    "capacity_bytes": "capacity",
+    "read_bytes_per_second": "reading",
+    "write_bytes_per_second": "writing",
+    "racks": "racks",
+    "facility_power_w": "power of the facility",
+    "energy_cost_per_year": "energy cost a year",
+    "total_cost": "cost over the years",
+    "cost_per_gpu_hour": "cost of a GPU-hour",
+}
+"""What the numbers that matter are called, in the order of importance, by the end of their path below its group."""
+COSTS = ("energy_cost_per_year", "total_cost", "cost_per_gpu_hour")
+_MONEY = "money"
+_RANKS = {key: rank for rank, key in enumerate(WORDS)}
+
+
+class Changed(NamedTuple):
+    """A number or word of the design that is not what it was; None where it is not there."""
+
+    path: str
+    group: str
+    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`; of one of several
+    clusters with `clusters.NAME.` in front."""
+    label: str
+    unit: str
+    old: Any
+    new: Any
+    important: bool
+    ends: tuple[Ends | None, Ends | None]
+    """The least and the most that it may be on each side, where it is an estimate there."""
+
+    @property
+    def change(self) -> int | Fraction | None:
+        """How much more it is; None for words, and where one side does not have it."""
+        if not (_is_number(self.old) and _is_number(self.new)):
+            return None
+        more = Fraction(self.new) - Fraction(self.old)
+        return more.numerator if more.denominator == 1 else more
+
+
+def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
+    """What changed in clusters and fabrics that both sides have, group by group, what matters first."""
+    before = dict(_moved(old, new, names))
+    kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
+    found = []
+    for path in dict.fromkeys((*new.numbers, *before)):
+        was = old.numbers.get(before.get(path, ""))
+        became = new.numbers.get(path)
+        if was == became and type(was) is type(became):
+            continue
+        group, key = _group(path)
+        if not _is_kept(group, kept, names) or (was is None and _is_of_each(path, old, new)):
+            continue
+        if not (was or became) or _only_spelled(was, became):
+            continue
+        unit = new.units.get(path) or old.units.get(before.get(path, "")) or _unit(key)
+        label = WORDS.get(key) or key.replace("_", " ").replace(".", ", ")
+        ends = old.ends(before.get(path, "")), new.ends(path)
+        found.append(Changed(path, group, label, unit, was, became, key in WORDS and not _is_aside(path), ends))
+    groups = {group: rank for rank, group in enumerate(dict.fromkeys(_groups(old, new)))}
+    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), not each.important, rank(each)))
+
+
+def described(side: Side, fabric: str) -> str:
+    """A fabric in a few words, for one that is new or gone."""
+    base = fabric_path(side, fabric)
+    get = side.numbers.get
+    tiers = [f"{count} {tier}" for tier in ("leaf", "spine", "core") if (count := get(f"{base}.switches.{tier}"))]
+    links = sum(
+        value for path, value in side.numbers.items() if path.startswith(f"{base}.links.") and _is_number(value)
+    )
+    return f"{get(f'{base}.topology') or 'a fabric'}: {' + '.join(tiers) or 'no switches'}, {links} links"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _only_spelled(was: Any, became: Any) -> bool:
+    """Whether a number is only written otherwise, such as 1 and 1.0."""
+    return _is_number(was) and _is_number(became) and Fraction(was) == Fraction(became)
+
+
+def _is_aside(path: str) -> bool:
+    """Whether a path is of a second opinion or a range, not of the design."""
+    return "second_opinion" in path or "_range" in path
+
+
+def fabric_path(side: Side, fabric: str) -> str:
+    """Where the numbers of a fabric stand in bom.json."""
+    cluster, _, name = fabric.rpartition(".")
+    return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
+
+
+def _moved(old: Side, new: Side, names: Names) -> Iterator[tuple[str, str]]:
+    """The path of every old number as the new side would have it, and as it was.
+
+    What one cluster has alone is compared with what all clusters of the other side have together, and with its own.
+    """
+    later = []
+    for path in old.numbers:
+        cluster, own = _split(path)
+        if not cluster and (old.clusters or new.clusters):
+            if path in new.numbers or (old.clusters and new.clusters):
+                later.append((path, path))
+            if old.clusters:
+                continue
+        if cluster in names.clusters:
+            now = names.clusters[cluster]
+            own = _in_fabric(own, cluster, now, names)
+            yield f"{CLUSTERS}.{now}.{own}" if now else own, path
+    yield from later
+
+
+def _in_fabric(own: str, cluster: str, now: str, names: Names) -> str:
+    """The path of a number within its cluster, with the new name of its fabric."""
+    first, _, rest = own.partition(".")
+    name, dot, key = rest.partition(".")
+    became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
+    if first != FABRICS or became is None:
+        return own
+    return f"{FABRICS}.{became.removeprefix(f'{now}.') if now else became}{dot}{key}"
+
+
+def _is_kept(group: str, kept: set[str], names: Names) -> bool:
+    """Whether a group belongs to a cluster and a fabric that both sides have."""
+    cluster, own = _split(group)
+    if cluster and cluster not in names.clusters.values():
+        return False
+    kind, _, name = own.partition(".")
+    return kind != FABRICS or (f"{cluster}.{name}" if cluster else name) in kept
+
+
+def _is_of_each(path: str, old: Side, new: Side) -> bool:
+    """Whether the sum of several clusters stands at a path that only one of them would have on the other side."""
+    return bool(new.clusters) != bool(old.clusters) and not _split(path)[0] and path not in old.numbers
+
+
+def _split(path: str) -> tuple[str, str]:
+    if not path.startswith(f"{CLUSTERS}."):
+        return ONLY, path
+    cluster, _, own = path[len(CLUSTERS) + 1 :].partition(".")
+    return cluster, own
+
+
+def _group(path: str) -> tuple[str, str]:
+    cluster, own = _split(path)
+    first, _, key = own.partition(".")
+    before = f"{CLUSTERS}.{cluster}." if cluster else ""
+    if first != FABRICS:
+        return before + first, key
+    name, _, key = key.partition(".")
+    return f"{before}{FABRICS}.{name}", key
+
+
+def _groups(old: Side, new: Side) -> Iterator[str]:
+    for cluster in (ONLY, *new.clusters):
+        before = f"{CLUSTERS}.{cluster}." if cluster else ""
+        yield from (f"{before}{group}" for group in (CLUSTER, "workload"))
+        fabrics = (*new.fabrics, *old.fabrics)
+        yield from (f"{before}{FABRICS}.{name.rpartition('.')[2]}" for name in fabrics if cluster_of(name) == cluster)
+        yield from (f"{before}{group}" for group in ("storage", "site", "operation"))
+
+
+def _unit(key: str) -> str:
+    if key in COSTS:
+        return _MONEY
+    found = [unit for end, unit in UNITS.items() if key.endswith(end)]
+    return max(found, key=len) if found else ""
+
+
+def rank(each: Changed) -> int:
+    """How early a reader wants to see it, whatever it belongs to."""
+    return _RANKS.get(_group(each.path)[1], len(_RANKS))

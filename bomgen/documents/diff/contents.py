@@ -1,0 +1,339 @@
+"""What changed as a document, money first, in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import NamedTuple
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import ANY_AMOUNT, Totals
+from bomgen.documents.diff.changes import FABRICS, Changed
+from bomgen.documents.diff.difference import Difference
+from bomgen.documents.diff.expansion import Ordered
+from bomgen.documents.diff.matching import RENAMED, Pair
+from bomgen.documents.diff.side import Ends, Money, Side
+from bomgen.documents.diff.words import MONEY, SHOWN_UNITS, line_change
+from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.pricing.bill_line import CATEGORIES
+
+GROUPS = {
+    "cluster": "compare-cluster",
+    "workload": "compare-workload",
+    "storage": "section-storage",
+    "site": "section-site",
+    "operation": "section-operation",
+}
+"""The words of what numbers belong to."""
+
+
+class CategoryChange(NamedTuple):
+    """What a category of the bill came to, and comes to: nothing where it has no priced line, at least where some."""
+
+    category: str
+    old: Cell
+    new: Cell
+
+
+def changed_categories(found: Difference) -> list[CategoryChange]:
+    """The categories whose amounts changed, in the order of the bill; none where the currencies differ."""
+    if found.money is None:
+        return []
+    names = dict.fromkeys((*CATEGORIES, *(item.category for side in (found.old, found.new) for item in side.items)))
+    changes = (CategoryChange(name, _sum(found.old, name), _sum(found.new, name)) for name in names)
+    return [each for each in changes if each.old != each.new]
+
+
+def _sum(side: Side, category: str) -> Cell:
+    lines = (item for item in side.items if item.category == category)
+    amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
+    priced = [amount for amount in amounts if amount is not None]
+    if amounts and not priced:
+        return Cell(None, side.totals.currency)
+    total = Decimal(0)
+    for amount in priced:
+        total = ANY_AMOUNT.add(total, amount)
+    return Cell(total, side.totals.currency, least=len(priced) < len(amounts))
+
+
+def changes_document(found: Difference, language: Language, chart: Drawing | None = None) -> Document:
+    """Everything that changed as a document for every renderer; what is equal is left out."""
+    word = language.word
+    notes = tuple(Note("info", language.message(text)) for text in found.notes)
+    sections = (
+        _money(found, language, chart),
+        _order(found, language),
+        _bill(found, language),
+        _design(found, language),
+        _plan(found, language),
+        _alternatives(found, language),
+        _warnings(found, language),
+    )
+    held = [section for section in sections if section and section.tables]
+    if held:
+        held[0] = replace(held[0], notes=notes)
+    else:
+        held = [
+            Section("money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(found, language),))
+        ]
+    return Document(
+        title=word("diff-heading", old=found.old.name, new=found.new.name),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=tuple(_headline(found, language)),
+        sections=tuple(held),
+        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
+    for side, key in ((found.old, "diff-total-before"), (found.new, "diff-total-after")):
+        yield language.word(key), _total(side.totals)
+    if found.money and not found.unpriced_side:
+        yield language.word("diff-change"), Cell(found.money.change, found.new.totals.currency)
+
+
+def _known(cell: Cell) -> Decimal:
+    return cell.value if isinstance(cell.value, Decimal) else Decimal(0)
+
+
+def _total(money: Money) -> Cell:
+    if money.is_unknown:
+        return Cell(None, money.currency)
+    return Cell(money.amount, money.currency, least=not money.complete)
+
+
+def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tuple[Column, ...]:
+    """Columns of what is compared, of its values and of their change."""
+    return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
+
+
+def _totals(found: Difference, language: Language) -> Table:
+    columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
+    known = found.money if not found.unpriced_side else None
+    change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
+    row = Row((Cell(language.word("ui-total")), _total(found.old.totals), _total(found.new.totals), change))
+    return Table("money", language.word("compare-money"), columns, (row,), open=True)
+
+
+def _money(found: Difference, language: Language, chart: Drawing | None) -> Section | None:
+    if found.money is not None and not found.money.change and not any(found.money.parts.values()):
+        return None
+    word, currency = language.word, found.new.totals.currency
+    totals = _totals(found, language)
+    rows = [
+        Row(
+            (
+                Cell(word(f"category-{each.category}") if each.category in CATEGORIES else each.category),
+                each.old,
+                each.new,
+                Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
+            )
+        )
+        for each in changed_categories(found)
+    ]
+    if found.money and (tax := found.money.parts["tax"]):
+        amounts = (found.old.totals.tax, found.new.totals.tax, tax)
+        rows.append(Row((Cell(word("quote-tax")), *(Cell(amount, currency) for amount in amounts))))
+    by_category = Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)
+    tables = (by_category, *([_causes(found, language)] if found.money else []))
+    return Section("money", word("compare-money"), tables=tables, drawings=(chart,) if chart else ())
+
+
+def _causes(found: Difference, language: Language) -> Table:
+    word, currency = language.word, found.new.totals.currency
+    columns = (
+        Column("cause", word("diff-cause"), "text", 50),
+        Column("amount", word("column-amount"), "money", 20),
+    )
+    parts = found.money.parts if found.money else {}
+    rows = [Row((Cell(word(f"diff-{name}")), Cell(amount, currency))) for name, amount in parts.items() if amount]
+    return Table("causes", word("diff-by-cause"), columns, tuple(rows), open=True)
+
+
+def _order(found: Difference, language: Language) -> Section | None:
+    """What an expansion takes, and what it leaves over, where it is not a quote of its own."""
+    if found.expansion is None:
+        return None
+    word, currency = language.word, found.new.totals.currency
+    columns = (
+        Column("part", word("column-sku"), "text", 36),
+        Column("description", word("column-description"), "text", 50),
+        Column("pieces", word("quote-pieces"), "number", 10),
+        Column("amount", word("column-amount"), "money", 20),
+    )
+
+    def table(id: str, title: str, ordered: Sequence[Ordered], shown: Sequence[Column]) -> Table:
+        cells = (
+            (
+                Cell(row.sku or row.part),
+                Cell(language.message(row.description)),
+                Cell(row.pieces),
+                Cell(row.amount, currency),
+            )
+            for row in ordered
+        )
+        return Table(id, title, tuple(shown), tuple(Row(each[: len(shown)]) for each in cells), open=True)
+
+    tables = (
+        table("order", word("diff-order"), found.expansion.order, columns),
+        table("left-over", word("expansion-left-over"), found.expansion.free, columns[:-1]),
+    )
+    return Section("order", word("diff-order"), tables=tuple(each for each in tables if each.rows))
+
+
+def _bill(found: Difference, language: Language) -> Section:
+    word, currency = language.word, found.new.totals.currency if found.money else None
+    columns = (
+        Column("part", word("column-sku"), "text", 36),
+        Column("description", word("column-description"), "text", 44),
+        Column("line", word("diff-line"), "text", 40),
+        Column("before", word("diff-before"), "number", 10),
+        Column("after", word("diff-after"), "number", 10),
+        Column("change", word("column-amount"), "money", 20),
+    )
+    shown = [pair for pair in found.pairs if pair.change != RENAMED]
+    ranks = {name: rank for rank, name in enumerate(CATEGORIES)}
+    shown.sort(key=lambda pair: ranks.get(pair.item.category, len(ranks)))
+    rows = tuple(_line(pair, language, currency) for pair in shown)
+    same = found.unchanged + len(found.pairs) - len(shown)
+    text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(shown)))
+    title = word("section-bill")
+    return Section(
+        "lines", title, text=(text,), tables=(Table("lines", title, columns, rows, open=True),) if rows else ()
+    )
+
+
+def _line(pair: Pair, language: Language, currency: str | None) -> Row:
+    item = pair.item
+    name = language.message(item.description)
+    if item.description == item.role and f"charge-{item.role}" in language.words:
+        name = language.word(f"charge-{item.role}")
+    pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
+    category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
+    shown = language.word("in-stock", name=name) if item.in_stock else name
+    change = line_change(pair, currency)
+    return Row(
+        (Cell(item.sku or item.part), Cell(shown), Cell(item.id), *pieces, Cell(change, currency or "")), category
+    )
+
+
+def _design(found: Difference, language: Language) -> Section:
+    """The numbers that changed; those that few ask for are folded."""
+    word = language.word
+    columns = _before_and_after(language, Column("name", word("column-name"), "text", 40), "number")
+    status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
+
+    def table(id: str, title: str, important: bool) -> Table:
+        of = [each for each in found.numbers if each.important is important]
+        return Table(
+            id,
+            title,
+            columns,
+            tuple(_number(each, found, language) for each in of),
+            folded=not important,
+            open=important,
+        )
+
+    tables = (
+        Table("fabrics", word("diff-status"), status, tuple(_added_and_removed(found, language)), open=True),
+        table("design", word("diff-design"), True),
+        table("numbers", word("diff-other-numbers"), False),
+    )
+    return Section("design", word("diff-design"), tables=tuple(each for each in tables if each.rows))
+
+
+def _added_and_removed(found: Difference, language: Language) -> Iterator[Row]:
+    """Clusters and fabrics that are new, gone or called otherwise."""
+    for names, key in (
+        ((*found.added_clusters, *found.added_fabrics), "diff-new"),
+        ((*found.removed_clusters, *found.removed_fabrics), "diff-gone"),
+    ):
+        yield from (Row((Cell(name), Cell(language.word(key)))) for name in names)
+    for old, new in (*found.renamed_clusters.items(), *found.renamed_fabrics.items()):
+        if old and new:
+            yield Row((Cell(new), Cell(language.word("diff-renamed", name=old))))
+
+
+def _number(each: Changed, found: Difference, language: Language) -> Row:
+    currency = found.new.totals.currency
+    unit = currency if each.unit == MONEY else each.unit if each.unit in SHOWN_UNITS else ""
+    values = zip((each.old, each.new, each.change), (*each.ends, None), strict=True)
+    cells = (_value(value, unit, language, ends) for value, ends in values)
+    return Row((Cell(_label(each, language)), *cells), _group(each, language))
+
+
+def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
+    """A number or word of the design; yes and no in words."""
+    if isinstance(value, bool):
+        return Cell(language.message(str(value)))
+    return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
+
+
+def _label(each: Changed, language: Language) -> str:
+    """What a number is called: by its last steps, or by its key."""
+    steps = each.path.split(".")
+    for key in (each.path, ".".join(steps[-2:]), steps[-1]):
+        if f"label-{key}" in language.words:
+            return language.word(f"label-{key}")
+    return each.label
+
+
+def _group(each: Changed, language: Language) -> str:
+    cluster, own = "", each.group
+    if own.startswith(f"{CLUSTERS}."):
+        _, cluster, own = own.split(".", 2)
+    kind, _, name = own.partition(".")
+    title = language.word("drawing-title", name=name) if kind == FABRICS else language.word(GROUPS[kind])
+    return language.word("name-in").join(part for part in (cluster, title) if part)
+
+
+def _plan(found: Difference, language: Language) -> Section:
+    word = language.word
+    columns = (
+        Column("key", word("diff-key"), "text", 50),
+        Column("before", word("diff-before"), "text", 24),
+        Column("after", word("diff-after"), "text", 24),
+        Column("place", word("diff-place"), "text", 44),
+    )
+    keys = found.keys or ()
+    rows = tuple(Row((Cell(each.key), Cell(each.old), Cell(each.new), Cell(each.place))) for each in keys)
+    table = Table("plan", word("diff-plan"), columns, rows, open=True)
+    return Section("plan", word("diff-plan"), tables=(table,) if rows else ())
+
+
+def _alternatives(found: Difference, language: Language) -> Section:
+    word = language.word
+    columns = (
+        Column("name", word("section-alternatives"), "text", 40),
+        Column("before", word("diff-before"), "money", 20),
+        Column("after", word("diff-after"), "money", 20),
+    )
+    title = word("section-alternatives")
+    rows = tuple(
+        Row((Cell(name), *(Cell(None) if money is None else _total(money) for money in each)))
+        for name, each in found.alternatives.items()
+    )
+    return Section(
+        "alternatives", title, tables=(Table("alternatives", title, columns, rows, open=True),) if rows else ()
+    )
+
+
+def _warnings(found: Difference, language: Language) -> Section:
+    word = language.word
+    columns = (
+        Column("status", word("diff-status"), "text", 12),
+        Column("warning", word("diff-warnings"), "text", 90),
+    )
+    rows = tuple(
+        Row((Cell(word(key)), Cell(language.message(each.message))))
+        for key, those in (("diff-new", found.added_warnings), ("diff-gone", found.removed_warnings))
+        for each in those
+    )
+    title = word("diff-warnings")
+    return Section("warnings", title, tables=(Table("warnings", title, columns, rows, open=True),) if rows else ())

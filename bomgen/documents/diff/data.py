@@ -1,0 +1,256 @@
+"""A comparison for programs, and the thresholds that it may not pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bomgen import __version__
+from bomgen.core.money import minor_unit
+from bomgen.documents.diff.changes import described
+from bomgen.documents.diff.difference import Difference, split_line
+from bomgen.documents.diff.expansion import Ordered
+from bomgen.documents.diff.matching import Pair, described_cluster
+from bomgen.documents.diff.sections import headline
+from bomgen.documents.diff.side import Item, Money, Side
+from bomgen.documents.diff.words import line_change, money_text, share_text
+
+FORMAT = 1
+"""Version of this form."""
+
+
+def to_data(found: Difference, passed: list[str]) -> dict[str, Any]:
+    """A comparison as plain data; `passed` says which thresholds were passed, and why."""
+    currency = found.new.totals.currency if found.money else None
+    return {
+        "bomgen_diff": FORMAT,
+        "version": __version__,
+        "old": _side(found.old),
+        "new": _side(found.new),
+        "changed": found.changed,
+        "headline": headline(found),
+        "plan": None if found.keys is None else [each._asdict() for each in found.keys],
+        "numbers": [
+            {
+                "path": each.path,
+                "group": each.group,
+                "label": each.label,
+                "unit": each.unit,
+                "old": each.old,
+                "new": each.new,
+                "change": _number(each.change),
+                "important": each.important,
+            }
+            for each in found.numbers
+        ],
+        "clusters": {
+            "added": [
+                {"name": name, "description": described_cluster(found.new, name)} for name in found.added_clusters
+            ],
+            "removed": [
+                {"name": name, "description": described_cluster(found.old, name)} for name in found.removed_clusters
+            ],
+            "renamed": [{"old": old, "new": new} for old, new in found.renamed_clusters.items()],
+        },
+        "fabrics": {
+            "added": [{"name": name, "description": described(found.new, name)} for name in found.added_fabrics],
+            "removed": [{"name": name, "description": described(found.old, name)} for name in found.removed_fabrics],
+            "renamed": [{"old": old, "new": new} for old, new in found.renamed_fabrics.items()],
+        },
+        "warnings": {
+            "added": [each._asdict() for each in found.added_warnings],
+            "removed": [each._asdict() for each in found.removed_warnings],
+        },
+        "lines": [_line(pair, currency) for pair in found.pairs],
+        "unchanged_lines": found.unchanged,
+        "money": _money(found),
+        "exchange_rates": {
+            name: {"old": _text(was), "new": _text(became)} for name, (was, became) in found.rates.items()
+        },
+        "alternatives": [
+            {"name": name, "old": _total(was), "new": _total(became)}
+            for name, (was, became) in found.alternatives.items()
+        ],
+        "expansion": _expansion(found),
+        "notes": list(found.notes),
+        "thresholds_passed": passed,
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "name": side.name,
+        "kind": side.kind,
+        "plan": side.plan,
+        "version": side.version,
+        "lines": len(side.items),
+        "totals": _total(side.totals),
+    }
+
+
+def _total(money: Money | None) -> dict[str, Any] | None:
+    if money is None:
+        return None
+    amount = _amount(money.amount, money.currency)
+    return {"amount": amount, "currency": money.currency, "complete": money.complete}
+
+
+def _number(value: int | Fraction | None) -> int | float | None:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
+    item = pair.item
+    change = line_change(pair, currency)
+    parts = split_line(pair, currency) if currency and change is not None else {}
+    return {
+        "change": pair.change,
+        "id": item.id,
+        "old_id": pair.old.id if pair.old else None,
+        "category": item.category,
+        "cluster": item.cluster or None,
+        "fabric": item.fabric,
+        "role": item.role,
+        "part": item.part,
+        "sku": item.sku,
+        "description": item.description,
+        "in_stock": item.in_stock,
+        "replaces": pair.replaces,
+        "replaced_by": pair.replaced_by,
+        "old": _item(pair.old),
+        "new": _item(pair.new),
+        "pieces": pair.pieces,
+        "amount": None if change is None or currency is None else _amount(change, currency),
+        "parts": {name: _amount(amount, currency or "") for name, amount in parts.items() if amount},
+    }
+
+
+def _item(item: Item | None) -> dict[str, Any] | None:
+    if item is None:
+        return None
+    return {
+        "quantity": item.quantity,
+        "spare": item.spare,
+        "unit_price": _text(item.unit_price),
+        "discount": _text(item.discount),
+        "amount": _text(item.amount),
+        "original_price": _text(item.original_price),
+        "original_currency": item.original_currency,
+        "exchange_rate": _text(item.exchange_rate),
+    }
+
+
+def _money(found: Difference) -> dict[str, Any] | None:
+    if found.money is None:
+        return None
+    currency, old = found.new.totals.currency, found.money.old
+    change = found.money.change
+    return {
+        "currency": currency,
+        "old": _amount(old, currency),
+        "new": _amount(found.money.new, currency),
+        "change": _amount(change, currency),
+        "share": float(Fraction(change) / Fraction(old)) if old else None,
+        "parts": {name: _amount(amount, currency) for name, amount in found.money.parts.items()},
+    }
+
+
+def _expansion(found: Difference) -> dict[str, Any] | None:
+    each = found.expansion
+    if each is None:
+        return None
+    currency = found.new.totals.currency
+    moves = None
+    if found.moves:
+        cables = [
+            row._asdict() | {"of_pair_old": list(row.of_pair_old), "of_pair_new": list(row.of_pair_new)}
+            for row in found.moves.cables
+        ]
+        moves = {"cables": cables, "elsewhere": dict(found.moves.elsewhere)}
+    return {
+        "order": [_ordered(row, currency) for row in each.order],
+        "free": [_ordered(row, currency) for row in each.free],
+        "amount": _amount(each.amount, currency),
+        "unpriced": each.unpriced,
+        "charges": _amount(each.charges, currency) if found.money else None,
+        "tax": _amount(each.tax, currency) if found.money else None,
+        "moves": moves,
+        "moves_unknown": found.moves_unknown or None,
+    }
+
+
+def _ordered(row: Ordered, currency: str) -> dict[str, Any]:
+    amount = None if row.amount is None else _amount(row.amount, currency)
+    return row._asdict() | {"amount": amount, "lines": list(row.lines)}
+
+
+def _amount(amount: Decimal, currency: str) -> str:
+    places = -int(minor_unit(currency).as_tuple().exponent)
+    exponent = amount.as_tuple().exponent
+    return f"{amount:.{places}f}" if isinstance(exponent, int) and -exponent < places else f"{amount:f}"
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+# threshold ----------------------------------------------------------------------------------------------------------
+# Thresholds of a comparison: how much more a bill may cost before somebody has to look at it.
+
+_LIMIT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,10})?)\s*(%?)")
+_HUNDRED = 100
+
+
+class Limit(NamedTuple):
+    """What the total may grow by: a share of the old total, or an amount in the currency of the quote."""
+
+    share: Fraction | None
+    amount: Decimal | None
+
+
+def limit(text: str) -> Limit | None:
+    """A limit as a user writes it, such as `5%` or `100000`; None for anything else."""
+    found = _LIMIT.fullmatch(text.strip())
+    if found is None:
+        return None
+    number = Decimal(found[1])
+    return Limit(Fraction(number) / _HUNDRED, None) if found[2] else Limit(None, number)
+
+
+def passed(found: Difference, limits: list[Limit], on_change: bool) -> Iterator[str]:
+    """Why each threshold that was passed counts as passed; one that cannot be judged does."""
+    if on_change and found.changed:
+        yield "something changed"
+    for each in limits:
+        if reason := _passed(found, each):
+            yield reason
+
+
+def _passed(found: Difference, most: Limit) -> str:
+    old, new = found.old.totals, found.new.totals
+    if found.money is None:
+        return f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
+    if unknown := found.unpriced:
+        ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
+        return f"the increase cannot be judged: there is more without a price ({ids})"
+    return exceeds(found.money.old, found.money.new, new.currency, most)
+
+
+def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:
+    """Return how a total passes a limit, in words; empty where it does not."""
+    change = new - old
+    allowed = Fraction(old) * most.share if most.share is not None else Fraction(most.amount or 0)
+    if Fraction(change) <= allowed:
+        return ""
+    share = share_text(Fraction(change), Fraction(old))
+    more = f"{money_text(change, currency)} more" + (f" ({share})" if share else "")
+    return f"{more} than before; at most {_limit_text(most, currency)} is allowed"
+
+
+def _limit_text(most: Limit, currency: str) -> str:
+    if most.share is not None:
+        return f"{float(most.share * _HUNDRED):g} %"
+    return money_text(most.amount or Decimal(0), currency)

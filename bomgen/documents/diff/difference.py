@@ -1,0 +1,291 @@
+"""What changed between two results, and what of the money comes from quantities, prices, discounts and rates.
+
+`compare` works on the data of two bom.json; `text`, `markdown` and `data` show what it found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from bomgen.core.messages import message
+from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
+from bomgen.documents.diff.changes import Changed, KeyChange, changed_keys, changed_numbers
+from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
+from bomgen.documents.diff.matching import Names, Pair, names, paired
+from bomgen.documents.diff.side import BILL, Item, Money, Side, Warned, bill_in, side_of
+from bomgen.plan.commercial_terms import CHARGED
+
+if TYPE_CHECKING:
+    from bomgen.cabling.recabling import Moves
+
+
+# price split --------------------------------------------------------------------------------------------------------
+# How much of what a bill costs more comes from quantities, prices, discounts and exchange rates.
+#
+# Each line is worked out step by step from old to new, one thing at a time, as a quote works it out, and each step's
+# difference belongs to what was changed in it: first the quantity, then the price, then the discount, then the exchange
+# rate. The steps of a line so add up to what it costs more to the last minor unit, whatever was rounded on the way, and
+# a price that a discount makes up for is seen as both.
+
+_WHOLE = Decimal(1)
+MOST_REMEMBERED = 1 << 16
+"""Amounts that are worked out once: the steps of a line mostly differ in one thing, and lines are alike."""
+QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange_rate"
+NEW, GONE, PRICED, UNPRICED = "new_lines", "gone_lines", "newly_priced", "no_longer_priced"
+CHARGES, TAX, OTHER = "charges", "tax", "other"
+PARTS = (QUANTITY, PRICE, DISCOUNT, EXCHANGE, NEW, GONE, PRICED, UNPRICED, CHARGES, TAX, OTHER)
+"""What a change of the total is split into. `other` is 0, unless a file's totals are not the sum of its lines."""
+
+
+class PriceSplit(NamedTuple):
+    """A change of the total, in parts that add up to it."""
+
+    old: Decimal
+    new: Decimal
+    parts: dict[str, Decimal]
+
+    @property
+    def change(self) -> Decimal:
+        """How much more the bill comes to."""
+        return ANY_AMOUNT.subtract(self.new, self.old)
+
+
+def split_total(old: Side, new: Side, pairs: Iterable[Pair]) -> PriceSplit | None:
+    """The change of the total in parts; None where the sides are in different currencies."""
+    if old.totals.currency != new.totals.currency:
+        return None
+    parts = dict.fromkeys(PARTS, Decimal(0))
+    for pair in pairs:
+        for name, amount in split_line(pair, new.totals.currency).items():
+            parts[name] = ANY_AMOUNT.add(parts[name], amount)
+    parts[TAX] = ANY_AMOUNT.subtract(new.totals.tax, old.totals.tax)
+    found = PriceSplit(old.totals.amount, new.totals.amount, parts)
+    known = _sum(amount for name, amount in parts.items() if name != OTHER)
+    parts[OTHER] = ANY_AMOUNT.subtract(found.change, known)
+    return found
+
+
+def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
+    """What a line costs more, in parts."""
+    before = pair.old.amount if pair.old else None
+    after = pair.new.amount if pair.new else None
+    change = ANY_AMOUNT.subtract(after or Decimal(0), before or Decimal(0))
+    if pair.item.category in CHARGED:
+        return {CHARGES: change}
+    if pair.old is None:
+        return {NEW: change}
+    if pair.new is None:
+        return {GONE: change}
+    if before is None or after is None:
+        return {PRICED: change} if before is None else {UNPRICED: change}
+    return _steps(pair.old, pair.new, currency)
+
+
+def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
+    """What a line that has a price on both sides costs more, a part a step."""
+    was, became = _unit(old), _unit(new)
+    at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
+    steps = (
+        ("", _amount(old.pieces, was, old.discount, currency)),
+        (QUANTITY, _amount(new.pieces, was, old.discount, currency)),
+        (PRICE, _amount(new.pieces, at_old_rate, old.discount, currency)),
+        (DISCOUNT, _amount(new.pieces, at_old_rate, new.discount, currency)),
+        (EXCHANGE, _amount(new.pieces, became, new.discount, currency)),
+    )
+    found = {}
+    for (_, before), (name, after) in pairwise(steps):
+        found[name] = ANY_AMOUNT.subtract(after, before)
+    return found
+
+
+def _unit(item: Item) -> Decimal:
+    return item.unit_price or Decimal(0)
+
+
+def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
+    """The new price at the old exchange rate, in the currency of the quote; None where no rate changed."""
+    same = new.original_currency == old.original_currency and new.original_currency not in (None, currency)
+    if not same or new.original_price is None or old.exchange_rate is None or old.exchange_rate == new.exchange_rate:
+        return None
+    return rounded(Fraction(new.original_price) * Fraction(old.exchange_rate), currency)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Decimal:
+    """What pieces come to, rounded as a quote rounds it; decimals are exact here, and faster than fractions."""
+    left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(_WHOLE, discount))
+    exact = ANY_AMOUNT.multiply(Decimal(pieces), left)
+    return exact.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT)
+
+
+def _sum(amounts: Iterable[Decimal]) -> Decimal:
+    total = Decimal(0)
+    for amount in amounts:
+        total = ANY_AMOUNT.add(total, amount)
+    return total
+
+
+# difference ---------------------------------------------------------------------------------------------------------
+
+__all__ = ["Difference", "Side", "add_moves", "bill_in", "compare", "side_of"]
+
+_NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
+
+
+class Difference(NamedTuple):
+    """Everything that changed from one side to the other."""
+
+    old: Side
+    new: Side
+    keys: tuple[KeyChange, ...] | None
+    """Of the plan; None: a side is no plan."""
+    numbers: tuple[Changed, ...]
+    added_fabrics: tuple[str, ...]
+    removed_fabrics: tuple[str, ...]
+    renamed_fabrics: Mapping[str, str]
+    names: Names
+    """Which clusters and fabrics are the same on both sides."""
+    added_warnings: tuple[Warned, ...]
+    removed_warnings: tuple[Warned, ...]
+    pairs: tuple[Pair, ...]
+    """Lines of the bill that changed."""
+    unchanged: int
+    """Lines that did not."""
+    money: PriceSplit | None
+    """None: the sides are in different currencies."""
+    rates: Mapping[str, tuple[Decimal, Decimal]]
+    """Exchange rates that changed, by the currency of the prices."""
+    alternatives: Mapping[str, tuple[Money | None, Money | None]]
+    """Alternatives of the plan whose totals changed, are new or gone."""
+    expansion: Expansion | None
+    """None: it is none."""
+    moves: Moves | None = None
+    """None: not asked for, or not known."""
+    moves_unknown: str = ""
+    """Why the moves of an expansion are not known."""
+
+    @property
+    def result_changed(self) -> bool:
+        """Whether anything of the result changed."""
+        money = self.money is None or bool(self.money.change)
+        designed = self.added_clusters or self.removed_clusters or self.added_fabrics or self.removed_fabrics
+        warnings = self.added_warnings or self.removed_warnings
+        renamed = self.renamed_fabrics
+        return bool(self.numbers or designed or renamed or warnings or self.pairs or money or self.alternatives)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changed, be it only words of the plan."""
+        return bool(self.keys) or self.result_changed
+
+    @property
+    def added_clusters(self) -> tuple[str, ...]:
+        """Clusters that are new, where there are several."""
+        return tuple(name for name in self.new.clusters if name not in self.names.clusters.values())
+
+    @property
+    def removed_clusters(self) -> tuple[str, ...]:
+        """Clusters that are gone, where there were several."""
+        return tuple(name for name in self.old.clusters if name not in self.names.clusters)
+
+    @property
+    def renamed_clusters(self) -> Mapping[str, str]:
+        """Clusters that are called otherwise, by the old name; that of a plan with one cluster is empty."""
+        return {old: new for old, new in self.names.clusters.items() if old != new}
+
+    @property
+    def unpriced(self) -> tuple[Pair, ...]:
+        """Lines that have no price and need one: they are new, are of more pieces, or had one before."""
+        return tuple(
+            pair
+            for pair in self.pairs
+            if pair.new
+            and pair.new.lacks_price
+            and (pair.old is None or pair.old.amount is not None or pair.pieces > 0)
+        )
+
+    @property
+    def unpriced_side(self) -> Side | None:
+        """The side on which nothing has a price, where the other one has some: totals are not compared then."""
+        unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
+        return unknown[0] if self.money and self.money.change and unknown else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What limits the comparison, as messages."""
+        return tuple(_notes(self))
+
+
+def compare(old: Side, new: Side) -> Difference:
+    """What changed from one side to the other."""
+    same = names(old, new)
+    pairs = paired(old.items, new.items, same)
+    changed = [pair for pair in pairs if pair.old != pair.new]
+    fabrics = {name: same.fabrics.get(name, name) for name in old.fabrics}
+    was, became = ({_unplaced(each): each for each in side.warnings} for side in (old, new))
+    return Difference(
+        old=old,
+        new=new,
+        keys=tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None,
+        numbers=tuple(changed_numbers(old, new, same)),
+        added_fabrics=tuple(name for name in new.fabrics if name not in fabrics.values()),
+        removed_fabrics=tuple(name for name, now in fabrics.items() if now not in new.fabrics),
+        renamed_fabrics=same.renamed,
+        names=same,
+        added_warnings=tuple(each for key, each in became.items() if key not in was),
+        removed_warnings=tuple(each for key, each in was.items() if key not in became),
+        pairs=tuple(changed),
+        unchanged=len(pairs) - len(changed),
+        money=split_total(old, new, changed),
+        rates=dict(_rates(changed)),
+        alternatives=dict(_alternatives(old, new)),
+        expansion=expansion(new, changed) if is_expansion(old, new, same) else None,
+    )
+
+
+def add_moves(found: Difference, moves: Moves | None, unknown: str = "") -> Difference:
+    """A difference with what is to be moved, or why that is not known."""
+    return found._replace(moves=moves, moves_unknown=unknown)
+
+
+def _unplaced(each: Warned) -> tuple[str, str]:
+    """What a warning says, wherever it stands and however many it counts."""
+    return each.id, _NUMBERS.sub("#", each.message)
+
+
+def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
+    for pair in pairs:
+        was, became = pair.old, pair.new
+        if was and became and was.exchange_rate is not None and became.exchange_rate is not None:
+            same = was.original_currency == became.original_currency
+            if same and became.original_currency and was.exchange_rate != became.exchange_rate:
+                yield became.original_currency, (was.exchange_rate, became.exchange_rate)
+
+
+def _alternatives(old: Side, new: Side) -> Iterator[tuple[str, tuple[Money | None, Money | None]]]:
+    for name in dict.fromkeys((*new.alternatives, *old.alternatives)):
+        was, became = old.alternatives.get(name), new.alternatives.get(name)
+        if was != became:
+            yield name, (was, became)
+
+
+def _notes(found: Difference) -> Iterator[str]:
+    old, new = found.old, found.new
+    if found.keys is None:
+        bills = dict.fromkeys(side.name for side in (old, new) if side.kind == BILL)
+        yield message("diff-no-plan", name=" and ".join(bills))
+    if old.version != new.version:
+        yield message("diff-versions", old=old.version or "unknown", new=new.version or "unknown")
+    if found.money is None:
+        yield message("diff-currencies", old=old.totals.currency, new=new.totals.currency)
+    before, after = (sum(item.lacks_price for item in side.items) for side in (old, new))
+    if before or after:
+        yield message("diff-unpriced", old=before, old_lines=len(old.items), new=after, new_lines=len(new.items))
+    if found.money and found.money.change and not (old.rates_known and new.rates_known):
+        yield message("diff-rates")

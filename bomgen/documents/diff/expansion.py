@@ -1,0 +1,167 @@
+"""An expansion as an order: what to buy on top of what stands there, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.core.money import ANY_AMOUNT, rounded
+from bomgen.documents.diff.matching import Names, Pair, cluster_prefix, named_by_words
+from bomgen.documents.diff.side import Item, Side
+from bomgen.plan.commercial_terms import CHARGED
+
+
+class Ordered(NamedTuple):
+    """A part of which more pieces are needed, or fewer."""
+
+    part: str | None
+    sku: str | None
+    description: str
+    category: str
+    pieces: int
+    amount: Decimal | None
+    """At the new prices and discounts; None where one is not known, or nothing is to be paid."""
+    lines: tuple[str, ...]
+    """Ids of the lines that need more of it, or fewer."""
+
+
+class OrderedLine(NamedTuple):
+    """Pieces of a line of the new bill that are ordered, or what a charge comes to for the order."""
+
+    item: Item
+    pieces: int
+    amount: Decimal | None
+    """None where the price is not known."""
+
+
+class Expansion(NamedTuple):
+    """What turns the old cluster into the new one."""
+
+    order: tuple[Ordered, ...]
+    free: tuple[Ordered, ...]
+    """Pieces that nothing needs any more."""
+    amount: Decimal
+    """Of what is ordered, as far as it has a price; charges and tax apart."""
+    unpriced: int
+    """Parts of the order without a price."""
+    charges: Decimal
+    """What freight, installation, support and software come to for what is ordered."""
+    tax: Decimal
+    """On the order and its charges, at the new share."""
+    lines: tuple[OrderedLine, ...]
+    """The same order line by line, in the order of the new bill."""
+    charged: tuple[OrderedLine, ...]
+    """The charges of the order: shares of what is ordered, and what is charged by the piece for more pieces."""
+
+
+def is_expansion(old: Side, new: Side, names: Names) -> bool:
+    """Whether the new clusters are the old ones with more servers, or with more GPUs where they have no servers.
+
+    None of them has fewer, and one that is new is more as well.
+    """
+    if len(names.clusters) < max(len(old.clusters), 1):
+        return False
+    grown = len(new.clusters) > len(names.clusters)
+    for cluster, now in names.clusters.items():
+        was, became = f"{cluster_prefix(old, cluster)}cluster", f"{cluster_prefix(new, now)}cluster"
+        if any(old.numbers.get(f"{was}.{key}") != new.numbers.get(f"{became}.{key}") for key in ("gpu", "server")):
+            return False
+        key = "servers" if f"{became}.servers" in new.numbers else "gpus"
+        before, after = old.numbers.get(f"{was}.{key}"), new.numbers.get(f"{became}.{key}")
+        if type(before) is not int or type(after) is not int or not after >= before > 0:
+            return False
+        grown = grown or after > before
+    return grown
+
+
+def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
+    """The order that leads to the new side. Pieces of a part that one place gives up serve where another needs more."""
+    bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
+    by_part: dict[Hashable, list[Pair]] = {}
+    for pair in bought:
+        by_part.setdefault(_part(pair.item), []).append(pair)
+    order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
+    for found in by_part.values():
+        pieces = sum(pair.pieces for pair in found)
+        if pieces > 0:
+            taken = list(_take(found, pieces, new.totals.currency))
+            needing = [pair.item for pair in found if pair.pieces > 0]
+            known = all(line.amount is not None for line in taken)
+            order.append(_row(needing, pieces, _sum(line.amount for line in taken) if known else None))
+            lines += taken
+        elif pieces < 0:
+            given = [pair.item for pair in found if pair.pieces < 0]
+            free.append(_row(given, -pieces, None))
+    amount = _sum(row.amount for row in lines)
+    charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
+    charges = _sum(row.amount for row in charged)
+    places = {item.id: at for at, item in enumerate(new.items)}
+    return Expansion(
+        order=tuple(order),
+        free=tuple(free),
+        amount=amount,
+        unpriced=sum(row.amount is None for row in order),
+        charges=charges,
+        tax=rounded(new.totals.share_of_tax * Fraction(ANY_AMOUNT.add(amount, charges)), new.totals.currency),
+        lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
+        charged=charged,
+    )
+
+
+def _charge(new: Side, pair: Pair, ordered: Decimal) -> OrderedLine:
+    """What a charge comes to for an order of hardware; unknown where it has no price now.
+
+    A share is one of what is ordered. More pieces are charged at the new price, as parts are. Otherwise it is what the
+    charge comes to more than before, and nothing where that is less: what is no longer needed is left over, and a
+    seller credits neither it nor the services for it.
+    """
+    item = pair.new
+    if item is None:
+        return OrderedLine(pair.item, 0, Decimal(0))
+    if item.amount is None:
+        return OrderedLine(item, pair.pieces, None)
+    currency = new.totals.currency
+    if share := new.shares.get(item.id):
+        unit_price = rounded(share * Fraction(ordered), currency)
+        return OrderedLine(item, item.pieces, _net(item, item.pieces, unit_price, currency))
+    if pair.pieces > 0 and item.unit_price is not None:
+        return OrderedLine(item, pair.pieces, _net(item, pair.pieces, item.unit_price, currency))
+    before = (pair.old.amount if pair.old else None) or Decimal(0)
+    more = ANY_AMOUNT.subtract(item.amount, before) if pair.pieces == 0 else Decimal(0)
+    return OrderedLine(item, max(pair.pieces, 0), max(more, Decimal(0)))
+
+
+def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal:
+    return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
+
+
+def _part(item: Item) -> Hashable:
+    words = item.description if named_by_words(item) else ""
+    return item.category, item.part, words
+
+
+def _take(found: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
+    """The order of a part: pieces are taken from the lines that need more, in the order of the bill."""
+    for pair in found:
+        taken = min(pair.pieces, pieces)
+        if pair.new is None or taken <= 0:
+            continue
+        pieces -= taken
+        price = pair.new.unit_price
+        amount = None if price is None else _net(pair.new, taken, price, currency)
+        yield OrderedLine(pair.new, taken, amount)
+
+
+def _row(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:
+    first = items[0]
+    lines = tuple(item.id for item in items)
+    return Ordered(first.part, first.sku, first.description, first.category, pieces, amount, lines)
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
+    total = Decimal(0)
+    for amount in amounts:
+        total = ANY_AMOUNT.add(total, amount or Decimal(0))
+    return total

@@ -1,0 +1,365 @@
+"""Which clusters and lines of two results, or of a result and somebody's bill, are the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from bomgen import __version__
+from bomgen.core.money import ANY_AMOUNT
+from bomgen.documents.diff.side import BILL, Item, Money, Side
+from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.reading.bills import SentBill, SentLine
+
+ONLY = ""
+"""What the cluster is called here of a result that has one."""
+
+
+class Names(NamedTuple):
+    """What the new side calls what the old one has."""
+
+    clusters: Mapping[str, str]
+    """Of the old side, by name; those that are gone are not there."""
+    fabrics: Mapping[str, str]
+    """Fabrics of the old side that are called otherwise, with the name of their cluster before a dot."""
+    renamed: Mapping[str, str]
+    """Those of them whose own name is another, not only that of their cluster."""
+
+
+def names(old: Side, new: Side) -> Names:
+    """What is the same on both sides."""
+    clusters = _clusters(old, new)
+    moved = {name: _fabric_in(name, clusters) for name in old.fabrics}
+    fresh = [name for name in new.fabrics if name not in moved.values()]
+    kinds = {
+        name: (cluster_of(now), old.fabrics[name]) for name, now in moved.items() if now and now not in new.fabrics
+    }
+    renamed = {}
+    for name, kind in kinds.items():
+        taken = [other for other in fresh if (cluster_of(other), new.fabrics[other]) == kind]
+        if len(taken) == 1 == list(kinds.values()).count(kind):
+            renamed[name] = taken[0]
+    known = {name: now for name, now in moved.items() if now in new.fabrics and now != name}
+    return Names(clusters, {**{name: now for name, now in known.items() if now}, **renamed}, renamed)
+
+
+def own_names(names: Names, cluster: str) -> dict[str, str]:
+    """Fabrics of one cluster of the old side that are called otherwise, without the name of their cluster."""
+    found = ((old.rpartition("."), new.rpartition(".")) for old, new in names.fabrics.items())
+    return {old[-1]: new[-1] for old, new in found if old[0] == cluster and old[-1] != new[-1]}
+
+
+def cluster_of(fabric: str) -> str:
+    """The cluster that a fabric is in, by its name."""
+    return fabric.rpartition(".")[0]
+
+
+def cluster_prefix(side: Side, cluster: str) -> str:
+    """What the paths of numbers of a cluster begin with."""
+    return f"{CLUSTERS}.{cluster}." if side.clusters else ""
+
+
+def described_cluster(side: Side, cluster: str) -> str:
+    """A cluster in a few words."""
+    get, base = side.numbers.get, f"{cluster_prefix(side, cluster)}cluster"
+    gpus = f"{get(f'{base}.gpus', 0)} x {get(f'{base}.gpu', 'GPU')}"
+    servers = get(f"{base}.servers")
+    return f"{gpus} in {servers} x {get(f'{base}.server', 'server')}" if servers else gpus
+
+
+def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
+    """What a fabric is called where its cluster is; None where that is gone."""
+    cluster, _, own = name.rpartition(".")
+    if cluster not in clusters:
+        return name if clusters == {ONLY: ONLY} else None
+    now = clusters[cluster]
+    return f"{now}.{own}" if now else own
+
+
+def _clusters(old: Side, new: Side) -> dict[str, str]:
+    before, after = old.clusters or (ONLY,), new.clusters or (ONLY,)
+    found = {name: name for name in before if name in after}
+    gone = [name for name in before if name not in found]
+    fresh = [name for name in after if name not in found]
+    for name in gone:
+        alike = [other for other in fresh if _machines(old, name) == _machines(new, other)]
+        alike.sort(key=lambda other: abs(_size(new, other) - _size(old, name)))
+        if ONLY not in (*gone, *fresh) and not len(gone) == 1 == len(fresh):
+            alike = []
+        if alike:
+            found[name] = alike[0]
+            fresh.remove(alike[0])
+    return found
+
+
+def _machines(side: Side, cluster: str) -> tuple[object, ...]:
+    base = f"{cluster_prefix(side, cluster)}cluster"
+    return tuple(side.numbers.get(f"{base}.{key}") for key in ("gpu", "server"))
+
+
+def _size(side: Side, cluster: str) -> float:
+    """How many GPUs a cluster has; none where that is not known."""
+    found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
+    return found if type(found) is int else 0
+
+
+# lines --------------------------------------------------------------------------------------------------------------
+# Which lines of two bills are the same thing in the same place, and in which order a reader sees what changed.
+
+CABLE = "cable"
+"""The category of parts that are told apart by their length, which stands in the description of generic ones alone."""
+NO_NAMES = Names({}, {}, {})
+ADDED, REMOVED, CHANGED, RENAMED = "added", "removed", "changed", "renamed"
+
+
+class Pair(NamedTuple):
+    """A line before and after; one of them is None where the line is new or gone."""
+
+    old: Item | None
+    new: Item | None
+    replaces: str | None = None
+    """Of a new line: the id of the gone one in whose place it stands."""
+    replaced_by: str | None = None
+    """Of a gone line: the id of the new one that stands in its place."""
+
+    @property
+    def item(self) -> Item:
+        """The line as it is, or was."""
+        found = self.new or self.old
+        if found is None:
+            raise ValueError("a pair has at least one line")
+        return found
+
+    @property
+    def change(self) -> str:
+        """What happened to the line."""
+        if self.old is None:
+            return ADDED
+        if self.new is None:
+            return REMOVED
+        return RENAMED if _bought(self.old) == _bought(self.new) else CHANGED
+
+    @property
+    def pieces(self) -> int:
+        """How many more pieces there are, spares among them."""
+        return (self.new.pieces if self.new else 0) - (self.old.pieces if self.old else 0)
+
+
+def _bought(item: Item) -> tuple[object, ...]:
+    """What is bought, and for how much, whatever the line is called."""
+    what = (item.category, item.role, item.part, item.quantity, item.spare, item.in_stock)
+    money = (item.unit_price, item.discount, item.amount, item.original_price, item.original_currency)
+    return (*what, *money, item.exchange_rate)
+
+
+def same_thing(old: Item, new: Item) -> bool:
+    """Whether two lines are for the same part, whatever they are called."""
+    if old.part != new.part or old.in_stock != new.in_stock or old.category != new.category:
+        return False
+    return old.description == new.description or not named_by_words(new)
+
+
+def named_by_words(item: Item) -> bool:
+    """Whether only its description says what a line is: no part, a cable of some length, or any rack of some height."""
+    return item.part in (None, item.category) or item.category == CABLE
+
+
+def paired(old: Sequence[Item], new: Sequence[Item], names: Names) -> list[Pair]:
+    """Every line of both bills, in the order of the new one, those that are gone where they stood.
+
+    Lines are the same where id and part are; then where part, use and fabric are, such as cables that became one of
+    several lengths. What is left under the same id, or alone in the same use, stands in the place of the other.
+    `names` says which clusters and fabrics are called otherwise now.
+    """
+    by_id = {item.id: at for at, item in enumerate(old)}
+    if names.fabrics or any(name != now for name, now in names.clusters.items()):
+        by_id |= {_moved_id(item, names): at for at, item in enumerate(old)}
+    partner: dict[int, int] = {}
+    taken = set[int]()
+    for at, item in enumerate(new):
+        before = by_id.get(item.id)
+        if before is not None and before not in taken and same_thing(old[before], item):
+            partner[at] = before
+            taken.add(before)
+    _join(partner, old, new, lambda item, was_old: _use(item, names if was_old else NO_NAMES))
+    taken = set(partner.values())
+    instead = dict[int, int]()
+    for at, item in enumerate(new):
+        if at not in partner and (before := by_id.get(item.id)) is not None and before not in taken:
+            instead[at] = before
+            taken.add(before)
+    _join_alone(instead, partner, old, new, names)
+    return _in_order(old, new, partner, instead)
+
+
+def _moved_id(item: Item, names: Names) -> str:
+    """The id of an old line as the new bill would call it."""
+    if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
+        return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
+    cluster = names.clusters.get(item.cluster, item.cluster)
+    if cluster == item.cluster:
+        return item.id
+    own = item.id.removeprefix(f"{item.cluster}.") if item.cluster else item.id
+    return f"{cluster}.{own}" if cluster else own
+
+
+def _use(item: Item, names: Names) -> Hashable:
+    """What is bought for which use, whatever the line is called."""
+    return *_place(item, names), item.part, item.description
+
+
+def _place(item: Item, names: Names) -> tuple[Hashable, ...]:
+    fabric = names.fabrics.get(item.fabric, item.fabric) if item.fabric else None
+    return item.category, names.clusters.get(item.cluster, item.cluster), fabric, item.role, item.in_stock
+
+
+def _join(
+    partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
+) -> None:
+    """Partners for lines that have none yet and are equal by a key, in their order."""
+    if len(partner) == len(new):
+        return
+    taken = set(partner.values())
+    waiting: dict[Hashable, list[int]] = {}
+    for at in reversed(range(len(old))):
+        if at not in taken:
+            waiting.setdefault(key(old[at], True), []).append(at)
+    for at, item in enumerate(new):
+        if at not in partner and (found := waiting.get(key(item, False))):
+            partner[at] = found.pop()
+
+
+def _join_alone(
+    instead: dict[int, int],
+    partner: Mapping[int, int],
+    old: Sequence[Item],
+    new: Sequence[Item],
+    names: Names,
+) -> None:
+    """Lines that stand in the place of another because each is the only one left in its use."""
+    if len(partner) + len(instead) == len(new):
+        return
+
+    def places_by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
+        gone, found = set(taken), dict[Hashable, list[int]]()
+        for at, item in enumerate(items):
+            if at not in gone:
+                found.setdefault(_place(item, names), []).append(at)
+        return found
+
+    left = places_by_use(old, (*partner.values(), *instead.values()), names)
+    for key, found in places_by_use(new, (*partner, *instead), NO_NAMES).items():
+        if len(found) == 1 == len(left.get(key, ())):
+            instead[found[0]] = left[key][0]
+
+
+def _in_order(
+    old: Sequence[Item], new: Sequence[Item], partner: Mapping[int, int], instead: Mapping[int, int]
+) -> list[Pair]:
+    after = {before: at for at, before in partner.items()}
+    replacing = {before: at for at, before in instead.items()}
+    waiting: dict[int, list[Pair]] = {}
+    last = -1
+    for at, item in enumerate(old):
+        if at in after:
+            last = after[at]
+        elif at not in replacing:
+            waiting.setdefault(last, []).append(Pair(item, None))
+    found = waiting.get(-1, [])
+    for at, item in enumerate(new):
+        if at in instead:
+            before = old[instead[at]]
+            found += [Pair(before, None, replaced_by=item.id), Pair(None, item, replaces=before.id)]
+        else:
+            found.append(Pair(old[partner[at]] if at in partner else None, item))
+        found += waiting.get(at, [])
+    return found
+
+
+# sent bill ----------------------------------------------------------------------------------------------------------
+# Somebody's bill as a side of a comparison: its lines by part, to match those of another by number.
+
+UNKNOWN = "unknown"
+"""The category of lines of parts that nobody knows."""
+
+
+def side_of_bill(bill: SentBill) -> Side:
+    """The side of a bill, whose currency may not be known."""
+    items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
+    amounts = [item.amount for item in items]
+    total = Decimal(0)
+    for amount in amounts:
+        total = ANY_AMOUNT.add(total, amount or Decimal(0))
+    money = Money(bill.currency, Decimal(0), total, None not in amounts)
+    return Side(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
+
+
+def beside_bill(old: Side, new: Side) -> tuple[Side, Side]:
+    """Both sides by part, where one is somebody's bill: one that names no currency has that of the other."""
+    currency = old.totals.currency or new.totals.currency
+    one, other = _without_design(old), _without_design(new)
+    return tuple(  # type: ignore[return-value]
+        each._replace(totals=each.totals._replace(currency=each.totals.currency or currency)) for each in (one, other)
+    )
+
+
+def _without_design(side: Side) -> Side:
+    """A side with its lines by part, and nothing else."""
+    return side._replace(
+        items=tuple(_by_part(side.items)),
+        numbers={},
+        units={},
+        fabrics={},
+        warnings=(),
+        alternatives={},
+        source=None,
+        clusters=(),
+    )
+
+
+def _item(line: SentLine) -> Item:
+    named = line.recognition.named
+    amount = line.amount
+    if amount is None and line.unit_price is not None:
+        share = 1 - (line.discount or Decimal(0))
+        amount = ANY_AMOUNT.multiply(ANY_AMOUNT.multiply(line.unit_price, Decimal(line.pieces)), share)
+    part = named.part if named else line.shown.lower()
+    return Item(
+        *(part, named.kind if named else UNKNOWN, None, None, part, line.part or None, None, line.description or part),
+        *(line.quantity or 0, line.spare or 0, line.unit_price, line.discount or Decimal(0), amount, line.in_stock),
+        *(line.unit_price, None, None),
+    )
+
+
+def _by_part(items: Iterable[Item]) -> Iterable[Item]:
+    """Items of one part as one: pieces and amounts together, the price where it is one."""
+    found: dict[tuple[str, str], Item] = {}
+    for item in items:
+        part = item.part or item.description.lower()
+        key = item.category, part if item.part else item.description
+        first = found.get(key)
+        if first is None:
+            found[key] = item._replace(
+                id=part,
+                fabric=None,
+                role=None,
+                description=part,
+                cluster="",
+                quantity=item.pieces,
+                spare=0,
+                original_price=None,
+                original_currency=None,
+                exchange_rate=None,
+            )
+            continue
+        known = first.amount is not None and item.amount is not None
+        same = first.unit_price == item.unit_price
+        found[key] = first._replace(
+            quantity=first.quantity + item.pieces,
+            unit_price=first.unit_price if same else None,
+            amount=ANY_AMOUNT.add(first.amount or Decimal(0), item.amount or Decimal(0))
+            if known
+            else first.amount or item.amount,
+        )
+    return found.values()

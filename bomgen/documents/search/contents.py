@@ -1,0 +1,206 @@
+"""What a search found as a document: the front, why no cheaper design is on it, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import MONEY, Totals, decimal
+from bomgen.documents.charts.types import Chart, Point, Points
+from bomgen.documents.search.candidates import WIDEST, Candidate, Measured
+from bomgen.documents.search.front import Excess, Front, FrontRow
+from bomgen.plan.search_space import MEASURES
+
+MAX_REASONS = 5
+"""Reasons why designs cannot be built that are listed; the others are counted."""
+MAX_NAMES = 3
+"""Parts without a price that a sentence names."""
+_COUNTS = ("gpus", "servers", "switches", "modules", "racks")
+"""What every row shows, whether it is minimised or not."""
+
+
+def search_document(front: Front, name: str, language: Language, chart: Drawing | None = None) -> Document:
+    """A search as a document for every renderer; `name` is that of the plan."""
+    word = language.word
+    nothing = Decimal(0)
+    text = word(
+        "search-lead" if front.rows else "search-lead-none",
+        tried=language.integer(front.tried),
+        size=language.integer(front.space.size),
+        found=language.integer(len(front.rows)),
+        measures=word("list-comma").join(word(f"search-{measure}") for measure in front.minimised),
+    )
+    tables = [_front_table(front, language)] if front.rows else []
+    if front.refused:
+        tables.append(_refused_table(front, language))
+    section = Section(
+        "front",
+        word("search-front"),
+        (text,),
+        tuple(tables),
+        tuple(Note("info", text) for text in _notes(front, language)),
+        (chart,) if chart else (),
+    )
+    return Document(
+        title=word("search-title", name=name),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=(),
+        sections=(section,),
+        totals=Totals("", True, nothing, nothing, None, nothing, nothing, 0, 0),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def front_chart(front: Front, language: Language) -> Chart | None:
+    """The front as points, the first measure by the second; None where there are no points, or no second one."""
+    if len(front.minimised) < 2 or not front.rows:
+        return None
+    word, (first, second) = language.word, front.minimised[:2]
+    points = tuple(
+        Point(
+            str(number),
+            row.candidate.measures[second] or 0,
+            row.candidate.measures[first] or 0,
+            describe_design(front, row.candidate),
+        )
+        for number, row in enumerate(front.rows, 1)
+    )
+    first_ends, second_ends = _axis(front, first, language), _axis(front, second, language)
+    title = word("search-chart", first=word(f"search-{first}"), second=word(f"search-{second}"))
+    names = word(f"search-{second}"), word(f"search-{first}")
+    return Chart("front", title, word("search-chart-text"), Points(points, names, (second_ends, first_ends)))
+
+
+def describe_design(front: Front, candidate: Candidate) -> str:
+    """What a design has where designs differ: the values of the axes that have several."""
+    space = front.space
+    pairs = zip(space.axes, space.values(candidate.place), strict=True)
+    return ", ".join(f"{short_key(axis.key)} {value}" for axis, value in pairs if len(axis.values) > 1)
+
+
+def short_key(key: str) -> str:
+    """The last name of a dotted key."""
+    return key.rpartition(".")[2]
+
+
+def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
+    """The least and the most that designs of the front come to, as texts."""
+    found = sorted((row.candidate for row in front.rows), key=lambda each: each.measures[name] or 0)
+    least, most = (
+        language.value(each.measures[name] or 0, _unit(name, each.currency), each.ranges.get(name))
+        for each in (found[0], found[-1])
+    )
+    return least, most
+
+
+def _unit(name: str, currency: str) -> str:
+    """The unit of a measure in a document: counts have a column of their own."""
+    unit = MEASURES[name]
+    return currency if unit == MONEY else "" if unit == "count" else unit
+
+
+def _front_table(front: Front, language: Language) -> Table:
+    word = language.word
+    axes = [(at, axis) for at, axis in enumerate(front.space.axes) if len(axis.values) > 1]
+    shown = [*front.minimised, *(name for name in _COUNTS if name not in front.minimised)]
+    shown = [name for name in shown if any(row.candidate.measures[name] is not None for row in front.rows)]
+    ranges = dict[str, tuple[str, str]]()
+    if "cost" in front.minimised and any(row.candidate.low != row.candidate.high for row in front.rows):
+        ranges["cost"] = ("low", "high")
+    if any(row.candidate.days for row in front.rows):
+        ranges["days"] = ("fewest", "most")
+    columns = [Column("number", word("search-number"), "number", 6)]
+    columns += [Column(axis.key, short_key(axis.key), "text", 18) for _, axis in axes]
+    for name in shown:
+        columns.append(Column(name, word(f"search-{name}"), "number", 18))
+        columns += [
+            Column(key, word(f"search-{key}", coverage=str(front.space.confidence or WIDEST)), "number", 18)
+            for key in ranges.get(name, ())
+        ]
+    columns.append(Column("next", word("search-next", measure=word(f"search-{front.minimised[0]}")), "text", 60))
+    rows = []
+    for number, row in enumerate(front.rows, 1):
+        found, values = row.candidate, front.space.values(row.candidate.place)
+        cells = [Cell(number), *(Cell(values[at]) for at, _ in axes)]
+        for name in shown:
+            cells.append(Cell(found.measures[name], _unit(name, found.currency), estimate=found.ranges.get(name)))
+            if name in ranges:
+                ends = (found.low, found.high) if name == "cost" else found.days or (None, None)
+                cells += [Cell(end, _unit(name, found.currency)) for end in ends]
+        cells.append(Cell(_describe_next(front, row, language)))
+        rows.append(Row(tuple(cells)))
+    return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True)
+
+
+def _describe_next(front: Front, row: FrontRow, language: Language) -> str | None:
+    """The design that would be better if it kept within the bounds, and which bound it breaks."""
+    if row.next_better is None:
+        return None
+    other, broken = row.next_better
+    design = describe_design(front, other)
+    return language.word("search-beyond", design=design, broken=_describe_excess(broken, other, language))
+
+
+def _describe_excess(broken: Sequence[Excess], found: Candidate, language: Language) -> str:
+    word = language.word
+    texts = []
+    for bound, value in broken:
+        unit = _unit(bound.measure, found.currency)
+        most = language.value(_written(bound.most, bound.measure), unit)
+        name = word(f"search-{bound.measure}")
+        if value is None:
+            texts.append(word("search-not-known", measure=name))
+        else:
+            shown = language.value(_written(value, bound.measure), unit, found.ranges.get(bound.measure))
+            texts.append(word("search-over", measure=name, value=shown, most=most))
+    return word("list-comma").join(texts)
+
+
+def _written(value: Fraction, measure: str) -> Measured:
+    """An exact value of a measure as documents write it: money is decimal."""
+    return decimal(value) if MEASURES[measure] == MONEY else value
+
+
+def _refused_table(front: Front, language: Language) -> Table:
+    """Why designs cannot be built, the most frequent reasons first."""
+    word = language.word
+    columns = (
+        Column("designs", word("search-designs"), "number", 10),
+        Column("reason", word("search-reason"), "text", 90),
+    )
+    rows = [Row((Cell(count), Cell(language.message(reason)))) for reason, count in front.refused[:MAX_REASONS]]
+    others = sum(count for _, count in front.refused[MAX_REASONS:])
+    if others:
+        rows.append(Row((Cell(others), Cell(word("search-other-reasons")))))
+    return Table("refused", word("search-refused"), columns, tuple(rows))
+
+
+def _notes(front: Front, language: Language) -> Iterator[str]:
+    word = language.word
+    if front.space.confidence and any(row.candidate.days for row in front.rows):
+        yield word("search-confidence", coverage=str(front.space.confidence))
+    if front.tried < front.space.size:
+        yield word("search-interrupted", tried=language.integer(front.tried), size=language.integer(front.space.size))
+    for name, count in front.unknown:
+        yield word("search-unknown", measure=word(f"search-{name}"), count=language.integer(count))
+    if front.unpriced:
+        parts = word("list-comma").join(part for part, _ in front.unpriced[:MAX_NAMES])
+        yield word("search-unpriced", parts=parts, count=language.integer(len(front.unpriced)))
+    if front.beyond:
+        yield word("search-left-out", count=language.integer(front.beyond))
+    dropped = [name for name in front.space.minimise if name not in front.minimised]
+    if dropped and front.minimised:
+        yield word("search-dropped", measures=word("list-comma").join(word(f"search-{name}") for name in dropped))
+    if front.nearest:
+        found, broken = front.nearest
+        yield word(
+            "search-nearest",
+            design=describe_design(front, found),
+            broken=_describe_excess(broken, found, language),
+        )

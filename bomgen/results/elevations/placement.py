@@ -1,0 +1,294 @@
+"""Racks that are alike found in the places of all devices.
+
+Places are columns (NumPy): thirty thousand racks are put in groups by what they hold before anything is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.cabling.devices import (
+    SERVERS,
+    DeviceTable,
+    build_floor,
+    locate_devices,
+    number_devices,
+    pdu_units,
+    stack_of_machines,
+)
+from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
+from bomgen.cabling.wiring import wire
+from bomgen.core.messages import message
+from bomgen.design.assembly import Design
+from bomgen.plan.types import PDUS, Site
+from bomgen.results.elevations.sums import doubts, sums_of
+from bomgen.results.elevations.types import (
+    FREE,
+    MOST_NAMED,
+    NO_HEIGHT,
+    NO_ROOM,
+    TRAY,
+    Block,
+    Elevation,
+    Elevations,
+    HungPdu,
+    Named,
+    Slot,
+    Span,
+    Unplaced,
+    spans_text,
+)
+from bomgen.site import floor_plan
+from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
+from bomgen.site.power_supply import feed_letter
+
+
+class Rows(NamedTuple):
+    """All devices that stand in racks, sorted by rack, unit and number."""
+
+    device: Column
+    kind: Column
+    unit: Column
+    start: Column
+    """The first row of every rack on the floor, and behind the last one the end."""
+
+
+class RackStack(NamedTuple):
+    """Boxes one above the other in every rack of a group."""
+
+    kind: DeviceKind
+    unit: int
+    boxes: tuple[tuple[int, int], ...]
+    """The rows of each box within those of its rack."""
+
+
+def elevations(design: Design) -> Elevations | None:
+    """What stands in the racks of a design; None where the plan has no site, or no rack is counted.
+
+    Raises ValueError when the rows that the plan draws have too few racks; where links go over panels, as `wire`.
+    """
+    site, floor = design.plan.site, build_floor(design)
+    if site is None or floor is None:
+        return None
+    found = number_devices(design)
+    placed = locate_devices(design, found, site, floor)
+    if any(each.patch for built in design.fabrics for each in built.interconnect.link_groups):
+        table = wire(design).each_cable
+        found, placed = found._replace(kinds=table.kinds), table.places or placed
+    rows = _rows(found, placed, len(floor.row))
+    groups = tuple(_group(design, site, floor, found, rows, kind, racks) for kind, racks in _alike(floor, rows))
+    return Elevations(
+        units=ceil(site.rack_units.value),
+        groups=groups,
+        rows=_drawn(floor),
+        unplaced=tuple(_unplaced(found.kinds, placed)),
+        warnings=(*_doubts(design, site, found, placed), *doubts(site, design.facility.supply.feeds, groups)),
+    )
+
+
+# Racks that are alike
+
+
+def _rows(found: DeviceTable, placed: Places, racks: int) -> Rows:
+    device = np.flatnonzero(placed.rack != NOWHERE).astype(np.int64)
+    kinds = np.repeat(np.arange(len(found.kinds), dtype=np.int64), [kind.number for kind in found.kinds])
+    kind, unit, rack = kinds[device], placed.unit[device], placed.rack[device]
+    order = np.lexsort((device, unit, rack))
+    start = np.searchsorted(rack[order], np.arange(1, racks + 2)).astype(np.int64)
+    return Rows(device[order], kind[order], unit[order], start)
+
+
+def _alike(floor: Floor, rows: Rows) -> list[tuple[str, list[int]]]:
+    """The racks of a kind that hold the same kinds of device at the same units, from 0, by the first of them."""
+    scale = int(rows.unit.max(initial=0)) + 2
+    what = rows.kind * scale + rows.unit + 1
+    groups: dict[tuple[str, bytes], list[int]] = {}
+    start = rows.start.tolist()
+    for kind, numbers in ((COMPUTE, floor.compute), (MANAGEMENT, floor.management)):
+        for rack in numbers.tolist():
+            groups.setdefault((kind, what[start[rack] : start[rack + 1]].tobytes()), []).append(rack)
+    found = [(kind, racks) for (kind, _), racks in groups.items()]
+    return sorted(found, key=lambda group: group[1][0])
+
+
+def _group(
+    design: Design, site: Site, floor: Floor, found: DeviceTable, rows: Rows, kind: str, racks: list[int]
+) -> Elevation:
+    """Equal racks, their numbers from 0."""
+    numbers = np.array(racks, dtype=np.int64)
+    held = rows.start[racks[0] + 1] - rows.start[racks[0]]
+    devices = rows.device[rows.start[numbers][:, None] + np.arange(held)]
+    first = slice(rows.start[racks[0]], rows.start[racks[0] + 1])
+    of_pdus = found.hosts.get(PDUS)
+    is_pdu = _are(rows.device[first], of_pdus)
+    server = design.facility.server
+    scale = server is not None and server.rack_scale
+    is_spare = _are(rows.device[first], found.spare)
+    slots = tuple(
+        _slot(standing, devices, scale and standing.kind.device == SERVERS, bool(is_spare[standing.boxes[0][0]]))
+        for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
+    )
+    pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
+    return Elevation(
+        kind=kind,
+        racks=_spans(numbers + 1),
+        rows=_spans(np.unique(floor.row[numbers])),
+        number=len(racks),
+        units=ceil(site.rack_units.value),
+        slots=slots,
+        pdus=pdus,
+        sums=sums_of(site, kind, server, slots, pdus),
+    )
+
+
+def _are(devices: Column, kind: DeviceKind | None) -> NDArray[np.bool_]:
+    """Which devices are of a kind, by their numbers: the same devices may be described twice."""
+    start, number = (kind.start, kind.number) if kind else (0, 0)
+    return (devices >= start) & (devices < start + number)
+
+
+def _standing(found: DeviceTable, kind: Column, unit: Column, rows: Column) -> Iterator[RackStack]:
+    """The rows of a rack put together to boxes, and these to what stands one above the other."""
+    below: RackStack | None = None
+    for row in rows.tolist():
+        of, at = found.kinds[int(kind[row])], int(unit[row])
+        same = below is not None and below.kind is of
+        if below and same and at != NOWHERE and at == below.unit + (len(below.boxes) - 1) * _height(of):
+            first, _ = below.boxes[-1]
+            below = below._replace(boxes=(*below.boxes[:-1], (first, row)))
+        elif below and same and at in (NOWHERE, below.unit + len(below.boxes) * _height(of)):
+            below = below._replace(boxes=(*below.boxes, (row, row)))
+        else:
+            if below:
+                yield below
+            below = RackStack(of, at, ((row, row),))
+    if below:
+        yield below
+
+
+def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
+    """Equal devices of equal racks; `devices` has a row a rack."""
+    kind, boxes = standing.kind, standing.boxes
+    inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
+    shift = boxes[0][0]
+    return Slot(
+        device=TRAY if trays else kind.device,
+        identity=kind.identity,
+        unit=None if standing.unit == NOWHERE else standing.unit,
+        height_u=_height(kind) or None,
+        pieces=len(boxes),
+        names=tuple(_named(kind, np.sort(inside, axis=None))),
+        boxes=tuple((kind.name(int(inside[0, a - shift])), kind.name(int(inside[-1, b - shift]))) for a, b in boxes),
+        power_w=kind.power_w,
+        weight_kg=kind.weight_kg,
+        supplies=kind.supplies,
+        spare=spare,
+    )
+
+
+def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
+    """The names of devices in a row, those of equal fabrics apart."""
+    plane = numbers // max(kind.per_plane, 1)
+    for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
+        yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
+
+
+def _pdus(
+    design: Design, site: Site, kind: str, of_pdus: DeviceKind | None, devices: NDArray[np.int64]
+) -> tuple[HungPdu, ...]:
+    """The PDUs of equal racks with their feeds; `devices` has a row a rack, empty where PDUs have no names."""
+    part, pdus = (site.pdu, site.pdus_per_rack) if kind == COMPUTE else (site.management_pdu, site.management_pdus)
+    supply = design.facility.supply
+    feeds = supply.feeds if kind == MANAGEMENT or supply.compute_rack_feeds else None
+    racks = devices.shape[0]
+    found = []
+    for number, unit in enumerate(pdu_units(site, part, pdus).tolist()):
+        name = second = None
+        if of_pdus and number < devices.shape[1]:
+            names = [of_pdus.name(int(devices[rack, number]) - of_pdus.start) for rack in (0, min(1, racks - 1), -1)]
+            name, second = (names[0], names[-1]), names[1] if racks > 1 else None
+        lies = unit != NOWHERE
+        height = ceil(part.rack_units.value) if part and part.rack_units and lies else 0
+        found.append(HungPdu(name, second, feed_letter(number, feeds), unit if lies else None, height))
+    return tuple(found)
+
+
+def _height(kind: DeviceKind) -> int:
+    return ceil(kind.height_u.value) if kind.height_u else 0
+
+
+def _spans(numbers: Column) -> tuple[Span, ...]:
+    return tuple((int(numbers[first]), int(numbers[last])) for first, last in _runs(np.diff(numbers) != 1))
+
+
+def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The first and last place of each run, where `breaks` says of every place but the last that a run ends there."""
+    ends = np.flatnonzero(breaks)
+    yield from zip([0, *(ends + 1).tolist()], [*ends.tolist(), len(breaks)], strict=True)
+
+
+# The floor
+
+
+def _drawn(floor: Floor) -> tuple[tuple[Block, ...], ...]:
+    """The rows with their racks, those of one kind side by side together."""
+    kind = np.zeros(len(floor.row), dtype=np.int64)
+    kind[floor.compute], kind[floor.management] = 1, 2
+    named = (FREE, COMPUTE, MANAGEMENT)
+    rows: dict[int, list[Block]] = {}
+    for first, last in _runs((np.diff(floor.row) != 0) | (np.diff(kind) != 0)):
+        rows.setdefault(int(floor.row[first]), []).append(Block(named[int(kind[first])], first + 1, last - first + 1))
+    return tuple(tuple(row) for row in rows.values())
+
+
+# What stands nowhere
+
+
+def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]:
+    """The devices without a rack, part by part; those of no known part are somebody else's."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for kind in kinds:
+        nowhere = int(np.count_nonzero(placed.rack[kind.start : kind.start + kind.number] == NOWHERE))
+        if kind.identity:
+            part = (kind.identity.name, NO_ROOM if kind.height_u else NO_HEIGHT)
+            missing, boxes = found.get(part, (0, 0))
+            found[part] = (missing + ceil(nowhere / kind.of_box), boxes + ceil(kind.number / kind.of_box))
+    for (name, why), (missing, boxes) in found.items():
+        if missing:
+            yield Unplaced(name, missing, boxes, why)
+
+
+def _panels_without_room(found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
+    """A warning about patch panels above which, or for which, there is no room in their racks."""
+    panels = [kind for kind in found.kinds if kind.device == PANEL]
+    numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
+    high = numbers[placed.unit[numbers] == NOWHERE]
+    if len(high):
+        racks = np.unique(placed.rack[high])
+        named = spans_text(_spans(racks), MOST_NAMED)
+        yield message("panels-without-room", panels=len(high), all=len(numbers), racks=named), "rack-units"
+
+
+def _doubts(design: Design, site: Site, found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
+    """A warning about racks that are too few for what must stand in them."""
+    yield from _panels_without_room(found, placed)
+    given, packed = design.facility.management_racks, stack_of_machines(design, found, site)
+    full = list(_unplaced(packed.kinds, placed))
+    if not full:
+        return
+    needed = floor_plan.racks_needed(packed.standing, packed.units, packed.power_w)
+    names = [message("some-of-machines", number=each.number, all=each.of, machine=each.name) for each in full]
+    text = message(
+        "management-racks-full",
+        racks=int(given.value) if given else 0,
+        units=packed.units,
+        watts=packed.power_w,
+        names=names,
+        needed=needed,
+    )
+    yield text, "rack-units"

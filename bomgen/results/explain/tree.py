@@ -1,0 +1,309 @@
+"""How numbers were worked out, as trees of plain data: derivations, lines of the bill, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import nearest
+from bomgen.core.language import Language
+from bomgen.core.money import MONEY, minor_unit
+from bomgen.core.plain_data import plain
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, Reference, origin_text, telling_inputs
+from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.quote import QuoteLine
+from bomgen.pricing.unit_prices import discount_given
+from bomgen.results.numbers import Paths, dotted
+from bomgen.results.reasons.types import Reason
+from bomgen.results.result import Report, numbers_of, share_text
+
+
+class Node(NamedTuple):
+    """A number, where it comes from, and what it was worked out from."""
+
+    name: str
+    shown: str
+    """Its value with its unit, as a person writes it."""
+    value: Any
+    """As bom.json holds it."""
+    unit: str
+    kind: str
+    """derived, given, cited, assumed, chosen (by a search of the program) or priced."""
+    origin: str
+    """Where it comes from, in a line: its formula, place or documents."""
+    rests_on: str | None = None
+    """The paper, equation or rule of the formula."""
+    place: Mark | None = None
+    """Where the plan, or a price book, gives it."""
+    documents: tuple[Reference, ...] = ()
+    confidence: str | None = None
+    notes: tuple[str, ...] = ()
+    """What else is known: why it is assumed, what a document leaves open, how old a price is."""
+    inputs: tuple[Node, ...] = ()
+    see: str | None = None
+    """The number below which it was explained before; None: it is explained here."""
+    left_out: int = 0
+    """Inputs that lie deeper than was asked for."""
+
+
+class Trees:
+    """Makes trees, each derivation once: where it comes up again it is only named, with the number that explains it."""
+
+    def __init__(self, show: Callable[[Figure], str], depth: int | None = None, currency: str = MONEY) -> None:
+        self.show, self.depth, self.currency = show, depth, currency
+        self.explained: dict[int, str] = {}
+        """The number below which a derived figure was explained, by the figure's identity."""
+
+    def tree(self, path: str, figure: Figure, name: str | None = None, level: int = 0) -> Node:
+        """The tree of a number at a path; `level` is how far below the number asked for it hangs."""
+        return self._node(path, name or path.rpartition(".")[2], figure, level, whole=not level)
+
+    def _node(self, path: str, name: str, figure: Figure, level: int, whole: bool = False) -> Node:
+        unit = self.currency if figure.unit == MONEY else figure.unit
+        node = _origin_node(name, self.show(replace(figure, unit=unit)), figure)._replace(unit=unit)
+        if not figure.inputs:
+            return node
+        before = self.explained.get(id(figure))
+        if before is not None and not whole:
+            return node._replace(see=before)
+        inputs = telling_inputs(figure)
+        if self.depth is not None and level >= self.depth:
+            return node._replace(left_out=len(inputs))
+        self.explained.setdefault(id(figure), path)
+        return node._replace(inputs=tuple(self._node(path, key, value, level + 1) for key, value in inputs))
+
+
+def _origin_node(name: str, shown: str, figure: Figure) -> Node:
+    """A figure without its inputs."""
+    node = Node(name, shown, plain(figure.value), figure.unit, "", origin_text(figure))
+    match figure.origin:
+        case Derived(formula=derivation):
+            return node._replace(kind="derived", rests_on=derivation.source)
+        case Given(mark=mark):
+            return node._replace(kind="given", place=mark)
+        case Assumed() as assumed:
+            return node._replace(
+                kind="chosen" if assumed.chosen else "assumed",
+                documents=assumed.references,
+                confidence=assumed.confidence,
+                notes=() if assumed.chosen else (f"{assumed.name}: {assumed.why}",),
+            )
+        case Cited() as cited:
+            return node._replace(
+                kind="cited",
+                documents=cited.references,
+                confidence=cited.confidence,
+                notes=(cited.note,) if cited.note else (),
+            )
+
+
+def numbers_below(path: str | None, found: Mapping[str, Figure]) -> dict[str, Figure]:
+    """The numbers at a path and below it; all of them without one."""
+    return {name: figure for name, figure in found.items() if path is None or is_below(name, path)}
+
+
+def is_below(name: str, path: str) -> bool:
+    """Whether a dotted name is a path, or begins with it."""
+    return name == path or name.startswith(f"{path}.")
+
+
+# money --------------------------------------------------------------------------------------------------------------
+# What a line of the bill comes to, and what all lines do, as trees: quantity, unit price, discount, tax.
+
+TOTALS = "totals"
+"""Where the totals stand in bom.json."""
+PRICED = "priced"
+"""The kind of what rests on a price."""
+
+
+class Money:
+    """Makes trees of the amounts of a report."""
+
+    def __init__(self, report: Report, trees: Trees, words: Language) -> None:
+        self.report, self.trees, self.words = report, trees, words
+        self.plan: QuotePlan = report.plan.quote
+
+    def lines_below(self, path: str) -> list[QuoteLine]:
+        """The lines whose id is a path or begins with it."""
+        return [line for line in self.report.quote.all_lines if is_below(line.line.id, path)]
+
+    def line(self, priced: QuoteLine) -> Node:
+        """What a line comes to: quantity, spares, unit price and discount."""
+        line = priced.line
+        inputs = [self.trees.tree(line.id, line.quantity, "quantity", 1)]
+        if line.spare:
+            inputs.append(self.trees.tree(line.id, line.spare, "spare", 1))
+        inputs.append(self._unit_price(priced))
+        if taken_off := discount_given(line, self.plan):
+            inputs.append(self.trees.tree(line.id, taken_off, "discount", 1))
+        if self.trees.depth == 0:
+            return self._amount(line.id, priced.amount, self._how(priced))._replace(left_out=len(inputs))
+        notes = (line.description,) if line.description else ()
+        return self._amount(line.id, priced.amount, self._how(priced))._replace(inputs=tuple(inputs), notes=notes)
+
+    def _how(self, priced: QuoteLine) -> str:
+        if priced.line.in_stock:
+            return "the customer has it: it is not charged"
+        if priced.amount is None:
+            return "no price is known: the line is left out of the total"
+        pieces = "(quantity + spare)" if priced.line.spare else "quantity"
+        discounted = " * (1 - discount)" if priced.discount else ""
+        return f"{pieces} * unit_price{discounted}, rounded half up to {minor_unit(self.plan.currency)}"
+
+    def _amount(self, name: str, amount: Decimal | None, origin: str) -> Node:
+        currency = self.plan.currency
+        shown = "unknown" if amount is None else self.words.money(amount, currency)
+        return Node(name, shown, None if amount is None else f"{amount:f}", currency, PRICED, origin)
+
+    def _unit_price(self, priced: QuoteLine) -> Node:
+        line, unit, currency = priced.line, priced.unit, self.plan.currency
+        node = self._amount("unit_price", None, f"no price book has a price for {', '.join(line.names) or line.id}")
+        if unit.amount is not None:
+            shown = f"{self.words.unit_price(unit.amount, currency)} {currency}"
+            node = node._replace(shown=shown, value=f"{unit.amount:f}")
+        if line.in_stock:
+            return node._replace(origin="nothing is charged for what is in stock")
+        if priced.of is not None and line.charge and line.charge.share:
+            share = share_text(Fraction(line.charge.share.value))
+            of_hardware = self.words.money(priced.of, currency)
+            return node._replace(origin=f"{share} * {of_hardware} of hardware after discount", place=line.charge.mark)
+        if line.charge and line.charge.price is not None:
+            return node._replace(origin=str(line.charge.mark), place=line.charge.mark)
+        if priced.price and priced.book:
+            return self._book_node(node, priced.price, priced.book)
+        return node
+
+    def _book_node(self, node: Node, price: Price, book: PriceBook) -> Node:
+        notes = []
+        if price.date:
+            notes.append(f"as of {price.date}")
+        if price.valid_until:
+            notes.append(f"valid until {price.valid_until}")
+        if price.from_quantity > 1:
+            notes.append(f"from {price.from_quantity} pieces on")
+        if price.low != price.high:
+            ends = [self.words.unit_price(end, price.currency) for end in (price.low, price.high) if end is not None]
+            notes.append(f"between {' and '.join(ends)} {price.currency}")
+        if price.estimate:
+            notes.append("an estimate")
+        if price.source:
+            notes.append(f"source: {price.source}")
+        if price.currency != self.plan.currency and price.amount is not None:
+            rate = self.plan.exchange[price.currency]
+            amount = self.words.unit_price(price.amount, price.currency)
+            of_rate = f", {rate.source}" if rate.source else ""
+            notes.append(f"{amount} {price.currency} * {rate.rate} as of {rate.date}{of_rate} ({rate.mark})")
+        origin = f"{price.part} in {book.name} ({price.mark})"
+        return node._replace(origin=origin, place=price.mark, notes=tuple(notes))
+
+    def totals(self, path: str) -> Iterator[tuple[str, Node]]:
+        """The totals at a path and below it."""
+        totals = self.report.quote.totals
+        least = "" if totals.complete else f"at least: {totals.lines - totals.priced_lines} lines have no price"
+        lines = [
+            self._amount(each.line.id, each.list_amount, self._how_listed(each))
+            for each in self.report.quote.lines
+            if each.list_amount is not None
+        ]
+        listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
+        off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
+        tax = self._amount(
+            "tax", totals.tax, "(list - discount) * tax_share" if totals.tax_share else "no tax is asked"
+        )
+        if self.plan.tax:
+            tax = tax._replace(inputs=(self.trees.tree(f"{TOTALS}.tax", self.plan.tax, "tax_share", 1),))
+        amount = self._amount("amount", totals.amount, "list - discount + tax")
+        amount = amount._replace(inputs=(listed, off, tax), notes=(least,) if least else ())
+        for node in (listed, off, tax, amount):
+            if is_below(f"{TOTALS}.{node.name}", path):
+                yield f"{TOTALS}.{node.name}", self._cut(node, 0)
+
+    def _how_listed(self, priced: QuoteLine) -> str:
+        pieces = f"{priced.line.pieces} * {self.words.unit_price(priced.unit.amount or Decimal(0), self.plan.currency)}"
+        off = f", less {self.words.share(priced.discount)} discount" if priced.discount else ""
+        return f"{pieces}{off}; {priced.line.description}"
+
+    def _cut(self, node: Node, level: int) -> Node:
+        """A tree of amounts as deep as was asked for."""
+        if self.trees.depth is not None and level >= self.trees.depth:
+            return node._replace(inputs=(), left_out=len(node.inputs))
+        return node._replace(inputs=tuple(self._cut(each, level + 1) for each in node.inputs))
+
+
+# explanation --------------------------------------------------------------------------------------------------------
+# How numbers were worked out and why things were chosen, as trees of plain data, for what a reader asks about.
+#
+# A path is that of a number of bom.json, the start of one, the id of a line of the bill or its start, or a total.
+
+__all__ = ["Explanation", "Node", "NotKnown", "explained", "names"]
+
+SUGGESTED = 3
+"""Paths that are offered in place of one that is not there."""
+
+
+class NotKnown(Exception):
+    """The result has nothing at a path; the message names what is near."""
+
+
+class Explanation(NamedTuple):
+    """What was asked about: numbers, amounts and lines by path or id, and reasons."""
+
+    trees: dict[str, Node]
+    reasons: tuple[Reason, ...]
+
+
+def explained(
+    report: Report,
+    path: str | None,
+    words: Language,
+    depth: int | None = None,
+    why: Callable[[], list[Reason]] = list,
+    trees: bool = True,
+) -> Explanation:
+    """Everything at a path and below it; without one every number.
+
+    `why` gives the reasons, `trees` asks for derivations, `depth` for no more than so many levels of them.
+
+    Raises NotKnown when there is nothing at the path.
+    """
+    making = Trees(words.shown, depth, report.plan.quote.currency)
+    money = Money(report, making, words)
+    found: dict[str, Node] = {}
+    figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
+    if path and "#" in path:
+        figures = Paths(numbers_of(report)).figures
+    if trees:
+        for name, figure in numbers_below(path, figures).items():
+            found[name] = making.tree(name, figure)
+        for line in money.lines_below(path) if path else ():
+            found[line.line.id] = money.line(line)
+        if path and is_below(path, TOTALS):
+            found |= dict(money.totals(path))
+    reasons = tuple(why())
+    known = [*figures, *_bill_paths(report)]
+    chosen = (reason.subject for reason in reasons)
+    if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
+        close = nearest(path, known, count=SUGGESTED)
+        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(_sections(figures))} and ids of lines"
+        raise NotKnown(f"the result has no number '{path}'; {near}")
+    return Explanation(found, reasons)
+
+
+def names(report: Report) -> list[str]:
+    """All that can be explained of a result: the paths of its numbers, the ids of the lines of its bill, its totals."""
+    return [*map(dotted, numbers_of(report)), *_bill_paths(report)]
+
+
+def _sections(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
+
+
+def _bill_paths(report: Report) -> list[str]:
+    return [*(line.line.id for line in report.quote.all_lines), *_TOTALS]
+
+
+_TOTALS = [f"{TOTALS}.{name}" for name in ("list", "discount", "tax", "amount")]

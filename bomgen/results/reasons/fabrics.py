@@ -1,0 +1,395 @@
+"""Why a fabric has this topology, these switches and line cards, so many tiers, and these modules and cables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from bomgen.catalog import part_records
+from bomgen.catalog.parts import Switch
+from bomgen.catalog.switch_records import LINE_CARDS
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.messages import ENGLISH, Message, message, read_language
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Derived, Figure
+from bomgen.design.assembly import BuiltFabric
+from bomgen.fabric.clos.shape import ClosShape, divisors
+from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
+from bomgen.fabric.line_cards import CardUse, FittedTier
+from bomgen.fabric.planes import demand_of_one_plane
+from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
+from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.types import MediumOption, metres
+from bomgen.plan import fabric_demand
+from bomgen.plan.types import COMPUTE, FabricPlan
+from bomgen.results.reasons.types import DEFAULT, PLAN, RULE, SEARCH, Asked, Other, Reason, Topic, chosen_by, named
+from bomgen.results.what_if import compare_design
+
+SHOWN = 5
+"""Runners-up that are named: the nearest say the most."""
+STEP = 2
+"""From a rate of links to the next."""
+_TIERS = {1: "one-tier", 2: "two-tiers", 3: "three-tiers"}
+
+
+def fabric_topics(asked: Asked) -> Iterator[Topic]:
+    """Topology, tiers, up-links and switches of every fabric."""
+    for built in asked.report.design.fabrics:
+        base, of = f"fabrics.{built.plan.name}", built.plan.name
+        yield Topic(f"{base}.topology", (), partial(_topology, asked, built))
+        if built.plan.declared.searched and built.attachment:
+            yield Topic(f"{base}.tiers", (f"{base}.tiers",), partial(_tiers, asked, built))
+            if len(built.fabric.tiers) > 1:
+                above_leaves = built.fabric.links[1].kind
+                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", f"links.{above_leaves}", "pods"))
+                yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
+            if built.plan.declared.scalable_units:
+                yield Topic(
+                    f"{base}.rails_per_leaf", (f"{base}.rails_per_leaf",), partial(_rails_per_leaf, asked, built)
+                )
+            yield Topic(f"{base}.build_out", (), partial(_build_out, asked, built))
+        for links in built.fabric.links[1:] if built.attachment else ():
+            subject = f"{base}.links.{links.kind}"
+            yield Topic(subject, (subject,), partial(_rate, asked, built, links))
+        for tier in built.fabric.tiers:
+            covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
+            yield Topic(f"{base}.{tier.name}.switch", covers, partial(_switch, asked, built, tier))
+
+
+def _topology(asked: Asked, built: BuiltFabric) -> Reason:
+    by, place, because = chosen_by(asked, built.plan.topology)
+    name = asked.words.value(built.plan.topology.value, "word")
+    title = message("choice-topology", fabric=built.plan.name)
+    wanted = built.plan.otherwise
+    others = (_other(asked, built, asked.words.value(wanted.topology.value, "word"), wanted),) if wanted else ()
+    return Reason(f"fabrics.{built.plan.name}.topology", title, name, by, because, place, others)
+
+
+def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
+    """What one plane of a fabric must carry, homed as it is built, and the ports that have leaves of their own."""
+    servers, deal_ports = asked.report.design.sizing.servers, built.plan.declared.deal_ports
+    if built.attachment is None or servers is None or deal_ports is None:
+        return None
+    whole = fabric_demand.demand(built.plan, built.attachment, servers, built.hosts)
+    if built.plan.planes.value > 1:
+        whole = demand_of_one_plane(whole, built.plan.planes, built.attachment.ports_per_plane)
+    return deal_ports(whole._replace(homing=(built.fabric.plane or built.fabric).homing))
+
+
+def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
+    dealt = _dealt(asked, built)
+    if dealt is None:
+        return None
+    taken, wanted = len(built.fabric.tiers), count_endpoints(dealt[0])
+    tried = runners_up_by_tiers(*dealt)
+    place = asked.given("fabrics", built.plan.name, "tiers")
+    by_plan = built.plan.tiers is not None
+    switches = sum(tier.count.value for tier in built.fabric.tiers)
+    return Reason(
+        f"fabrics.{built.plan.name}.tiers",
+        message("choice-tiers", fabric=built.plan.name),
+        message("chosen-tiers", tiers=_tiers_word(taken), switches=switches),
+        PLAN if by_plan else RULE,
+        message("because-plan") if by_plan else message("because-fewest-tiers", endpoints=wanted),
+        place,
+        tuple(_other_tiers(asked, each, wanted) for each in tried if each.tiers != taken),
+    )
+
+
+def _tiers_word(tiers: int) -> Message:
+    return message(_TIERS[tiers])
+
+
+def _other_tiers(asked: Asked, tried: Tried, wanted: int) -> Other:
+    name = _tiers_word(tried.tiers)
+    if tried.lacks:
+        return Other(name, _impossible(asked, tried.lacks))
+    if tried.shape:
+        return Other(name, message("not-fewest-tiers", size=_size(tried.shape), shape=str(tried.shape)))
+    if tried.tiers == 1 and tried.reach >= wanted:
+        return Other(name, message("not-one-switch", ports=tried.reach, endpoints=wanted))
+    if tried.reach:
+        return Other(name, message("not-reaching", reached=tried.reach, endpoints=wanted))
+    return Other(name, message("not-even"))
+
+
+def _impossible(asked: Asked, why: str) -> Message:
+    """That something cannot be built, and why, unless that is said in another language only."""
+    if isinstance(why, Message) or asked.words.code == ENGLISH:
+        return message("not-possible-because", reason=why)
+    return message("not-possible")
+
+
+def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
+    dealt = _dealt(asked, built)
+    leaf = built.fabric.tier("leaf")
+    if dealt is None or leaf is None or leaf.up is None:
+        return None
+    demand, rails = dealt
+    shapes = runners_up_by_division(demand, len(built.fabric.tiers), rails)
+    if not shapes:
+        return None
+    best, *others = shapes
+    fixed = asked.given("fabrics", built.plan.name, "leaf", "uplinks")
+    return Reason(
+        f"fabrics.{built.plan.name}.ports.leaf.up",
+        message("choice-division", fabric=built.plan.name),
+        message("chosen-division", down=leaf.down.value, up=leaf.up.value, size=_size(best)),
+        PLAN if fixed else SEARCH,
+        message("because-uplinks-given" if fixed else "because-best-division"),
+        fixed,
+        tuple(Other(message("division", down=each.down, up=each.up), _worse(best, each)) for each in others[:SHOWN]),
+    )
+
+
+def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
+    """The rate of links between switches, and what the fabric would take at others that both ends carry."""
+    tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
+    spec, taken = built.plan.links[links.kind], links.rate_gbps
+    ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in tiers)
+    is_compute = built.plan.role == COMPUTE
+    place = asked.given("fabrics", built.plan.name, "links", links.kind, "rate")
+    if is_compute:
+        place = place or asked.given("fabrics", built.plan.name, "link")
+    found, rates = [], [min(built.fabric.links[0].rate_gbps.value, taken.value // STEP)]
+    while rates[-1] < ports:
+        rates.append(min(rates[-1] * STEP, ports))
+    for rate in (each for each in rates if each != taken.value):
+        specs = {**built.plan.links, links.kind: spec._replace(rate_gbps=Figure(rate, taken.unit, taken.origin))}
+        found.append(_other(asked, built, f"{rate}G", built.plan._replace(links=specs)))
+    return Reason(
+        f"fabrics.{built.plan.name}.links.{links.kind}",
+        message("choice-rate", fabric=built.plan.name, links=links.kind),
+        message("chosen-rate", links=links.count.value, rate=taken.value),
+        PLAN if place else RULE,
+        message("because-plan" if place else "because-cheapest-rate" if is_compute else "because-fewest-rate"),
+        place,
+        tuple(found),
+    )
+
+
+def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
+    """The rails that a leaf serves, and what the fabric would take with more or fewer."""
+    taken = built.fabric.rails_per_leaf
+    if taken is None or built.attachment is None:
+        return None
+    ports = built.attachment.ports_per_plane
+    place = asked.given("fabrics", built.plan.name, "rails_per_leaf")
+    found = []
+    for each in divisors(int(ports.value)):
+        if each != taken.value:
+            wanted = built.plan._replace(rails_per_leaf=Figure(each, taken.unit, ports.origin))
+            found.append(_other(asked, built, message("count-rails", rails=each), wanted))
+    return Reason(
+        f"fabrics.{built.plan.name}.rails_per_leaf",
+        message("choice-rails", fabric=built.plan.name),
+        message("chosen-rails", rails=int(taken.value)),
+        PLAN if place else RULE,
+        message("because-plan" if place else "because-fewest-switches"),
+        place,
+        tuple(found),
+    )
+
+
+def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
+    """Whether what serves nobody is bought, and what the other way would take."""
+    by, place, because = chosen_by(asked, built.plan.build_out)
+    taken, title = (
+        asked.words.value(built.plan.build_out.value, "word"),
+        message("choice-build-out", fabric=built.plan.name),
+    )
+    other = {"exact": "full", "full": "exact"}[str(built.plan.build_out.value)]
+    wanted = built.plan._replace(build_out=Figure(other, "word", built.plan.build_out.origin))
+    others = (_other(asked, built, asked.words.value(other, "word"), wanted),)
+    return Reason(f"fabrics.{built.plan.name}.build_out", title, taken, by, because, place, others)
+
+
+def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
+    other = compare_design(asked.report, built, wanted)
+    if other is None:
+        return Other(name, message("not-possible-or-known"))
+    counts = {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+    changes = [
+        message(f"more-{what}" if count > 0 else f"fewer-{what}", count=abs(count))
+        for what, count in counts.items()
+        if count
+    ]
+    if other.amount:
+        amount = asked.words.money(abs(other.amount), asked.report.quote.totals.currency)
+        changes.append(message(f"amount-{'more' if other.amount > 0 else 'less'}", amount=amount))
+    said = changes or [message("as-many-pieces")]
+    if other.fabric.switches.value == 1:
+        return Other(name, message("would-take-one", changes=said))
+    return Other(name, message("would-take", switches=tiers_in_words(other.fabric), changes=said))
+
+
+def _size(shape: ClosShape) -> Message:
+    return message("size-of-clos", switches=shape.switches, links=shape.links)
+
+
+def _worse(best: ClosShape, other: ClosShape) -> Message:
+    """What a shape has more of than the best: switches, else links between them."""
+    if other.switches > best.switches:
+        more = message("more-switches", count=other.switches - best.switches)
+    elif other.links > best.links:
+        more = message("more-links", count=other.links - best.links)
+    else:
+        more = message("no-better-division")
+    return message("not-best-division", more=more, shape=str(other))
+
+
+def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
+    name = built.plan.name
+    place = asked.given("fabrics", name, tier.name, "switch") or asked.given("fabrics", name, "switch")
+    return Reason(
+        f"fabrics.{name}.{tier.name}.switch",
+        message("choice-switch", fabric=name, tier=tier.name),
+        message("chosen-switch", count=tier.count.value, switch=named(tier.switch.identity)),
+        PLAN if place else DEFAULT,
+        message("because-named" if place else "because-usual-switch"),
+        place,
+        tuple(_others(asked, built, tier)),
+    )
+
+
+def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
+    """What the fabric would take with other switches of one protocol whose ports are as fast.
+
+    Those first that change the number of switches least, of the same vendor, by id; then those that are impossible.
+    """
+    servers, attached = asked.report.design.sizing.servers, built.attachment
+    if servers is None or attached is None:
+        return
+    found, refused = list[tuple[int, bool, str, FabricPlan]](), list[Other]()
+    for switch in _alike(asked, tier.switch):
+        name, wanted = named(switch.identity), _with_switch(built.plan, tier, switch)
+        try:
+            other = fabric_demand.build(wanted, attached, servers, built.hosts, built.fabric.uplink_gbps)
+        except Infeasible as error:
+            refused.append(Other(name, _impossible(asked, error.message)))
+        else:
+            more = abs(int(other.switches.value - built.fabric.switches.value))
+            found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
+    nearest = sorted(found, key=lambda each: each[:3])[:SHOWN]
+    yield from (_other(asked, built, name, wanted) for *_, name, wanted in nearest)
+    yield from refused[: SHOWN - len(nearest)]
+
+
+def _alike(asked: Asked, switch: Switch) -> Iterator[Switch]:
+    """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
+    rate = max(group.port_gbps.value for group in switch.groups)
+    for id in asked.report.catalog.ids("switch"):
+        if id == switch.identity.id:
+            continue
+        try:
+            other = part_records.switch(asked.report.catalog.find("switch", id))
+        except PlanErrors:
+            continue
+        if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
+            yield other
+
+
+def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
+    """A fabric with another switch in a tier, and in those above that have the same."""
+    plans = dict[str, TierChoice]()
+    for name, choice in plan.tier_plans.items():
+        changes = (tier.name in plans or name == tier.name) and choice.switch.identity.id == tier.switch.identity.id
+        plans[name] = replace(choice, switch=switch) if changes else choice
+    return plan._replace(tier_plans=plans)
+
+
+# line cards ---------------------------------------------------------------------------------------------------------
+# Why a modular switch is fitted with so many line cards.
+
+
+def line_card_topics(asked: Asked) -> Iterator[Topic]:
+    """The line cards of every tier of modular switches."""
+    for built in asked.report.design.fabrics:
+        name = built.plan.name
+        for fitted in built.chassis:
+            for use in fitted.uses:
+                if use.kind == LINE_CARDS and use.each:
+                    subject = f"fabrics.{name}.chassis.{fitted.tier}.{LINE_CARDS}"
+                    covers = (f"{name}.switch.{fitted.tier}.line-cards",)
+                    yield Topic(subject, covers, partial(_line_card_reason, asked, built, fitted, use, use.each))
+
+
+def _line_card_reason(asked: Asked, built: BuiltFabric, fitted: FittedTier, use: CardUse, each: Figure) -> Reason:
+    place = asked.given("fabrics", built.plan.name, fitted.tier, LINE_CARDS)
+    cards = {"cards": each.value, "switch": fitted.switch.name}
+    chosen = (
+        message("line-cards-of", id=use.identity.id, **cards) if use.identity else message("line-cards-each", **cards)
+    )
+    because = message("because-plan" if place else "because-links-of-fullest")
+    others = []
+    given = dict(each.inputs) if isinstance(each.origin, Derived) else {}
+    if per_card := given.get("links_per_card"):
+        wanted = sum(given[end].value for end in ("down", "up") if end in given)
+        fewer = int((each.value - 1) * per_card.value)
+        reason = message("not-enough-cards", links=fewer, needed=wanted)
+        others.append(Other(message("count-cards", cards=each.value - 1), reason))
+    if fitted.free_slots:
+        reason = message("not-empty-cards", ports=fitted.free_slots.value)
+        others.append(Other(message("cards-everywhere"), reason))
+    subject = f"fabrics.{built.plan.name}.chassis.{fitted.tier}.{LINE_CARDS}"
+    title = message("choice-line-cards", fabric=built.plan.name, tier=fitted.tier)
+    return Reason(subject, title, chosen, PLAN if place else RULE, because, place, tuple(others))
+
+
+# links --------------------------------------------------------------------------------------------------------------
+# Why a kind of link is built of these modules and cables.
+
+BY_PLAN = ("named", "asked", "copper")
+"""Reason codes of what the plan decides."""
+
+
+def link_topics(asked: Asked) -> Iterator[Topic]:
+    """Every kind of link of every fabric."""
+    for built in asked.report.design.fabrics:
+        for chosen in built.interconnect.choices:
+            name, kind = built.plan.name, chosen.kind
+            devices = [use.device for use in built.interconnect.modules if use.kind == kind]
+            covers = (
+                *(f"{name}.{sort}.{kind}" for sort in ("transceiver", "cable", "adapter")),
+                *(f"fabrics.{name}.{sort}.{kind}" for sort in ("cables", "links")),
+                *(f"fabrics.{name}.transceivers.{device}" for device in devices),
+            )
+            yield Topic(f"fabrics.{name}.links_chosen.{kind}", covers, partial(_link_reason, asked, built, chosen))
+
+
+def _link_reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
+    words, spec = asked.words, built.plan.links[chosen.kind]
+    option = words.value(chosen.option, "word")
+    of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
+    alike = built.interconnect.server_group(chosen.kind)
+    reason = words.word(f"chosen-{chosen.reason}")
+    because = message("because-at-length", reason=reason, length=metres(alike.length_m)) if alike else reason
+    place = asked.given("fabrics", built.plan.name, "links", chosen.kind)
+    by_plan = chosen.reason in BY_PLAN
+    return Reason(
+        f"fabrics.{built.plan.name}.links_chosen.{chosen.kind}",
+        message("choice-medium", fabric=built.plan.name, links=chosen.kind),
+        f"{option}{of_parts}{_cost(asked, chosen)}",
+        PLAN if by_plan else RULE,
+        because,
+        (place or spec.mark) if by_plan else None,
+        tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
+    )
+
+
+def rejection(option: MediumOption) -> Message:
+    """Return why an option for building a kind of link was not chosen."""
+    code = f"rejected-{option.reason}"
+    return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
+
+
+def _why_not(asked: Asked, option: MediumOption) -> str:
+    return f"{asked.words.message(rejection(option))}{_cost(asked, option)}"
+
+
+def _cost(asked: Asked, option: MediumOption | Chosen) -> str:
+    if option.cost is None:
+        return ""
+    currency = asked.report.quote.totals.currency
+    return asked.words.word("cost-of-link", amount=asked.words.money(rounded(option.cost, currency), currency))

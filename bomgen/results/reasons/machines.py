@@ -1,0 +1,229 @@
+"""Why these servers, NICs and racks, and why a model is cut up as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Record
+from bomgen.catalog.parts import Server
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.messages import Message, message
+from bomgen.core.provenance import Figure
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND
+from bomgen.results.reasons.types import DEFAULT, PLAN, RULE, SEARCH, Asked, Other, Reason, Topic, chosen_by, named
+from bomgen.site import racks
+from bomgen.site.power import power_of
+from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.training.memory import Candidate
+from bomgen.sizing.training.parallelism import describe_faster, seconds_text
+
+
+def machine_topics(asked: Asked) -> Iterator[Topic]:
+    """Servers, the NICs of every fabric, servers of a rack."""
+    report = asked.report
+    if report.plan.cluster.server:
+        yield Topic("cluster.server", ("server", "gpu", "cluster.servers"), partial(_server, asked))
+    for built in report.design.fabrics:
+        if built.attachment:
+            name = built.plan.name
+            covers = (f"{name}.nic", f"fabrics.{name}.endpoints", f"fabrics.{name}.link_gbps")
+            yield Topic(f"fabrics.{name}.nic", covers, partial(_nic, asked, built))
+    if report.design.facility.servers_per_rack:
+        of_racks = ("site.compute_racks", "site.servers_per_rack", "rack.compute", "pdu.compute")
+        yield Topic("site.servers_per_rack", of_racks, partial(_per_rack, asked))
+
+
+def _server(asked: Asked) -> Reason | None:
+    cluster = asked.report.plan.cluster
+    server = cluster.server
+    if server is None:
+        return None
+    place = asked.given("cluster", "server")
+    gpu = cluster.gpu.identity
+    because = message("because-named") if place else message("because-usual-server", gpu=named(gpu))
+    others = []
+    for record, other in _alike(asked, gpu.id):
+        if record.id != server.identity.id:
+            usual = "not-chosen-usual" if record.value("default") else "not-chosen-unusual"
+            reason = message("not-chosen-by-plan" if place else usual, properties=_described(asked, other))
+            others.append(Other(named(other.identity), reason))
+    chosen = message("chosen-server", server=named(server.identity), properties=_described(asked, server))
+    return Reason(
+        "cluster.server", message("choice-server"), chosen, PLAN if place else DEFAULT, because, place, tuple(others)
+    )
+
+
+def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
+    """The servers of the catalogue with a GPU; none where a part file that the plan does not use is wrong."""
+    try:
+        return [
+            (record, part_records.server(record)) for record in asked.report.catalog.records_where("server", "gpu", gpu)
+        ]
+    except PlanErrors:
+        return []
+
+
+def _described(asked: Asked, server: Server) -> list[str]:
+    words: list[str] = [message("count-gpus", gpus=server.gpus.value)]
+    if server.compute:
+        words.append(_nics(asked, server.compute.count, server.compute.gbps))
+    if server.power_w:
+        words.append(asked.value(server.power_w))
+    if server.rack_units:
+        words.append(asked.value(server.rack_units))
+    return words
+
+
+def _nics(asked: Asked, count: Figure, rate: Figure | None) -> Message:
+    if rate is None:
+        return message("count-nics", nics=count.value)
+    return message("count-nics-at", nics=count.value, rate=asked.value(rate))
+
+
+def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
+    attached, server = built.attachment, asked.report.plan.cluster.server
+    if attached is None or server is None:
+        return None
+    subject, name = f"fabrics.{built.plan.name}.nic", server.identity.name
+    title = message("choice-nic", fabric=built.plan.name)
+    owned = _own_ports(asked, built, server)
+    place = asked.given("fabrics", built.plan.name, "nic")
+    count, rate = attached.nics_per_server.value, asked.value(attached.port_gbps)
+    if attached.bought is None:
+        used = message("chosen-own-ports", ports=count, rate=rate)
+        return Reason(subject, title, used, RULE, message("because-own-ports", server=name, ports=owned), None)
+    chosen = message("chosen-nics", nics=count, part=named(attached.bought.identity), rate=rate)
+    reason = message("not-enough-ports", ports=owned, wanted=count, rate=rate)
+    others = (Other(message("ports-of-server", server=name), reason),)
+    because = message("because-named") if place else message("because-more-ports", server=name)
+    return Reason(subject, title, chosen, PLAN if place else RULE, because, place, others)
+
+
+def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
+    if built.plan.role == OUT_OF_BAND:
+        ports = server.bmc_ports
+        return (
+            message("supplied-management-ports", ports=ports.value) if ports else message("supplied-management-unknown")
+        )
+    own, what = (server.compute, "nics") if built.plan.role == COMPUTE else (server.storage, "ports")
+    if own is None:
+        return message(f"supplied-{what}-unknown")
+    if own.gbps is None:
+        return message(f"supplied-{what}", count=own.count.value)
+    return message(f"supplied-{what}-at", count=own.count.value, rate=asked.value(own.gbps))
+
+
+def _per_rack(asked: Asked) -> Reason | None:
+    site, server = asked.report.plan.site, asked.report.plan.cluster.server
+    found = asked.report.design.facility.servers_per_rack
+    if site is None or server is None or found is None:
+        return None
+    by, place, because = chosen_by(asked, site.servers_per_rack or found)
+    room: racks.RackCapacity = racks.compute_capacity(site)
+    more = found.value + 1
+    others = []
+    if server.rack_units:
+        needed = f"{more * server.rack_units.value} U"
+        others.append((more * server.rack_units.value > room.units.value, needed, asked.value(room.units)))
+    if server.power_w:
+        draws = asked.value(power_of(Figure(more, found.unit, found.origin), server.power_w))
+        others.append((more * server.power_w.value > room.power_w.value, draws, asked.value(room.power_w)))
+    too_much = [message("not-in-rack", needed=needs, offered=has) for over, needs, has in others if over]
+    if not site.servers_per_rack:
+        because = message("because-rack-allows")
+    reason = asked.words.word("list-semicolon").join(map(asked.words.message, too_much))
+    other = Other(message("count-in-rack", servers=more), reason or message("not-asked-in-rack"))
+    chosen = message("chosen-in-rack", servers=found.value, server=server.identity.name)
+    title = message("choice-servers-per-rack")
+    return Reason("site.servers_per_rack", title, chosen, by, because, place, (other,))
+
+
+# parallelism --------------------------------------------------------------------------------------------------------
+# Why a model is cut up as it is.
+
+COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
+
+
+def parallelism_topics(asked: Asked) -> Iterator[Topic]:
+    """The split of a training run, or of a replica that serves."""
+    sizing, plan = asked.report.design.sizing, asked.report.plan
+    if sizing.fit and plan.training:
+        yield Topic("workload.parallelism", COVERS, partial(_training_reason, asked))
+    elif sizing.serving and plan.inference:
+        yield Topic("workload.parallelism", COVERS, partial(_serving_reason, asked))
+
+
+def _training_reason(asked: Asked) -> Reason | None:
+    sizing, training = asked.report.design.sizing, asked.report.plan.training
+    fit = sizing.fit
+    if fit is None or training is None:
+        return None
+    split = fit.split
+    chosen = Candidate(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
+    by_hand = training.parallelism
+    because = message("because-plan" if by_hand else "because-fewest-per-replica")
+    if fit.fastest:
+        because = message("because-fastest", seconds=seconds_text(fit.fastest.seconds))
+    if fit.recompute and fit.fits:
+        because = message("because-recompute", reason=because, recompute=str(fit.recompute.value))
+    held = {"reason": because, "held": asked.value(fit.per_gpu.total)}
+    memory = fit.gpu_memory
+    return Reason(
+        "workload.parallelism",
+        message("choice-split"),
+        message("chosen-split", degrees=str(chosen), replicas=split.data.value),
+        PLAN if by_hand else SEARCH,
+        message("because-held-of", memory=asked.value(memory), **held) if memory else message("because-held", **held),
+        by_hand.mark if by_hand else None,
+        (*_faster(sizing), *_others(fit.reasons)),
+    )
+
+
+def _faster(sizing: Sizing) -> Iterator[Other]:
+    """A split that is faster, and is not taken because it leaves GPUs idle or recomputes more than what fits."""
+    faster = sizing.faster() if sizing.faster else None
+    if sizing.fit and faster and (reason := describe_faster(sizing.fit, faster, int(sizing.gpus.value))):
+        yield Other(str(faster.candidate), reason)
+
+
+def _serving_reason(asked: Asked) -> Reason | None:
+    serving, inference = asked.report.design.sizing.serving, asked.report.plan.inference
+    if serving is None or inference is None:
+        return None
+    need, by_hand = serving.need, inference.degrees
+    because = message("because-plan" if by_hand else "because-fewest-in-all")
+    found = need.replica
+    if found.held:
+        because = message("because-requests", reason=because, requests=found.held.value)
+    return Reason(
+        "workload.parallelism",
+        message("choice-split"),
+        str(Candidate(found.tensor.value, found.pipeline.value, 1, 1)),
+        PLAN if by_hand else SEARCH,
+        because,
+        by_hand.mark if by_hand else None,
+        _others([each.message for each in need.reasons]),
+    )
+
+
+def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
+    """Splits that are slower or do not fit; what is said beside them is no other split."""
+    slower = (reason for reason in reasons if reason.code == "split-runner-up")
+    refused = (reason for reason in reasons if reason.code == "split-does-not-fit")
+    return (
+        *(Other(_split(each), _slower(each)) for each in slower),
+        *(Other(_split(each), message("not-fitting", shortage=each.parameters["shortage"])) for each in refused),
+    )
+
+
+def _split(reason: Message) -> str:
+    """The split that a reason is about; a message, which other languages have words for."""
+    split = reason.parameters["split"]
+    return split if isinstance(split, str) else str(split)
+
+
+def _slower(reason: Message) -> Message:
+    return message("slower-by-prediction", **{name: reason.parameters[name] for name in ("seconds", "slower")})

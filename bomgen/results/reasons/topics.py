@@ -1,0 +1,59 @@
+"""Why something was chosen, and which alternatives were not, with the reason: pure functions over a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bomgen.core.language import Language
+from bomgen.pricing.bill_line import cluster_path
+from bomgen.results.reasons import fabrics, machines
+from bomgen.results.reasons.types import Asked, Other, Reason, Topic
+from bomgen.results.result import Report
+
+__all__ = ["Asked", "Other", "Reason", "Topic", "find_reasons", "reasons"]
+
+
+def topics(asked: Asked) -> Iterator[Topic]:
+    """Everything that was chosen for a plan."""
+    for topics_of in (
+        machines.parallelism_topics,
+        machines.machine_topics,
+        fabrics.fabric_topics,
+        fabrics.line_card_topics,
+        fabrics.link_topics,
+    ):
+        yield from topics_of(asked)
+
+
+def find_reasons(report: Report, words: Language, path: str | None = None, wide: bool = True) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `words`: the language of the numbers in the texts; `wide`: also the reasons for what lies below the path.
+    """
+    found = list[Reason]()
+    for own in report.each_cluster:
+        name = own.plan.cluster_name
+        place = "".join(f"{step}." for step in cluster_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(Asked(own, words), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
+
+
+def reasons(asked: Asked, path: str | None, wide: bool = True) -> list[Reason]:
+    """The reasons for what stands at a path of bom.json or on a line of the bill; all of them without one.
+
+    `wide`: also those for what lies below the path.
+    """
+    found = (topic.reason() for topic in topics(asked) if path is None or _is_about(topic, path, wide))
+    return [reason for reason in found if reason]
+
+
+def _is_about(topic: Topic, path: str, wide: bool) -> bool:
+    known = (topic.subject, *topic.covers)
+    above = any(path == each or path.startswith(f"{each}.") for each in known)
+    return above or (wide and any(each.startswith(f"{path}.") for each in known))

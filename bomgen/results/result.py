@@ -1,0 +1,515 @@
+"""The result as data: what bom.json holds, numbers with lines, checks, derivations and assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bomgen import __version__
+from bomgen.catalog.files import Catalog, Record
+from bomgen.core.diagnostics import Problem
+from bomgen.core.document import Logo
+from bomgen.core.money import Totals, rounded
+from bomgen.core.plain_data import plain, range_data
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
+from bomgen.core.yaml_source import Source
+from bomgen.design.assembly import Design
+from bomgen.fabric.declaration import link_kinds
+from bomgen.optics.counting.uses import Chosen, ShortLinks
+from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.clusters import together
+from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.plan.types import Plan
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill_line import Line, cluster_path
+from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubts
+from bomgen.pricing.required_parts import OpenItem
+from bomgen.pricing.running_costs import Running
+from bomgen.results.checks import Check
+from bomgen.results.numbers import Path, Paths, numbers
+
+if TYPE_CHECKING:
+    from bomgen.results.elevations.types import Elevations
+
+
+# user template ------------------------------------------------------------------------------------------------------
+# A template of the user's own, as data.
+
+
+class Template(NamedTuple):
+    """A template that was read: the name of the file it writes, what messages call it, and its text."""
+
+    name: str
+    file: str
+    text: str
+    mark: Mark
+    """Where the plan, or the command line, names it."""
+
+
+# result -------------------------------------------------------------------------------------------------------------
+
+FORMAT = 1
+"""Version of bom.json's format."""
+
+
+class Input(NamedTuple):
+    """A file that was read, or an override."""
+
+    name: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The digest of its bytes."""
+        return digest(self.content)
+
+
+class Report(NamedTuple):
+    """Everything that was worked out for one plan."""
+
+    plan: Plan
+    plan_file: str
+    content: bytes
+    """The plan's bytes."""
+    inputs: tuple[Input, ...]
+    source: Source
+    """The plan with everything that was laid over it; of a cluster its own part."""
+    catalog: Catalog
+    design: Design
+    bill: Bill
+    quote: Quote
+    books: tuple[PriceBook, ...]
+    running: Running
+    elevations: Elevations | None
+    """What stands in the racks; None: the plan describes no site, or no rack is counted."""
+    checks: tuple[Check, ...]
+    problems: tuple[Problem, ...]
+    """Of an alternative, what is to be said of it and not of the plan."""
+    logo: Logo | None = None
+    """The vendor's picture."""
+    alternatives: tuple[Report, ...] = ()
+    """The same plan with other parts or values, in the order of the plan."""
+    templates: tuple[Template, ...] = ()
+    """The user's own, to be filled in."""
+    own_problems: tuple[Problem, ...] = ()
+    """Of an alternative, everything that is to be said of it; empty for a plan."""
+    clusters: tuple[Report, ...] = ()
+    """The results of the clusters of a plan that has several, each as if it were the only one; what is about all of
+    them, and only that, stands here: plan, bill, quote, running, checks, problems."""
+    records: tuple[Record, ...] = ()
+    """What was read of the catalogue."""
+    stale: tuple[Problem, ...] = ()
+    """What has changed since the plan was locked. No document has it: they are the same as long as the lock holds."""
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the plan's bytes."""
+        return digest(self.content)
+
+    @property
+    def each_cluster(self) -> tuple[Report, ...]:
+        """The results of the clusters of the plan: this one where there is one."""
+        return self.clusters or (self,)
+
+
+SUMS = (
+    *(("cluster", key) for key in ("gpus", "servers", "spare_servers", "nics", "power_w")),
+    *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_pdus", "management_pdus")),
+    *(("site", key) for key in ("gpu_power_w", "network_power_w", "storage_power_w", "power_w", "facility_power_w")),
+    *(("site", key) for key in ("energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year")),
+    *(("site", key) for key in ("weight_kg", "heat_btu_per_hour")),
+)
+"""The numbers that clusters have together, by their path; none where one of the clusters does not know its own."""
+MAYBE_NONE = ("spare_servers", "nics", "network_power_w", "storage_power_w")
+"""Of what a cluster has none when it does not say it."""
+OPERATION = "operation"
+"""Where the costs of running stand in bom.json."""
+
+
+def numbers_of(report: Report) -> dict[Path, Figure]:
+    """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
+    if report.clusters:
+        below = {cluster_path(each.plan.cluster_name): numbers(each.design) for each in report.clusters}
+        found: dict[Path, Figure] = {}
+        for path in SUMS:
+            of_clusters = [figures.get(path) for figures in below.values()]
+            figure = together(of_clusters)
+            if figure and (path[-1] in MAYBE_NONE or None not in of_clusters):
+                found[path] = figure
+        found |= {(*place, *path): figure for place, figures in below.items() for path, figure in figures.items()}
+    else:
+        found = numbers(report.design)
+    return found | {(OPERATION, name): figure for name, figure in report.running.figures.items()}
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of bytes, in hexadecimal. Its library is loaded when somebody asks: `check` does without."""
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
+
+
+def result(report: Report) -> dict[str, Any]:
+    """The result as bom.json holds it: plain data in a fixed order."""
+    found = numbers_of(report)
+    data: dict[str, Any] = {
+        "bomgen": FORMAT,
+        "version": __version__,
+        "plan": {
+            "name": report.plan.name,
+            "title": report.plan.title,
+            "sha256": report.sha256,
+            "inputs": [{"name": entry.name, "sha256": entry.sha256} for entry in report.inputs],
+        },
+    }
+    if report.clusters:
+        data |= {"cluster": {"gpu": None, "server": None}, CLUSTERS: {}}
+    for each in report.each_cluster:
+        inner = data[CLUSTERS].setdefault(each.plan.cluster_name, {}) if report.clusters else data
+        inner |= _named_data(each)
+    for path, figure in found.items():
+        place = data
+        for step in path[:-1]:
+            place = place.setdefault(step, {})
+        place[path[-1]] = plain(figure.value)
+        if figure.bounds:
+            place[f"{path[-1]}_range"] = range_data(figure.bounds)
+    for each in report.each_cluster:
+        inner = data[CLUSTERS][each.plan.cluster_name] if report.clusters else data
+        _name_what_is_not_there(inner)
+        _add_zero_counts(inner)
+        if each.elevations:
+            from bomgen.results.elevations.types import to_data
+
+            inner["site"] |= to_data(each.elevations)
+    _add_zero_counts(data)
+    paths = Paths(found)
+    data["lines"] = lines_data(report)
+    data["not_on_bill"] = [_open_item_data(item) for item in report.bill.open_items]
+    data["totals"] = _totals_data(report.quote.totals)
+    data["totals"]["required_unpriced"] = len(report.quote.unpriced_required)
+    data["confidence"] = _confidence_data(confidence(report.quote.lines, report.plan.quote))
+    data["alternatives"] = [
+        {
+            "name": asked.name,
+            "totals": _totals_data(other.quote.totals),
+            "lines": lines_data(other),
+            "warnings": [problem.message for problem in other.problems],
+        }
+        for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
+    ]
+    data["checks"] = [
+        {"id": check.id, "status": check.status, "message": check.message, "path": check.path}
+        for check in report.checks
+    ]
+    data["derivations"] = {
+        path: _derivation_data(figure, paths)
+        for path, figure in paths.figures.items()
+        if figure.inputs or isinstance(figure.origin, Derived)
+    }
+    data["assumptions"] = [
+        {"name": origin.name, "value": plain(figure.value), "unit": figure.unit, "source": sources_text(origin)}
+        for figure, origin in assumptions(report, found.values())
+    ]
+    return data
+
+
+def _named_data(report: Report) -> dict[str, Any]:
+    """What a cluster and its fabrics are built of, by name: all that is no number."""
+    cluster, fabrics = report.plan.cluster, {}
+    for built in report.design.fabrics:
+        chosen = {
+            each.kind: _chosen_data(each, report.quote.totals.currency)
+            | {"short": [_short_data(short) for short in built.interconnect.short_links(each.kind)]}
+            for each in built.interconnect.choices
+        }
+        fabrics[built.plan.name] = {
+            "role": built.plan.role,
+            "topology": built.fabric.topology,
+            "homing": built.fabric.homing.value if built.fabric.homing else None,
+            "exact_bisection": built.fabric.exact_bisection,
+            "links_chosen": chosen,
+        }
+    server = cluster.server.identity.id if cluster.server else None
+    return {"cluster": {"gpu": cluster.gpu.identity.id, "server": server}, "fabrics": fabrics}
+
+
+def _add_zero_counts(data: dict[str, Any]) -> None:
+    """0 for spare servers and NICs where there are none."""
+    data["cluster"].setdefault("spare_servers", 0)
+    data["cluster"].setdefault("nics", 0)
+
+
+def template_data(report: Report) -> dict[str, Any]:
+    """What a template of the user's own is filled in with: the result, and what the plan says of itself."""
+    quote = report.plan.quote
+    plan = {
+        "name": report.plan.name,
+        "title": report.plan.title,
+        "customer": quote.customer._asdict() if quote.customer else None,
+        "vendor": quote.vendor._asdict() if quote.vendor else None,
+        "number": quote.number,
+        "revision": quote.revision,
+        "payment": quote.payment,
+        "terms": list(quote.terms),
+        "date": quote.date,
+        "valid_days": plain(quote.valid_days.value) if quote.valid_days else None,
+        "language": quote.language,
+    }
+    return {"bom": result(report), "plan": plan}
+
+
+def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
+    """How a kind of link is built, why so, and why not otherwise."""
+    return {
+        "way": chosen.option,
+        "reason": chosen.reason,
+        "parts": list(chosen.parts),
+        "cost_per_link": cost_text(chosen.cost, currency),
+        "others": [
+            {
+                "way": option.name,
+                "reason": option.reason,
+                "detail": option.detail or None,
+                "cost_per_link": cost_text(option.cost, currency),
+            }
+            for option in chosen.others
+        ],
+    }
+
+
+def _short_data(short: ShortLinks) -> dict[str, Any]:
+    """What short links of a kind are built of instead, and how many there are."""
+    medium = short.medium
+    return {
+        "way": medium.option,
+        "parts": list(medium.part_ids),
+        "up_to_m": plain(short.longest_m),
+        "links": plain(short.links.value),
+    }
+
+
+def cost_text(cost: Fraction | None, currency: str) -> str | None:
+    """What a link costs, as a decimal string in the minor unit; None when nobody knows."""
+    return None if cost is None else str(rounded(cost, currency))
+
+
+TIERS = ("leaf", "spine", "core")
+
+
+def _name_what_is_not_there(data: dict[str, Any]) -> None:
+    """0 for the tiers, links and ports that a fabric does without, so that programs find every key."""
+    for fabric in data["fabrics"].values():
+        for tier in TIERS:
+            fabric["switches"].setdefault(tier, 0)
+        for tier in fabric.setdefault("ports", {}).values():
+            tier.setdefault("up", 0)
+        for kind in link_kinds().values():
+            if kind.in_every_result:
+                fabric["links"].setdefault(kind.name, 0)
+        modules = fabric.setdefault("transceivers", {})
+        for device in ("server", *TIERS, "total"):
+            modules.setdefault(device, 0)
+        fabric.setdefault("cables", {})
+        fabric.setdefault("cables_total", 0)
+
+
+def _totals_data(totals: Totals) -> dict[str, Any]:
+    """What a bill comes to, and between which ends where prices are ranges or missing."""
+    return {
+        "list": _text(totals.list),
+        "discount": _text(totals.discount),
+        "tax": _text(totals.tax),
+        "amount": _text(totals.amount),
+        "currency": totals.currency,
+        "complete": totals.complete,
+        "low": _text(totals.low),
+        "high": _text(totals.high),
+    }
+
+
+def _confidence_data(found: Confidence) -> dict[str, Any]:
+    """How much of the money is doubtful, and why."""
+
+    def part(amount: Decimal) -> dict[str, Any]:
+        return {"amount": _text(amount), "share": float(found.share(amount))}
+
+    reasons = {reason: part(amount) for reason, amount in found.by_reason.items()}
+    return {"net": _text(found.net), **part(found.doubtful), **reasons, "unpriced_lines": found.unpriced}
+
+
+def lines_data(report: Report) -> list[dict[str, Any]]:
+    """The lines as bom.json and bom.csv hold them; required ones without a price, which no total counts, come last."""
+    return [_line_data(line, report.plan.quote) for line in report.quote.all_lines]
+
+
+def _open_item_data(item: OpenItem) -> dict[str, Any]:
+    """What the order needs and somebody must choose."""
+    ids = [part.id for part in item.parts]
+    return {
+        **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
+        "quantity": plain(item.quantity.value) if item.quantity else None,
+        "per": item.per,
+        "required_by": item.required_by.id,
+        "source": item.source,
+        "cluster": item.cluster or None,
+    }
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
+    line, price = priced.line, priced.price
+    return {
+        "id": line.id,
+        "category": line.category,
+        "fabric": line.fabric,
+        "role": line.role,
+        "part": line.part,
+        "sku": line.sku,
+        "vendor": line.vendor,
+        "description": line.description,
+        "quantity": plain(line.quantity.value),
+        "spare": plain(line.spare.value) if line.spare else 0,
+        "unit_price": _text(priced.unit.amount),
+        "discount": share_text(priced.discount),
+        "amount": _text(priced.amount),
+        "currency": plan.currency,
+        "explain": explain_line(line) if priced.of is None else _explain_share(priced, plan.currency),
+        "unit_price_low": _text(priced.unit.low),
+        "unit_price_high": _text(priced.unit.high),
+        "price_date": price.date if price else None,
+        "price_valid_until": price.valid_until if price else None,
+        "in_stock": line.in_stock,
+        "doubts": list(doubts(priced, plan)),
+        "cluster": line.cluster or None,
+        "original_price": _text(price.amount) if price else None,
+        "original_currency": price.currency if price else None,
+        "exchange_rate": _rate_text(price, plan),
+        "required_by": line.required_by.id if line.required_by else None,
+    }
+
+
+def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
+    """What a unit of the price's own currency is worth in that of the quote; None without a price of a book."""
+    if price is None or price.amount is None:
+        return None
+    return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
+
+
+def share_text(share: Fraction) -> str:
+    """A share as a decimal string."""
+    return str(Decimal(share.numerator) / Decimal(share.denominator))
+
+
+def _explain_share(priced: QuoteLine, currency: str) -> str:
+    """Why a charge costs what it does: its share, and of how much."""
+    share = priced.line.charge.share if priced.line.charge else None
+    if share is None or priced.of is None:
+        raise ValueError("only a share is of something")
+    return f"{share_text(Fraction(share.value))} * {priced.of:f} {currency} of hardware; {explain_line(priced.line)}"
+
+
+def explain_line(line: Line) -> str:
+    """Why a line has its quantity, in one line: the formula and what went into it."""
+    return one_line(line.quantity, lambda figure: str(plain(figure.value)))
+
+
+def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
+    """A figure's formula and what went into it, or where it comes from; `show` writes a value, `origin` the latter."""
+    text = origin(figure)
+    inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
+    return f"{text}; {inputs}" if inputs else text
+
+
+def _derivation_data(figure: Figure, paths: Paths) -> dict[str, Any]:
+    origin = figure.origin
+    if not isinstance(origin, Derived):
+        raise ValueError("only derived figures have a derivation")
+    inputs = {name: _input_data(step, paths) for name, step in origin.inputs}
+    return {
+        "value": plain(figure.value),
+        "unit": figure.unit,
+        "formula": origin.formula.text,
+        "inputs": inputs,
+        "source": origin.formula.source,
+    }
+
+
+def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
+    data: dict[str, Any] = {"value": plain(figure.value), "unit": figure.unit}
+    if id(figure) in paths.of:
+        data["path"] = paths.of[id(figure)]
+    elif isinstance(figure.origin, Given):
+        data["place"] = figure.origin.mark.recorded
+    else:
+        data["source"] = origin_text(figure)
+    return data
+
+
+def assumptions(report: Report, found: Iterable[Figure]) -> list[tuple[Figure, Assumed]]:
+    """The assumptions that the result rests on, each once, by name; `found` are the figures of `numbers`."""
+    figures = [*found, *choices(report)]
+    by_name = {node.origin.name: (node, node.origin) for node in walk(*figures) if isinstance(node.origin, Assumed)}
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def choices(report: Report) -> Iterator[Figure]:
+    """Words that decide without entering a formula: topology, build-out, rounding, media and their lengths."""
+    plan = report.plan
+    if plan.quote.assumed_currency:
+        yield plan.quote.assumed_currency
+    if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
+        yield plan.quote.old_after
+    if any(line.price and line.price.estimate and not line.price.ranged for line in report.quote.lines):
+        yield plan.quote.estimate_below
+        yield plan.quote.estimate_above
+    for each in report.each_cluster:
+        yield from _choices_of(each)
+
+
+def _choices_of(report: Report) -> Iterator[Figure]:
+    plan = report.plan
+    if report.design.sizing.run and plan.training:
+        training, fit = plan.training, report.design.sizing.fit
+        yield from (
+            training.precision,
+            training.attention,
+            training.embedding,
+            training.recompute,
+            training.flash_attention,
+        )
+        if fit and fit.recompute:
+            yield fit.recompute
+        yield from (training.optimizer, training.gradient_precision)
+        if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
+            yield plan.cluster.round_up_to
+    if plan.site and report.elevations and plan.site.layout.rows is None:
+        yield plan.site.layout.racks_per_row
+    storage = plan.storage
+    by_level = storage.write_per_server is None or (storage.given and storage.read_per_server is None)
+    if by_level and (storage.given or report.design.sizing.lost):
+        yield storage.level
+    if plan.inference:
+        yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
+        if not (plan.cluster.gpus or plan.cluster.servers):
+            yield plan.cluster.round_up_to
+    for built in report.design.fabrics:
+        yield from (built.plan.topology, built.plan.build_out)
+        if built.fabric.homing:
+            yield built.fabric.homing
+        if built.assumes_cages:
+            yield built.plan.host_cage
+        for use in built.interconnect.cables:
+            spec = built.plan.links[use.kind]
+            yield from (spec.medium, spec.length_m)
+
+
+def sources_text(origin: Assumed | Cited) -> str:
+    """The documents of an origin in one line."""
+    return "; ".join(str(reference) for reference in origin.references) or "unverified"

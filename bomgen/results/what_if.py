@@ -1,0 +1,157 @@
+"""What another design would take, and what a predicted run takes, in pieces and money.
+
+Both designs are worked out with cables of the lengths that the plan gives, also where a floor makes them longer.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Figure, formula
+from bomgen.design.assembly import BuiltFabric, build_otherwise
+from bomgen.fabric.types import Fabric
+from bomgen.plan.types import FabricPlan
+from bomgen.pricing.bill import Bill, lines_of_fabric
+from bomgen.pricing.quote import quote
+from bomgen.pricing.running_costs import cost_per_gpu, run_cost
+from bomgen.results.result import Report
+from bomgen.site.power import cost_of_energy, energy_of_run
+from bomgen.sizing.prediction.run import Outlook
+from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
+
+MODULES, CABLES = "transceiver", "cable"
+"""Categories of the bill."""
+
+
+@formula("word")
+def everything() -> str:
+    """Switches, links and modules as if the last leaf or unit were full."""
+    return "full"
+
+
+@formula("ratio")
+def half_the_bandwidth_up() -> int:
+    """Twice as much bandwidth down as up: the ratio that is asked about first."""
+    return 2
+
+
+class OtherDesign(NamedTuple):
+    """Another design of a fabric, and how many more pieces than the one that is built it takes; fewer are negative."""
+
+    fabric: Fabric
+    switches: int
+    links: int
+    """Between switches."""
+    modules: int
+    cables: int
+    amount: Decimal | None
+    """Money more; None where a part of either has no price."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether it takes as many pieces of each kind."""
+        return not any((self.switches, self.links, self.modules, self.cables))
+
+
+def full_build_out(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a full build-out takes; None where the fabric is one, or there is none."""
+    if built.plan.build_out.value == everything().value or built.plan.switchless:
+        return None
+    return compare_design(report, built, built.plan._replace(build_out=everything()))
+
+
+def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a fat tree takes whose servers may end on several leaves, where that is fewer switches."""
+    if built.plan.split_servers is not None or not built.plan.declared.searched or built.plan.declared.has_rails:
+        return None
+    found = compare_design(report, built, built.plan._replace(split_servers=True))
+    return found if found and found.switches < 0 else None
+
+
+def with_oversubscription(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a fabric takes whose leaves are oversubscribed 2:1; None where they are, or where there is nothing above."""
+    if not built.plan.declared.searched or len(built.fabric.tiers) == 1 or built.plan.oversubscription.value > 1:
+        return None
+    return compare_design(report, built, built.plan._replace(oversubscription=half_the_bandwidth_up()))
+
+
+def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> OtherDesign | None:
+    """How a fabric differs when it is designed as another plan wants it.
+
+    None where that cannot be built, or has no known parts for links that have some as they are.
+    """
+    try:
+        before, after = (build_otherwise(report.design, built, plan) for plan in (built.plan, wanted))
+    except (Infeasible, PlanErrors):
+        return None
+    if before is None or after is None or after.kinds_without_part - before.kinds_without_part:
+        return None
+    taken = [_take(report, each) for each in (before, after)]
+    switches, links, modules, cables = (int(new - old) for old, new in zip(*(each[0] for each in taken), strict=True))
+    amounts = [amount for _, amount in taken if amount is not None]
+    more = amounts[1] - amounts[0] if len(amounts) == len(taken) else None
+    return OtherDesign(after.fabric, switches, links, modules, cables, more)
+
+
+def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal | None]:
+    """Switches, links between them, modules and cables of a fabric, and what all its parts cost."""
+    lines = tuple(lines_of_fabric(built))
+    totals = quote(Bill(lines), report.plan.quote, report.books).totals
+    modules, cables = (sum(line.pieces for line in lines if line.category == kind) for kind in (MODULES, CABLES))
+    links = sum(int(each.count.value) for each in built.fabric.links[1:])
+    pieces = (int(built.fabric.switches.value), links, modules, cables)
+    return pieces, totals.amount if totals.complete else None
+
+
+# predicted money ----------------------------------------------------------------------------------------------------
+# What a predicted run takes in machines and money, at the point and the ends of its interval.
+
+
+class MoneyOfRun(NamedTuple):
+    """What a run takes at one utilisation; None: not known, or the plan does not ask."""
+
+    servers: Figure | None
+    """Whole servers, or trays of whole racks, for the target days."""
+    purchase: Decimal | None
+    """Of those servers, in proportion to the plan's purchase."""
+    energy_kwh: Figure | None
+    """Of the run on the GPUs of the cluster, as all that follows."""
+    energy_cost: Decimal | None
+    cost: Decimal | None
+    """Of the GPU-hours of the run."""
+
+
+def money_of_run(report: Report, outlook: Outlook) -> MoneyOfRun:
+    """What a run at one utilisation takes. Amounts are in the currency of the quote, before tax."""
+    design, currency = report.design, report.quote.totals.currency
+    server, facility, site = report.plan.cluster.server, design.facility, report.plan.site
+    servers = None
+    if server and outlook.gpus_required:
+        servers = whole_racks(server, servers_for_gpus(outlook.gpus_required, server.gpus))
+    purchase = None
+    if server and servers:
+        purchase = purchase_of_gpus(report, int(gpus_of_servers.plain(servers.value, server.gpus.value)))
+    drawn = facility.facility_power_w or facility.power_w
+    energy = energy_of_run(drawn, outlook.days) if drawn else None
+    energy_cost = cost_of_energy(energy, site.electricity) if energy and site and site.electricity else None
+    hourly = None if report.plan.cluster_name else report.running.figures.get("cost_per_gpu_hour")
+    cost = run_cost(hourly, design.sizing.gpus, outlook.days) if hourly else None
+    amounts = (rounded(Fraction(each.value), currency) if each else None for each in (energy_cost, cost))
+    return MoneyOfRun(servers, purchase, energy, *amounts)
+
+
+def purchase_of_gpus(report: Report, gpus: int) -> Decimal | None:
+    """What so many GPUs cost at the plan's purchase a GPU; None where nothing has a price, or clusters share it.
+
+    Where prices are missing it is a lower bound, as the total is.
+    """
+    totals = report.quote.totals
+    if not totals.priced_lines or report.plan.cluster_name:
+        return None
+    planned = int(report.design.sizing.gpus.value)
+    each = cost_per_gpu.plain(Fraction(totals.list - totals.discount), planned)
+    return rounded(each * gpus, totals.currency)

@@ -1,0 +1,258 @@
+"""The x-ray of a bill as a document and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import Totals
+from bomgen.core.plain_data import plain
+from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.reading.bills import SentLine
+from bomgen.results.result import sources_text
+from bomgen.xray.types import SEVERITIES, FabricFound, Xray, name_place
+
+WIDE, MIDDLE, NARROW = 80, 30, 10
+
+
+def xray_document(found: Xray, language: Language) -> Document:
+    """Everything that was found in a bill, for every renderer."""
+    word = language.word
+    counts = {severity: sum(1 for each in found.findings if each.severity == severity) for severity in SEVERITIES}
+    return Document(
+        title=word("xray-heading", file=found.bill.file),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
+        sections=tuple(section for section in _sections(found, language) if section.tables or section.text),
+        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def _sections(found: Xray, language: Language) -> Iterator[Section]:
+    word = language.word
+    table = _findings(found, language)
+    yield Section(
+        "findings",
+        word("xray-findings"),
+        tuple(_read(found, language)),
+        (table,) if table.rows else (),
+    )
+    fabrics = _fabrics(found, language)
+    assumed = tuple(_assumption(figure, origin, language) for figure, origin in found.assumptions)
+    yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
+    yield Section("lines", word("xray-lines"), (), (_lines(found, language),))
+
+
+def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
+    """What the designs take for granted, why, and where that is from."""
+    return language.word(
+        "xray-assumed",
+        name=language.message(origin.name),
+        value=str(figure.value),
+        unit=figure.unit,
+        why=language.message(origin.why),
+        sources=sources_text(origin),
+    )
+
+
+def _columns(found: Xray) -> str:
+    return ", ".join(f"{name} = {heading}" for name, heading in found.bill.columns.items())
+
+
+def _read(found: Xray, language: Language) -> Iterator[str]:
+    """What was read of the file: its columns, and which sheets were not."""
+    word = language.word
+    yield word("xray-read-as", columns=_columns(found))
+    if found.bill.repeating:
+        yield word("xray-repeating", sheets=word("list-comma").join(found.bill.repeating))
+    if found.bill.left_out:
+        names = (word("xray-hidden", sheet=name) if name in found.bill.hidden else name for name in found.bill.left_out)
+        yield word("xray-left-out", sheets=word("list-comma").join(names))
+
+
+def _findings(found: Xray, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("place", word("xray-place"), "text", MIDDLE),
+        Column("finding", word("xray-finding"), "text", WIDE),
+        Column("pieces", word("xray-pieces"), "number", NARROW),
+        Column("money", word("column-amount"), "money", NARROW),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(name_place(each.mark)),
+                Cell(language.message(each.message)),
+                Cell(each.pieces) if each.pieces else Cell(""),
+                Cell("") if each.money is None else Cell(each.money, found.bill.currency),
+            ),
+            word(f"xray-{each.severity}"),
+        )
+        for each in found.findings
+    )
+    used = [at for at in range(len(columns)) if any(row.cells[at].value != "" for row in rows)]
+    rows = tuple(Row(tuple(row.cells[at] for at in used), row.group) for row in rows)
+    return Table("findings", word("xray-findings"), tuple(columns[at] for at in used), rows, open=True)
+
+
+def _fabrics(found: Xray, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("design", word("xray-design"), "text", WIDE),
+        Column("servers", word("xray-servers"), "number", NARROW),
+        Column("lines", word("xray-claimed"), "number", NARROW),
+    )
+    rows = list[Row]()
+    for fabric in found.fabrics:
+        title = _title(fabric, language)
+        if not fabric.designs:
+            rows.append(Row((Cell(word("xray-explains-nothing")), Cell(""), Cell(0)), title))
+        for design in fabric.designs:
+            switches = " + ".join(
+                f"{count} {word(f'ui-tier-{tier}') if tier in _TIERS else tier}" for tier, count in design.tiers
+            )
+            said = [design.topology, f"{switches} ({design.switch})"]
+            said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
+            said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
+            said += [design.homing] if design.homing else []
+            said += [word("xray-repeats")] if design.repeats else []
+            rows.append(
+                Row((Cell(word("list-comma").join(said)), Cell(design.servers), Cell(len(fabric.lines))), title)
+            )
+    return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)
+
+
+_TIERS = ("leaf", "spine", "core")
+
+
+def _title(fabric: FabricFound, language: Language) -> str:
+    return f"{_name(fabric)}{language.word('ui-colon')} {language.word(f'xray-explains-{fabric.explains}')}"
+
+
+def _name(fabric: FabricFound) -> str:
+    return f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
+
+
+def _lines(found: Xray, language: Language) -> Table:
+    word = language.word
+    is_workbook = any(line.mark.sheet for line in found.bill.lines)
+    columns = (
+        Column("line", word("xray-line"), "text" if is_workbook else "number", NARROW),
+        Column("shown", word("xray-shown"), "text", MIDDLE),
+        Column("pieces", word("xray-pieces"), "number", NARROW),
+        Column("part", word("xray-part"), "text", MIDDLE),
+        Column("reason", word("xray-reason"), "text", WIDE),
+        Column("fabric", word("column-fabric"), "text", NARROW),
+    )
+    claimed: dict[Mark, dict[str, None]] = {}
+    for fabric in found.fabrics:
+        for line in fabric.lines:
+            claimed.setdefault(line.mark, {})[_name(fabric)] = None
+    rows = (
+        Row(
+            (
+                Cell(name_place(line.mark) if line.mark.sheet else line.mark.line),
+                Cell(line.shown),
+                Cell(line.pieces) if line.quantity is not None else Cell(None),
+                Cell(_part(line, language)),
+                Cell(language.message(line.recognition.named.reason) if line.recognition.named else ""),
+                Cell(word("list-comma").join(claimed.get(line.mark, ()))),
+            )
+        )
+        for line in found.bill.lines
+    )
+    return Table("lines", word("xray-lines"), columns, tuple(rows), folded=True)
+
+
+def _part(line: SentLine, language: Language) -> str:
+    named = line.recognition.named
+    if named is None:
+        return language.word("xray-not-known")
+    return named.part if named.certain else language.word("xray-taken", part=named.part)
+
+
+# data ---------------------------------------------------------------------------------------------------------------
+# The x-ray of a bill as plain data.
+
+FORMAT = 1
+"""The version of the data."""
+
+
+def to_data(found: Xray) -> dict[str, Any]:
+    """What was found: numbers as numbers, amounts as text."""
+    left = {line.mark for line in found.left}
+    return {
+        "bomgen_xray": FORMAT,
+        "file": found.bill.file,
+        "currency": found.bill.currency or None,
+        "columns": dict(found.bill.columns),
+        "left_out": list(found.bill.left_out),
+        "repeating": list(found.bill.repeating),
+        "findings": [
+            {
+                "severity": each.severity,
+                "code": each.code,
+                "file": each.mark.file,
+                "sheet": each.mark.sheet or None,
+                "line": each.mark.line,
+                "message": str(each.message),
+                "part": each.part or None,
+                "pieces": each.pieces or None,
+                "money": None if each.money is None else f"{each.money:f}",
+            }
+            for each in found.findings
+        ],
+        "fabrics": [
+            {
+                "name": fabric.name,
+                "cluster": fabric.cluster or None,
+                "explains": fabric.explains,
+                "lines": [line.mark.line for line in fabric.lines],
+                "places": [name_place(line.mark) for line in fabric.lines],
+                "designs": [
+                    {
+                        **design._asdict(),
+                        "tiers": dict(design.tiers),
+                        "ratio": design.ratio or None,
+                        "homing": design.homing or None,
+                    }
+                    for design in fabric.designs
+                ],
+            }
+            for fabric in found.fabrics
+        ],
+        "assumptions": [_assumption_data(figure, origin) for figure, origin in found.assumptions],
+        "lines": [{**_line(line), "explained": line.mark not in left} for line in found.bill.lines],
+    }
+
+
+def _assumption_data(figure: Figure, origin: Assumed) -> dict[str, Any]:
+    value, source = plain(figure.value), sources_text(origin)
+    return {"name": str(origin.name), "value": value, "unit": figure.unit, "source": source}
+
+
+def _line(line: SentLine) -> dict[str, Any]:
+    named = line.recognition.named
+    return {
+        "place": name_place(line.mark),
+        "sheet": line.mark.sheet or None,
+        "line": line.mark.line,
+        "part": line.part or None,
+        "description": line.description or None,
+        "quantity": line.quantity,
+        "spare": line.spare,
+        "unit_price": None if line.unit_price is None else f"{line.unit_price:f}",
+        "amount": None if line.amount is None else f"{line.amount:f}",
+        "kind": named.kind if named else None,
+        "id": named.part if named else None,
+        "certain": named.certain if named else None,
+        "reason": str(named.reason) if named else None,
+        "nearest": list(line.recognition.nearest),
+    }

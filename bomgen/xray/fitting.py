@@ -1,0 +1,209 @@
+"""How well a design explains the lines of a bill: pieces of each part against pieces of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.reading.bills import ANY_SWITCH, SentLine
+from bomgen.xray.forward import COMPARED, Slot
+from bomgen.xray.laws import SPARE_SHARE
+from bomgen.xray.lines import SERVER
+
+MOST_SUBSETS = 12
+"""Lines of one part that say nothing of their place, of which every choice is tried."""
+LEAST_SPARED = 10
+"""Pieces of a part of which two may be spares, though they are more than the share."""
+SPARE_PIECES = 2
+"""And so may so few pieces."""
+
+
+class Part(NamedTuple):
+    """Pieces of a part that the design needs, against lines of the bill."""
+
+    slots: tuple[Slot, ...]
+    lines: tuple[SentLine, ...]
+    expected: int
+    given: int
+    spares: int = 0
+    """Pieces of a surplus that may be spares."""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is one of switches."""
+        return any(each.category == "switch" for each in self.slots) or any(
+            each.kind == "switch" for each in self.lines
+        )
+
+    @property
+    def off(self) -> int:
+        """Pieces too many (more than 0) or too few."""
+        return self.given - self.expected - self.spares
+
+
+class Fit(NamedTuple):
+    """A design against the lines that a fabric may claim."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def wrong(self) -> tuple[Part, ...]:
+        """Parts whose pieces do not agree."""
+        return tuple(part for part in self.parts if part.off)
+
+    @property
+    def spare_switches(self) -> tuple[Part, ...]:
+        """Parts of switches of which some may be spares."""
+        return tuple(part for part in self.parts if part.is_switch and part.spares)
+
+    @property
+    def swapped(self) -> tuple[Part, ...]:
+        """Two parts of switches of which each has the pieces that the other needs; none where there are no such two."""
+        switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
+        if len(switches) == 2 and [each.given for each in switches] == [each.expected for each in reversed(switches)]:
+            return tuple(switches)
+        return ()
+
+    @property
+    def substituted(self) -> tuple[tuple[Part, Part], ...]:
+        """Lines without a place in the design, each with the part of its category that lacks their pieces, or all."""
+        lacking = [part for part in self.wrong if part.slots and part.off < 0]
+        found = list[tuple[Part, Part]]()
+        for part in (part for part in self.wrong if not part.slots):
+            alike = [each for each in lacking if each.slots[0].category == part.lines[0].kind]
+            if needed := next((each for each in alike if not each.lines or -each.off == part.given), None):
+                lacking.remove(needed)
+                found.append((part, needed))
+        return tuple(found)
+
+    @property
+    def matched(self) -> int:
+        """Parts whose pieces agree."""
+        return sum(1 for part in self.parts if not part.off)
+
+    @property
+    def unexplained(self) -> int:
+        """Pieces that the design does not explain, or only as spares; those in another's place count for that."""
+        settled = sum(2 * min(part.off, -needed.off) for part, needed in self.substituted)
+        return sum(abs(part.off) + part.spares for part in self.parts) - settled
+
+    @property
+    def matched_lines(self) -> tuple[SentLine, ...]:
+        """The lines of parts whose pieces agree."""
+        return tuple(line for part in self.parts if not part.off for line in part.lines)
+
+    @property
+    def lines(self) -> tuple[SentLine, ...]:
+        """The lines that the design claims."""
+        return tuple(line for part in self.parts for line in part.lines)
+
+
+def fit(
+    slots: Sequence[Slot],
+    own: Sequence[SentLine],
+    free: Sequence[SentLine],
+    has_spares: bool,
+    listed: Collection[str] = (),
+    shared: bool = False,
+) -> Fit:
+    """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
+
+    Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
+    `shared`: of the free lines it takes the pieces that it needs, and leaves the others to other networks.
+    `has_spares`: whether the bill has a column of spares; without one a small surplus may be spares.
+    """
+    categories = {line.kind for line in (*own, *free)} | {*listed}
+    wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
+    parts = list[Part]()
+    claimed = set[int]()
+    for group in _groups(wanted, [*own, *free]):
+        own_lines = [line for line in own if _compatible_any(line, group)]
+        free_lines = [line for line in free if _compatible_any(line, group)]
+        expected = sum(slot.pieces for slot in group)
+        wanted_free = expected - _sum(own_lines)
+        lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
+        claimed.update(id(line) for line in lines)
+        parts.append(Part(tuple(group), tuple(lines), expected, _sum(lines)))
+    for line in own:
+        if id(line) not in claimed and line.kind in COMPARED and line.quantity:
+            parts.append(Part((), (line,), 0, line.quantity))
+    return Fit(tuple(parts if has_spares else _allow_spares(parts)))
+
+
+def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts of a bill without a column of spares: with its small surpluses as spares.
+
+    A surplus of switches may only be spares where one of other parts is.
+    """
+    spared = any(part.off > 0 and not part.is_switch and part.off <= _most_spares(part) for part in parts)
+    for part in parts:
+        if 0 < part.off <= _most_spares(part) and (spared or not part.is_switch):
+            yield part._replace(spares=part.off)
+        else:
+            yield part
+
+
+def _most_spares(part: Part) -> int:
+    if any(line.kind == "server" for line in part.lines):
+        return 0
+    if part.is_switch:
+        return SPARE_PIECES if part.expected > 1 else 0
+    least = SPARE_PIECES if part.expected >= LEAST_SPARED else 0
+    return max(ceil(part.expected * SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
+
+
+def _sum(lines: Sequence[SentLine]) -> int:
+    return sum(line.quantity or 0 for line in lines)
+
+
+def compatible(line: SentLine, slot: Slot) -> bool:
+    """Whether a line may be what a design has in a place: the same part, and nothing that says otherwise."""
+    named, place = line.recognition.named, line.place
+    if named is None or (named.kind, named.id) != (slot.kind, slot.id):
+        return False
+    if slot.category in ("server", "nic"):
+        return True
+    if place.links and slot.links and place.links != slot.links:
+        return False
+    if place.tier == ANY_SWITCH:
+        return slot.tier != SERVER
+    return not (place.tier and slot.tier and place.tier != slot.tier)
+
+
+def _compatible_any(line: SentLine, slots: Sequence[Slot]) -> bool:
+    return any(compatible(line, slot) for slot in slots)
+
+
+def _groups(slots: Sequence[Slot], lines: Sequence[SentLine]) -> Iterator[list[Slot]]:
+    """The places of a design that lines cannot tell from each other, together; each place that none fits alone."""
+    left = list(slots)
+    while left:
+        group, found = [left.pop(0)], True
+        while found:
+            found = False
+            reached = [line for line in lines if _compatible_any(line, group)]
+            for slot in [slot for slot in left if any(compatible(line, slot) for line in reached)]:
+                group.append(slot)
+                left.remove(slot)
+                found = True
+        yield group
+
+
+def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
+    """The lines with no more pieces than are wanted in all."""
+    for line in lines:
+        pieces = min(line.quantity or 0, wanted)
+        if pieces > 0:
+            yield line._replace(quantity=pieces)
+            wanted -= pieces
+
+
+def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
+    """The lines whose pieces come closest to what is wanted, of equal choices the one with the fewest lines."""
+    if wanted <= 0 or not lines:
+        return ()
+    tried = lines[:MOST_SUBSETS]
+    choices = (each for size in range(len(tried) + 1) for each in combinations(tried, size))
+    return min(choices, key=lambda each: (abs(_sum(each) - wanted), len(each)))

@@ -1,0 +1,395 @@
+"""A bill as it was sent, looked through: what explains it, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.core.messages import Message, message
+from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
+from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
+from bomgen.reading.part_numbers import Recognition
+from bomgen.xray.fitting import Fit, Part
+from bomgen.xray.forward import COMPARED
+from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, Laws
+from bomgen.xray.lines import SERVER, SERVER_LEAF, Scope, count_rj45_ports, list_scopes
+from bomgen.xray.parts import Requirements, check_parts
+from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, Explanation, Networks, find_networks, search
+from bomgen.xray.prices import check_prices
+from bomgen.xray.types import (
+    GENERAL,
+    LIKELY,
+    NOTHING,
+    PINPOINTED,
+    SWITCHES,
+    WHOLE,
+    DesignFound,
+    FabricFound,
+    Finding,
+    Severity,
+    Xray,
+    at_line,
+    ordered,
+)
+
+# judgement ----------------------------------------------------------------------------------------------------------
+# What is wrong with a bill beside a design that explains it, and what it lacks as a whole.
+
+LEAST_MATCHED = 2
+"""Parts that have to agree for each that does not."""
+MOST_WRONG = 2
+"""A design that disagrees with more parts of a fabric than this explains nothing of it."""
+
+
+def _mixes_media(scope: Scope) -> bool:
+    """Whether links of one kind are partly modules and fibres, partly cables with fixed ends, as a layout makes it."""
+    for links in dict.fromkeys(line.place.links for line in scope.own if line.kind == "cable"):
+        cables = {line.id for line in scope.own if line.kind == "cable" and line.place.links == links}
+        modules = any(line.kind == "transceiver" and line.place.links == links for line in scope.own)
+        if len(cables) > 1 and modules:
+            return True
+    return False
+
+
+def is_trusted(fit: Fit, scope: Scope) -> bool:
+    """Whether a design fits so well that what does not is likely wrong."""
+    wrong, matched = len(fit.wrong) - len(fit.substituted), fit.matched
+    if any(not slot.id for part in fit.wrong for slot in part.slots):
+        return False
+    if not scope.own:
+        return matched > LEAST_MATCHED * max(wrong, 1)
+    if wrong and _mixes_media(scope):
+        return False
+    return wrong == 0 or (wrong <= MOST_WRONG + 1 and matched >= max(LEAST_MATCHED, LEAST_MATCHED * wrong - 1))
+
+
+def find_mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
+    """What is not as a design that fits needs it."""
+    for part, needed in fit.substituted:
+        line = part.lines[0]
+        yield at_line(
+            "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
+        )
+    swapped = fit.swapped
+    for part in swapped:
+        line = part.lines[0]
+        yield at_line(
+            "doubt",
+            line,
+            "swapped",
+            part.off,
+            PINPOINTED,
+            part=line.shown,
+            given=part.given,
+            expected=part.expected,
+        )
+    settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
+    for part in (part for part in fit.wrong if part not in settled):
+        if unknown := _stand_in(part, scope, bill):
+            yield at_line(
+                "unknown", unknown, "stands-in", part=unknown.shown, needed=part.slots[0].name, pieces=-part.off
+            )
+        elif not part.lines:
+            yield _missing(part, scope, bill)
+        elif not part.slots:
+            line = part.lines[0]
+            yield at_line(
+                "doubt", line, "no-place", line.quantity or 0, PINPOINTED, part=line.shown, pieces=line.quantity or 0
+            )
+        else:
+            line = _culprit(part)
+            code: str = "few" if part.off < 0 else "many"
+            name: str | Message = line.shown
+            if len(part.lines) > 1:  # the count is that of all of them
+                name = message(
+                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(each.mark.line) for each in part.lines)
+                )
+            yield at_line(
+                "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
+            )
+
+
+def _stand_in(part: Part, scope: Scope, bill: SentBill) -> SentLine | None:
+    """The line of no other fabric that nobody knows and that may be what a part lacks, by its pieces and its words."""
+    lacking, kind = -part.off, part.slots[0].category if part.slots else ""
+    most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
+    own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
+    unknown = (line for line in own if lacking <= (line.quantity or 0) <= most)
+    return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
+
+
+def find_idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+    """One port of servers that have a card of two for a network: half of its links may be missing."""
+    server = str(best[0].candidate.cluster.get("server"))
+    used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
+    sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
+    if not used or len(sharing) > 1 or server not in {line.id for line in scope.servers}:
+        return
+    ports = int(catalog.find_original("server", server).value("storage_ports") or 0)
+    if used < PORTS_OF_ONE_CARD <= ports:
+        below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
+        line = next((line for line in below if line.kind == "cable"), below[0])
+        off = -(line.quantity or 0) * (PORTS_OF_ONE_CARD - used)
+        yield at_line(
+            "doubt",
+            line,
+            "idle-ports",
+            off,
+            part=line.shown,
+            server=server,
+            used=used,
+            ports=ports,
+            usual=PORTS_OF_ONE_CARD,
+        )
+
+
+def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
+    """A part that the design needs and the bill does not have; at the line that it would follow."""
+    near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
+    name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
+    said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
+    kind = part.slots[0].category
+    unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
+    may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
+    severity: Severity = "unknown" if may_be_there else "doubt"
+    return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
+
+
+def _culprit(part: Part) -> SentLine:
+    """The line of a part whose pieces are those of no place in the design."""
+    left = [slot.pieces for slot in part.slots]
+    odd = list[SentLine]()
+    for line in part.lines:
+        if line.quantity in left:
+            left.remove(line.quantity)
+        else:
+            odd.append(line)
+    return (odd or list(part.lines))[0]
+
+
+def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
+    """The out-of-band network: switches enough for the ends of its cables."""
+    cables = [line for line in scope.own if line.kind == "cable" and line.quantity]
+    switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
+    ends = sum(line.quantity or 0 for line in cables)
+    if len(switches) == 1 and cables:
+        ports = count_rj45_ports(switches[0], catalog)
+        if ports:
+            needed, given = ceil(ends / ports), switches[0].quantity or 0
+            if given != needed:
+                code = "few" if given < needed else "many"
+                yield at_line(
+                    "doubt",
+                    switches[0],
+                    code,
+                    given - needed,
+                    PINPOINTED,
+                    part=switches[0].shown,
+                    given=given,
+                    expected=needed,
+                )
+
+
+def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+    """What a bill lacks as a whole."""
+    mark = Mark(bill.file, 1, 1)
+    named = {kind for line in bill.lines for kind in line.kinds}
+    named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
+    if "switch" in named and "cable" not in named:
+        yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
+    cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
+    lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
+    if "switch" in named and "transceiver" not in named and lit:
+        yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
+    if "rack" not in named:
+        yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
+    elif "pdu" not in named:
+        yield Finding("unknown", message("xray-without-pdus"), mark, weight=GENERAL)
+    if bill.has_spares and not any(line.spare for line in bill.lines):
+        yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
+
+
+# inspection ---------------------------------------------------------------------------------------------------------
+
+MOST_GUESSED = 12
+"""Lines with a slip in their number; of a bill with more of them the catalogue does not know the vendor."""
+OF_PARTS = ("wrong-fibre", "wrong-connector")
+"""Findings of laws that say better why a part is not the right one."""
+GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
+"""Findings of laws that a design which fits explains better."""
+
+
+class Explained(NamedTuple):
+    """A fabric of the bill, and the plans that fit equally well."""
+
+    name: str
+    role: str
+    cluster: str
+    best: tuple[Explanation, ...]
+    explains: str
+
+
+class Inspection(NamedTuple):
+    """What came of a bill: what a reader is shown, and the plans behind it."""
+
+    found: Xray
+    fabrics: tuple[Explained, ...]
+
+
+def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
+    """Look through a bill.
+
+    A line that names no part is read as the one that its number comes closest to where a design needs just these
+    pieces of it; a finding says so.
+    """
+    guesses = {line.mark: guess for line in bill.lines if line.quantity and (guess := line.recognition.guess)}
+    if len(guesses) > MOST_GUESSED:
+        guesses = {}
+    found = _inspect(_read_as(bill, guesses), catalog)
+    whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
+    needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
+    here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
+    kept = {line.mark: guesses[line.mark] for line in here}
+    return found if kept == guesses else _inspect(_read_as(bill, kept), catalog)
+
+
+def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
+    lines = (line._replace(recognition=guesses.get(line.mark, line.recognition)) for line in bill.lines)
+    return bill._replace(lines=tuple(lines)) if guesses else bill
+
+
+def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
+    findings = [*check_parts(bill, catalog), *check_prices(bill)]
+    laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
+    basis = Basis(catalog, required, bill.has_spares, {})
+    fabrics = list[Explained]()
+    claimed = set[tuple[str, Mark]]()
+    """The clusters and places of the lines that are explained."""
+    for scope, cluster in list_scopes(bill, catalog):
+        free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
+        scope = scope._replace(free=free)
+        if scope.role == OUT_OF_BAND:
+            findings += check_management(scope, catalog)
+            claimed.update((cluster, line.mark) for line in scope.own)
+            continue
+        networks = (
+            find_networks(scope, basis) if not scope.name else Networks(((scope, search(scope, basis)),), Fit(()))
+        )
+        if networks.found[0][0].shared:
+            trusted = is_trusted(networks.fit, scope._replace(own=scope.lines))
+            if trusted:
+                own, laws = _judge(networks.fit, scope, bill, laws)
+                findings += own
+            agreed = {line.mark for line in networks.fit.matched_lines}
+            claimed.update((cluster, line.mark) for line in scope.lines if trusted or line.mark in agreed)
+            for each, found in networks.found:
+                lines = [line for line in found.best[0].fit.lines if line.kind != SERVER]
+                explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
+                fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
+            continue
+        [(_, found)] = networks.found
+        trusted = found.usual is not None and found.is_usual and is_trusted(found.usual.fit, scope)
+        if found.usual and trusted:
+            own, laws = _judge(found.usual.fit, scope, bill, laws)
+            if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
+                own = [each._replace(weight=LIKELY) for each in own]
+            findings += own
+            if found.rival and is_trusted(found.rival.fit, scope):
+                findings += find_mismatches(found.rival.fit, scope, bill)
+            findings += find_idle_ports(found.best, scope, bill, catalog)
+        best = found.best
+        if trusted and found.usual and found.usual.fit.wrong and found.usual not in best:
+            best = (found.usual, *best)  # what the findings speak of is shown, too
+        explains = _explains(best, trusted)
+        claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
+        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
+    findings += [*laws, *required.findings()]
+    findings += find_lacking(bill, catalog)
+    if bill.unread:
+        said = message("xray-not-read", lines=bill.unread, most=MAX_LINES)
+        findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
+    for fabric in fabrics:
+        if fabric.explains == NOTHING:
+            said = message("xray-not-explained", fabric=fabric.name)
+            findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
+    explained = {mark for _, mark in claimed}
+    left = tuple(
+        line
+        for line in bill.lines
+        if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
+    )
+    shown = tuple(_found(fabric) for fabric in fabrics)
+    whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
+    return Inspection(whole, tuple(fabrics))
+
+
+def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
+    own = list(find_mismatches(fit, scope, bill))
+    here = {id(line) for line in scope.lines}
+    broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in here]
+    if not scope.name:  # a part that no design has may be that of one more network
+        own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
+    if broken and own:
+        sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
+        own = [each._replace(severity="error") if each in sure else each for each in own]
+    left = [each for each in laws if each not in broken]
+    wrong = {
+        id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
+    }
+    own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
+    absent = [part for part in fit.wrong if not part.lines and part.slots[0].category == "cable"]
+    if sum(part.expected for part in absent) <= sum(wrong.values()):  # they stand on the lines of the wrong fibre
+        gone = {part.slots[0].id for part in absent}
+        own = [each for each in own if each.code != "missing" or each.part not in gone]
+    return own, left
+
+
+def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
+    if not any(fabric.explains != NOTHING and fabric.best[0].assumes_ports for fabric in fabrics):
+        return ()
+    figure = catalog.assumption(UNKNOWN_PORT_RATE)
+    return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
+
+
+def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
+    if not best or not best[0].fit.matched:
+        return NOTHING
+    if trusted or not best[0].fit.wrong:
+        return WHOLE
+    return NOTHING if any(part.is_switch for part in best[0].fit.wrong) else SWITCHES
+
+
+def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[SentLine, ...]:
+    """The lines that a fabric explains; where it explains the switches alone, those whose pieces agree."""
+    if explains == NOTHING:
+        return ()
+    return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
+
+
+def _found(fabric: Explained) -> FabricFound:
+    lines = _explained_lines(fabric.best, fabric.explains)
+    if fabric.explains == NOTHING:
+        return FabricFound(fabric.name, fabric.cluster, (), NOTHING, ())
+    return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, tuple(map(_design, fabric.best)))
+
+
+def _design(found: Explanation) -> DesignFound:
+    """The design of a plan, as a reader tells it from others."""
+    built = found.design.fabrics[0].fabric
+    leaf = built.tiers[0] if built.tiers else None
+    ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None
+    return DesignFound(
+        servers=found.candidate.servers.number,
+        topology=built.topology,
+        tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
+        switch=leaf.switch.identity.name if leaf else "",
+        ratio=f"{float(ratio):.3g}" if ratio else "",
+        planes=int(built.planes.value) if built.planes else 1,
+        homing=str(found.candidate.fabric.get("homing", "")),
+        repeats=bool(found.candidate.given),
+    )

@@ -1,0 +1,334 @@
+"""What holds for the lines of any fabric, whatever was meant: ends have modules, fibres match, cages suffice.
+
+Lines that say which fabric and which links they belong to are judged by these; all others of a cluster together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
+from math import ceil
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.optics.compatibility import accepts, rules
+from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.part_numbers import Recognition
+from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
+
+SERVER = "server"
+FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
+MOST_ENGINES = 2
+"""Engines of a module that nobody knows."""
+SPARED = ("transceiver", "cable", "switch", "nic")
+"""Kinds of parts that spares are bought of."""
+SPARE_SHARE = Fraction(1, 10)
+"""Without a column of spares so many of the pieces may be spares."""
+
+
+class Laws:
+    """Judges the lines of a bill by the catalogue's figures."""
+
+    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
+        self.bill, self.catalog = bill, catalog
+        self.rules = rules(catalog)
+        self.switches: dict[str, Switch] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that breaks a law."""
+        fabrics = self._fabrics()
+        # Several kinds of switch that do not say where they belong may be several networks, or no network at all.
+        mixed = (
+            len(fabrics) == 1
+            and len({line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}) > 1
+        )
+        for lines in fabrics:
+            found = [*self._check_ends(lines), *self._check_cages(lines)]
+            for group in _by_links(lines):
+                found += self._check_fibres(group)
+            yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
+        yield from self._check_far_ends()
+        yield from self._check_plugs()
+        yield from self._check_spares()
+
+    def _fabrics(self) -> list[list[SentLine]]:
+        """The lines of each fabric; where no line says which, all of them."""
+        named = list(
+            dict.fromkeys((line.cluster, line.place.fabric) for line in self.bill.lines if line.kind == "switch")
+        )
+        if not any(fabric for _, fabric in named):
+            return [list(self.bill.lines)]
+        linked = (
+            (line.cluster, line.place.fabric)
+            for line in self.bill.lines
+            if line.kind in ("transceiver", "cable") and line.place.links
+        )
+        named = list(dict.fromkeys((*named, *linked)))
+        return [
+            [line for line in self.bill.lines if (line.cluster, line.place.fabric) == name] for name in named if name[1]
+        ]
+
+    def _module(self, line: SentLine) -> Module:
+        return part_records.module(self.catalog.find_original("transceiver", line.id), self.catalog)
+
+    def _cable(self, line: SentLine) -> Cable:
+        return part_records.cable(self.catalog.find_original("cable", line.id), self.catalog)
+
+    def _switch(self, line: SentLine) -> Switch | None:
+        if line.kind != "switch":
+            return None
+        if line.id not in self.switches:
+            with suppress(PlanErrors):
+                self.switches[line.id] = part_records.switch(self.catalog.find_original("switch", line.id))
+        return self.switches.get(line.id)
+
+    def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
+        """Each end of a fibre needs the engine of a module."""
+        switches = [self._switch(line) for line in lines if line.kind == "switch"]
+        built_in = any(switch and any(group.optics for group in switch.groups) for switch in switches)
+        # What nobody knows may be what seems to be missing.
+        unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
+        if not switches and not self._count_unknown("switch", lines):
+            yield from self._no_switch(lines)
+        if built_in or any(line.kind == PANEL for line in lines) or not switches:
+            return
+        if self.bill.has_uncounted("transceiver"):
+            return  # nobody knows how many modules there are
+        modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
+        cables = [line for line in lines if line.kind == "cable" and line.quantity]
+        if any(self._cable(line).medium == TRUNK for line in cables):
+            return
+        fibres = [line for line in cables if self._cable(line).medium == FIBRE]
+        unplaced = [
+            line
+            for line in (*modules, *fibres)
+            if not line.place.links or (line.kind == "transceiver" and not line.place.tier)
+        ]
+        if not unplaced:
+            for links in dict.fromkeys(line.place.links for line in fibres):
+                lower, _, upper = links.partition("-")
+                if lower == upper:
+                    continue
+                yield from self._check_links(
+                    [line for line in modules if line.place.links == links],
+                    [line for line in fibres if line.place.links == links],
+                    unknown,
+                )
+            return
+        for kind in dict.fromkeys(str(self._cable(line).fibre) for line in fibres):
+            alike = [line for line in fibres if self._cable(line).fibre == kind]
+            lit = [line for line in modules if self._module(line).fibre in (kind, ANY)]
+            if not lit:
+                continue  # the wrong kind of fibre, which is another finding
+            ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
+            engines = self._engines(lit)
+            slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
+            if ends - engines <= slack:
+                continue
+            missing = ends - engines - unknown
+            if missing <= 0:
+                yield at_line("unknown", alike[0], "ends-open", weight=GENERAL, ends=ends, engines=engines)
+            elif absent := self._absent_end(lit):
+                yield at_line(
+                    "error", alike[0], "no-module-fits", ends=missing, part=alike[0].shown, device=absent.shown
+                )
+            else:
+                line = min(lit, key=lambda each: each.quantity or 0)
+                pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
+                most = engines + unknown
+                yield at_line("error", line, "ends", pieces, ends=ends, engines=most, missing=-pieces, part=line.shown)
+        given = [line.quantity for line in self.bill.lines if line.kind == "cable"]
+        if modules and given and not any(quantity is None or quantity for quantity in given):
+            yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
+
+    def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
+        """The switch or the server that none of some modules fits; None where each has one."""
+        plugs = {self._module(line).cage for line in modules}
+        for line in self.bill.lines:
+            if line.kind == "switch" and (switch := self._switch(line)):
+                cages = {group.cage for group in switch.groups}
+            elif line.kind == SERVER and not any(each.kind == "nic" for each in self.bill.lines):
+                cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
+            else:
+                continue
+            if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
+                return line
+        return None
+
+    def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
+        """A network without a switch; links alone may be all that a bill is about."""
+        first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
+        if first and first.place.fabric:
+            yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
+        elif first:
+            severity: Severity = "doubt" if any(SERVER in line.kinds for line in lines) else "unknown"
+            yield at_line(severity, first, "without-switches", weight=GENERAL)
+
+    def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
+        """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
+        fabrics = {line.place.fabric for line in lines} | {""}
+        return sum(line.quantity or 0 for line in self.bill.lines if line.place.fabric in fabrics and line.may_be(kind))
+
+    def _check_far_ends(self) -> Iterator[Finding]:
+        """Without cables, too, links that have modules at servers need some at switches."""
+        kinds = {line.kind for line in self.bill.lines}
+        modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
+        switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
+        built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
+        # Modules that nobody knows may be those of the other end.
+        elsewhere = any(line.place.tier != SERVER and line.may_be("transceiver") for line in self.bill.lines)
+        if "cable" in kinds or not modules or not switches or built_in or elsewhere:
+            return
+        if all(line.place.tier == SERVER for line in modules):
+            links = self._engines(modules)
+            yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
+
+    def _engines(self, modules: Sequence[SentLine]) -> int:
+        return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
+
+    def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
+        """Modules at either end and the fibres of one kind of links; `unknown` engines may be those of modules, too."""
+        ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
+        tiers = list(dict.fromkeys(line.place.tier for line in modules))
+        if len(tiers) == 1 and (dark := ends - self._engines(modules)) > unknown:
+            yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
+            return
+        if any(self._ends(self._cable(line)) > 2 for line in fibres):
+            return  # a splitter has more ends at one side than at the other
+        links = ends // 2
+        slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
+        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
+        short = [tier for tier in tiers if at[tier] + slack < links]
+        if not short or not links:
+            return
+        if len(short) == len(tiers):
+            line, most = fibres[0], max(at.values())
+            yield at_line("error", line, "many", links - most, part=line.shown, given=links, expected=most)
+            return
+        for tier in short:
+            own = [line for line in modules if line.place.tier == tier]
+            pieces = -ceil(Fraction(links - at[tier], int(self._module(own[0]).ports.value)))
+            yield at_line(
+                "error", own[0], "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=own[0].shown
+            )
+
+    def _ends(self, cable: Cable) -> int:
+        """Engines that a fibre joins."""
+        if cable.b is not None and cable.b.ends > 1:
+            return 1 + cable.b.ends
+        return 1 + int(cable.links.value)
+
+    def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
+        """The modules of a tier need so many cages."""
+        for tier in dict.fromkeys(line.place.tier for line in lines if line.kind == "switch" and line.place.tier):
+            own = [line for line in lines if line.kind == "switch" and line.place.tier == tier and line.quantity]
+            switches = [self._switch(line) for line in own]
+            modules = [
+                line for line in lines if line.kind == "transceiver" and line.place.tier == tier and line.quantity
+            ]
+            real = [
+                line
+                for line in modules
+                if self.catalog.find_original("transceiver", line.id).data.get("vendor") != GENERIC
+            ]
+            if not own or None in switches or len(real) != len(modules):
+                continue
+            cages = 0
+            for line, switch in zip(own, switches, strict=True):
+                if switch is None or switch.chassis:
+                    cages = 0
+                    break
+                each = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
+                cages += (line.quantity or 0) * each * int(switch.switches_per_unit.value)
+            needed = sum(line.quantity or 0 for line in modules)
+            slack = 0 if self.bill.has_spares else ceil(needed * SPARE_SHARE)
+            if cages and needed > cages + slack:
+                line, pieces = own[0], -ceil(Fraction(needed - cages, cages) * (own[0].quantity or 1))
+                yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
+
+    def _check_plugs(self) -> Iterator[Finding]:
+        """A cable with fixed ends fits a port of a switch, and is no faster than that."""
+        switches = [line for line in self.bill.lines if "switch" in line.kinds]
+        sure = "fabric" in self.bill.columns
+        """Whether lines say where they belong; words alone may mean what is connected."""
+        for line in self.bill.lines:
+            cable = self._cable(line) if line.kind == "cable" and line.quantity else None
+            own = [each for each in switches if not sure or line.place.fabric in ("", each.place.fabric)]
+            here = list(map(self._switch, own))
+            if cable is None or not cable.link_gbps or not here or None in here:
+                continue
+            plugs = [end.cage for end in (cable.a, cable.b) if end]
+            groups = [group for switch in here if switch for group in switch.groups]
+            fits = (
+                group.port_gbps.value >= cable.link_gbps
+                and any(accepts(group.cage, plug, self.rules) for plug in plugs)
+                for group in groups
+            )
+            if not any(fits):
+                plug = " / ".join(dict.fromkeys(plugs)).upper()
+                off = line.quantity or 0
+                yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
+
+    def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
+        """Fibre and modules of links light the same fibre with the same connector, and reach."""
+        modules = [self._module(line) for line in lines if line.kind == "transceiver"]
+        unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
+        for line in lines:
+            if line.kind != "cable":
+                continue
+            cable = self._cable(line)
+            if cable.medium != FIBRE or cable.fibre in (None, ANY):
+                continue
+            # A module that nobody knows may be the one that a fibre is for.
+            severity: Severity = "doubt" if unknown >= (line.quantity or 0) else "error"
+            say = partial(at_line, severity, line, off=line.quantity or 0, part=line.shown)
+            needed = self.rules.polarities.get(str(cable.connector))
+            if needed and cable.polarity and cable.polarity != needed:
+                yield say("polarity", polarity=cable.polarity, needed=needed)
+            alike = [module for module in modules if module.fibre in (cable.fibre, ANY)]
+            own = {each for each in (cable.connector, cable.far_connector) if each}
+            # A planning module stands for one of any connector.
+            fitting = [each for each in alike if ANY in (each.fibre, each.connector, *own) or each.connector in own]
+            length = line.recognition.named.length_m if line.recognition.named else None
+            reaches = [module.reach_m.value if module.reach_m else None for module in fitting]
+            reach = max(each or 0 for each in reaches) if reaches and None not in reaches else None
+            if modules and not alike:
+                yield say("wrong-fibre", fibre=str(cable.fibre), needed=modules[0].fibre)
+            elif alike and own and not fitting:
+                yield say("wrong-connector", connector=str(cable.connector), needed=alike[0].connector)
+            elif length and reach and length > reach:
+                yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
+
+    def _check_spares(self) -> Iterator[Finding]:
+        """Spares of some parts of a kind and not of others."""
+        if not self.bill.has_spares:
+            return
+        for kind in SPARED:
+            lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
+            by_part: dict[str, list[SentLine]] = {}
+            for line in lines:
+                by_part.setdefault(line.recognition.named.part if line.recognition.named else "", []).append(line)
+            spared = {part for part, own in by_part.items() if any(line.spare for line in own)}
+            for part, own in by_part.items():
+                if spared and part not in spared:
+                    yield at_line("doubt", own[0], "no-spares", weight=LIKELY, part=own[0].shown)
+
+
+def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
+    """Lines by the links that they say; where some say none, all together."""
+    linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
+    if any(not line.place.links for line in linked):
+        yield linked
+        return
+    for links in dict.fromkeys(line.place.links for line in linked):
+        yield [line for line in linked if line.place.links == links]
+
+
+def _read_unsold(line: SentLine) -> SentLine:
+    """A line of a cable at a length that is not sold, as one of that cable."""
+    unsold = line.recognition.unsold
+    return line._replace(recognition=Recognition(unsold)) if unsold else line

@@ -1,0 +1,272 @@
+"""Which lines of a bill each fabric may be made of, and what they count to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY
+from bomgen.fabric import declaration
+from bomgen.fabric.declaration import link_kinds, topology
+from bomgen.optics.compatibility import accepts, rules
+from bomgen.optics.types import RJ45
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.reading.bills import SentBill, SentLine
+from bomgen.xray.forward import COMPARED
+
+ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
+APPLIANCE = "appliance"
+"""The kind of machines that a plan names by their part."""
+MACHINES = (APPLIANCE, "storage")
+"""Kinds of machines besides servers with GPUs."""
+MANAGEMENT_GBPS = 10
+"""Most ports of a management switch have no higher rate."""
+
+
+class Scope(NamedTuple):
+    """The lines that a fabric may be made of."""
+
+    name: str
+    role: str
+    own: tuple[SentLine, ...]
+    """Those that say so."""
+    free: tuple[SentLine, ...]
+    """Those that do not say where they belong."""
+    servers: tuple[SentLine, ...]
+    """Lines of servers."""
+    others: tuple[SentLine, ...] = ()
+    """Switches of other fabrics: it may use the same where its own are missing."""
+    hosts: tuple[SentLine, ...] = ()
+    """Machines without GPUs that the bill lists, such as management servers."""
+    listed: frozenset[str] = frozenset()
+    """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
+    shared: bool = False
+    """Whether other networks may have pieces of the free lines, too."""
+    number: int | None = None
+    """Servers of the other networks; None: not known."""
+
+    @property
+    def lines(self) -> tuple[SentLine, ...]:
+        """All that it may be made of."""
+        return (*self.own, *self.free)
+
+    def of_kind(self, kind: str) -> list[SentLine]:
+        """The lines of a kind of part."""
+        return [line for line in self.lines if line.kind == kind]
+
+
+def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
+    """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
+    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
+    lines = [each for line in bill.lines if line.quantity is not None for each in _split_over_clusters(line, clusters)]
+    if "fabric" not in bill.columns:
+        lines = _replace_by_plugs(lines, catalog)
+    machines = [line for line in lines if _is_server(line)]
+    others = [line for line in lines if line not in machines]
+    named = dict.fromkeys(
+        (line.cluster, line.place.fabric)
+        for line in others
+        if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
+    )
+    if not named:
+        management = [line for line in others if line.kind in COMPARED and _is_rj45(line, catalog)]
+        if management:
+            yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
+        own = [line for line in others if line.kind in COMPARED and line not in management]
+        hosts = tuple(line for line in others if _is_host(line))
+        yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
+        return
+    listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
+    order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
+    for cluster, fabric in order:
+        role = fabric if fabric in ROLES else COMPUTE
+        own = [line for line in others if (line.cluster, line.place.fabric) == (cluster, fabric)]
+        free = [
+            shared
+            for line in others
+            if not line.place.fabric and line.cluster in (cluster, "") and line.kind in COMPARED
+            if (shared := line if line.cluster == cluster else _share(line, len(clusters)))
+        ]
+        here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
+        elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
+        hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
+
+
+def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
+    """The lines, but cables that fit no switch of the fabric that their words say, and do fit others, say none."""
+    known = rules(catalog)
+    cages: dict[str, set[str]] = {}
+    for line in lines:
+        if line.kind == "switch":
+            record = catalog.find_original("switch", line.id)
+            groups = range(len(record.value("port_groups") or ()))
+            forms = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)}
+            cages.setdefault(line.place.fabric, set()).update(str(form or ANY) for form in forms)
+
+    def fits(line: SentLine, fabric: str) -> bool:
+        record = catalog.find_original("cable", line.id)
+        plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
+        return any(accepts(cage, plug, known) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+
+    return [
+        line._replace(place=line.place._replace(fabric=""))
+        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, other) for other in cages)
+        else line
+        for line in lines
+    ]
+
+
+def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
+    """A line of a network that every cluster has: the share of each; any other line as it is."""
+    is_shared = line.place.fabric and not line.cluster and line.kind in COMPARED
+    if is_shared and clusters and (shared := _share(line, len(clusters))):
+        return [shared._replace(cluster=cluster) for cluster in clusters]
+    return [line]
+
+
+def _share(line: SentLine, clusters: int) -> SentLine | None:
+    """The pieces of a line that names no cluster for one of several equal ones; None where they do not divide."""
+    pieces, rest = divmod(line.quantity or 0, clusters)
+    spare = None if line.spare is None else line.spare // clusters
+    return None if rest else line._replace(quantity=pieces, spare=spare)
+
+
+def _is_server(line: SentLine) -> bool:
+    """Whether a line is of servers with GPUs, or may be: of a part that nobody knows."""
+    if kinds := {line.kind} - {""} or {kind for kind, _ in line.recognition.may_be}:
+        return kinds == {"server"}
+    return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
+
+
+def _is_host(line: SentLine) -> bool:
+    """Whether a line is of machines without GPUs."""
+    return line.place.tier == "host" or line.kind in MACHINES
+
+
+def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line is of management cables, or of switches that have most of their ports for them."""
+    if line.kind == "cable":
+        return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
+    return (
+        line.kind == "switch" and count_rj45_ports(line, catalog) > 0 and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
+    )
+
+
+def count_rj45_ports(line: SentLine, catalog: Catalog) -> int:
+    """The RJ45 ports of a switch."""
+    record = catalog.find_original("switch", line.id)
+    groups = record.value("port_groups") or ()
+    found = 0
+    for at in range(len(groups)):
+        if record.value("port_groups", at, "cage") == RJ45:
+            found += int(record.value("port_groups", at, "ports") or 0)
+    return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
+
+
+def port_gbps(switch: str, catalog: Catalog) -> int:
+    """The rate [Gb/s] of most ports of a switch; 0 where the catalogue does not say it."""
+    record = catalog.find_original("switch", switch)
+    groups = [
+        (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
+        for at in range(len(record.value("port_groups") or ()))
+    ]
+    return max(groups)[1] if groups else int(record.value("port_gbps") or 0)
+
+
+# line counts --------------------------------------------------------------------------------------------------------
+# What lines count to: links of cables, links that modules serve, switches of a tier.
+
+SERVER_LEAF = declaration.SERVER_LEAF.name
+SERVER = "server"
+"""The tier of the ends of links at servers."""
+
+
+def leaf_spine() -> str:
+    """The kind of link between leaves and spines."""
+    return kind_between("leaf", "spine")
+
+
+def spine_core() -> str:
+    """The kind of link between spines and cores."""
+    return kind_between("spine", "core")
+
+
+def kind_between(lower: str, upper: str, topology_name: str | None = None) -> str:
+    """The name of the kind of link between two tiers, of any topology or of one."""
+    kinds = topology(topology_name).link_kinds if topology_name else link_kinds().values()
+    return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
+
+
+def is_fibre(line: SentLine, catalog: Catalog) -> bool:
+    """Whether a line of cables is one of fibres between modules."""
+    return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
+
+
+def count_links(line: SentLine, catalog: Catalog) -> int:
+    """Links that the pieces of a line of cables carry."""
+    return (line.quantity or 0) * count_links_per_piece(line, catalog)
+
+
+def count_links_per_piece(line: SentLine, catalog: Catalog) -> int:
+    """Links that a cable carries: a splitter carries several."""
+    return int(part_records.cable(catalog.find_original("cable", line.id), catalog).links.value)
+
+
+def count_engines(line: SentLine, catalog: Catalog) -> int:
+    """Links that the modules of a line serve."""
+    return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+
+
+def count_cables(scope: Scope, links: str, catalog: Catalog) -> int:
+    """Links that the cables between two tiers carry."""
+    return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
+
+
+def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
+    """Links that the modules at an end serve."""
+    found = 0
+    for line in scope.own:
+        if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
+            found += count_engines(line, catalog)
+    return found
+
+
+def count_tiers(scope: Scope) -> dict[str, int]:
+    """Switches by the tier that their lines say."""
+    found = dict[str, int]()
+    for line in scope.own:
+        if line.kind == "switch" and line.place.tier and line.quantity:
+            found[line.place.tier] = found.get(line.place.tier, 0) + line.quantity
+    return found
+
+
+def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
+    """Links to leaves, as cables and modules at either end count them, each with how many of the three agree."""
+    cables = count_cables(scope, SERVER_LEAF, catalog)
+    at_server = count_engines_at(scope, SERVER_LEAF, SERVER, catalog)
+    if not at_server and not any(line.place.links for line in scope.own):
+        at_server = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
+    at_leaf = count_engines_at(scope, SERVER_LEAF, "leaf", catalog)
+    return Counter(each for each in (cables, at_server, at_leaf) if each)
+
+
+def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
+    """Ends of splitters that may have no link, since each leaf has splitters of its own."""
+    below = (line for line in scope.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
+    ends = max((count_links_per_piece(line, catalog) for line in below), default=1)
+    return (ends - 1) * count_tiers(scope).get("leaf", 0)
+
+
+def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
+    """Modules that are plugged in at servers, as their lines say, or as they fit no switch."""
+    known = rules(catalog)
+    cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
+    for line in scope.of_kind("transceiver"):
+        plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
+        fits = any(accepts(cage, plug, known) for cage in cages)
+        if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
+            yield line

@@ -1,0 +1,281 @@
+"""The numbers of a bill: quantities that cannot be read, amounts of lines, sums, discounts, tax and currencies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from bomgen.core.messages import message
+from bomgen.core.money import ANY_AMOUNT, minor_unit
+from bomgen.reading.amounts_and_dates import TENTHS
+from bomgen.reading.bills import Listed, SentBill, SentLine, Sum
+from bomgen.reading.cells import Broken
+from bomgen.reading.list_columns import QUANTITY
+from bomgen.xray.types import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
+
+PRICE_DIGITS = Decimal("0.005")
+"""A unit price that is shown rounded may be off by so much a piece."""
+SHOWN_VALUE = 40
+"""Characters of a value that a finding repeats."""
+PAID = "折"
+"""In the heading of a discount that may be what is paid."""
+PER_CENT = 100
+HALF = Decimal("0.5")
+"""How far a rounded number is from the exact one at most, in units of its last place."""
+_NONE = Decimal(0)
+
+
+def check_prices(bill: SentBill) -> Iterator[Finding]:
+    """What is wrong with the quantities, amounts, sums, prices and currencies of a bill."""
+    yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
+    yield from _check_values(bill)
+    yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
+    yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
+    yield from _check_sums(bill)
+    yield from _check_one_price(bill.lines)
+    yield from _check_currencies(bill)
+
+
+def _check_quantity(line: SentLine) -> Finding | None:
+    """That no pieces can be read on a line that has something where they belong, or names a part by its number."""
+    found = [value for column, value in line.unread if column == QUANTITY]
+    if not found:
+        named = line.recognition.named
+        is_sure = line.quantity is None and line.part and named and named.certain
+        return at_line("unknown", line, "no-quantity", weight=GENERAL, part=line.shown) if is_sure else None
+    if isinstance(found[0], Broken):
+        return at_line("unknown", line, "quantity", weight=GENERAL, shown=message("xray-formula"))
+    shown = f"{found[0]:f}" if isinstance(found[0], Decimal) else str(found[0])
+    is_number = isinstance(found[0], Decimal) or any(sign.isdigit() for sign in shown)
+    return at_line("doubt" if is_number else "unknown", line, "quantity", weight=GENERAL, shown=f"'{shown}'")
+
+
+def _check_values(bill: SentBill) -> Iterator[Finding]:
+    """Find prices and amounts that cannot be read: formulas without a value, and text that is no amount."""
+    broken = [line for line in bill.lines if _lacks_value(line)]
+    if broken:
+        yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
+    texts = [(line, next(_unread_amounts(line))) for line in bill.lines if any(_unread_amounts(line))]
+    if texts:
+        line, shown = texts[0]
+        yield at_line("unknown", line, "no-amount", weight=GENERAL, shown=shown[:SHOWN_VALUE], lines=len(texts))
+
+
+def _lacks_value(line: SentLine) -> bool:
+    """Whether the price or the amount of a line is a formula without a value."""
+    return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
+
+
+def _unread_amounts(line: SentLine) -> Iterator[str]:
+    """Yield the texts in the columns of prices and amounts of a line that are no amounts."""
+    return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
+
+
+def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
+    """That a net price is not the list price beside it less the discount; None where it is, or cannot be told."""
+    net, listed = line.unit_price, line.listed
+    if net is None or listed is None or not listed.price:
+        return None
+    offs = [*_offs(listed, is_maybe_paid=PAID in bill.columns.get("discount", ""))]
+    rounding = max(minor_unit(bill.currency), HALF.scaleb(min(int(net.as_tuple().exponent), 0)))
+    # Without amounts, a net price may be that of all pieces.
+    counts = {1, line.pieces, line.quantity or 1} if line.amount is None else {1}
+    for off, near in offs:
+        slack = ANY_AMOUNT.add(rounding, _times(near, listed.price))
+        if any(abs(net - count * _times(1 - off, listed.price)) <= count * slack for count in counts):
+            return None
+    expected = _times(1 - offs[0][0], listed.price)
+    found = at_line(
+        "error",
+        line,
+        "net-price",
+        weight=PINPOINTED,
+        shown=_short(net),
+        price=_short(listed.price),
+        discount=_percent(offs[0][0]),
+        expected=_short(expected),
+    )
+    return found._replace(money=ANY_AMOUNT.multiply(net - expected, Decimal(line.pieces)))
+
+
+def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
+    """What may be off a list price, as a share, the likeliest first, and how far that is from the exact share at most.
+
+    15 is 15 %, or an amount; 0.5 is a half or 0.5 %.
+    """
+    written = listed.discount
+    is_number = not written.paid and not written.percent
+    scales = [TENTHS] if written.paid else [1, PER_CENT] if is_number and written.value <= 1 else [PER_CENT]
+    for scale in scales:
+        share = written.value / scale
+        near = min(HALF.scaleb(-written.places) / scale, HALF / PER_CENT)
+        if share <= 1:
+            yield (1 - share if written.paid else share), near
+            if is_maybe_paid:
+                yield (share if written.paid else 1 - share), near
+    if is_number or written.value > PER_CENT:
+        yield written.value / listed.price, _NONE
+
+
+def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
+    """That the amount of a line is not what its pieces cost; None where it is, or cannot be told."""
+    if line.amount is None or line.unit_price is None or line.quantity is None:
+        return None
+    share = line.discount or _NONE
+    expected = [
+        ANY_AMOUNT.multiply(ANY_AMOUNT.multiply(Decimal(pieces), line.unit_price), factor)
+        for pieces in dict.fromkeys((line.pieces, line.quantity))
+        for factor in _factors(share, bill)
+    ]
+    slack = max(
+        minor_unit(bill.currency), ANY_AMOUNT.multiply(PRICE_DIGITS, Decimal(line.pieces)) if _rounded(line) else _NONE
+    )
+    if any(abs(line.amount - each) <= slack for each in expected):
+        return None
+    difference = line.amount - expected[0]
+    found = at_line(
+        "error",
+        line,
+        "amount",
+        weight=PINPOINTED,
+        shown=_short(line.amount),
+        expected=_short(expected[0]),
+        pieces=line.pieces,
+        price=_short(line.unit_price),
+        less=message("xray-less", discount=_percent(share)) if share else "",
+    )
+    return found._replace(money=difference)
+
+
+def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
+    """What a price may be multiplied by: a net one has its discount in it; 折扣 is what is off, or what is paid."""
+    found = [1 - share]
+    if _net_prices(bill):
+        found.append(Decimal(1))
+    if PAID in bill.columns.get("discount", "") and share:
+        found.append(share)
+    return found
+
+
+def _net_prices(bill: SentBill) -> bool:
+    """Whether the prices are called net: then the discount is in them."""
+    return "net" in bill.columns.get("price", "").lower()
+
+
+def _rounded(line: SentLine) -> bool:
+    return line.unit_price is not None and bool(line.discount)
+
+
+class _Base:
+    """Lines that a sum may be of, and what is taken off or added below them."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.beside = dict.fromkeys(("discount", "tax", "freight"), _NONE)
+
+
+def _check_sums(bill: SentBill) -> Iterator[Finding]:
+    """Sums below the lines against the lines: of everything above, of their sheet, or of their section."""
+    slack = ANY_AMOUNT.multiply(minor_unit(bill.currency), Decimal(max(len(bill.lines), 1)))
+    bases = {name: _Base(0) for name in ("bill", "sheet", "total", "subtotal")}
+    sheet = ""
+    for each in bill.sums:
+        if each.mark.sheet != sheet:
+            sheet = each.mark.sheet
+            start = next((at for at, line in enumerate(bill.lines) if line.mark.sheet == sheet), each.lines)
+            bases |= {name: _Base(start) for name in ("sheet", "total", "subtotal")}
+        if any(line.amount is not None for line in bill.lines[: each.lines]):
+            allowed = {one for base in bases.values() for one in _allowed(each, bill.lines[base.start :], base, bill)}
+            if allowed and not any(abs(each.amount - one) <= slack for one in allowed):
+                yield _wrong_sum(each, min(allowed, key=lambda one: abs(each.amount - one)))
+        if each.kind in bases:
+            ended = ("total", "subtotal") if each.kind == "total" else ("subtotal",)
+            bases |= {name: _Base(each.lines) for name in ended}
+        else:
+            for base in bases.values():
+                base.beside[each.kind] += each.amount
+
+
+def _allowed(each: Sum, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
+    """What a sum may come to, as one of the lines of a base; nothing where it names no rate to check."""
+    own = lines[: each.lines - base.start]
+    if not own:
+        return
+    below, beside = _sum(own, bill), base.beside
+    net = below - abs(beside["discount"])
+    if each.kind in ("subtotal", "total"):
+        yield from (below, net)
+        if each.kind == "total":
+            yield from (net + beside["tax"], net + beside["tax"] + beside["freight"], net + beside["freight"])
+    elif each.share is not None and each.kind == "tax":
+        yield from (_times(each.share, one) for one in (net, below, net + beside["freight"]))
+    elif each.share is not None and each.kind == "discount":
+        yield from (_times(each.share, below), -_times(each.share, below))
+
+
+def _wrong_sum(each: Sum, expected: Decimal) -> Finding:
+    said = message(
+        "xray-sum", kind=message(f"xray-sum-{each.kind}"), shown=_short(each.amount), expected=_short(expected)
+    )
+    return Finding("error", said, each.mark, money=each.amount - expected, weight=PINPOINTED)
+
+
+def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
+    """Lines that price a part otherwise than a line before them."""
+    prices: dict[str, SentLine] = {}
+    for line in lines:
+        named = line.recognition.named
+        # What is in stock or comes with something else is listed at 0.
+        if named is None or not named.certain or not line.unit_price or line.in_stock:
+            continue
+        first = prices.setdefault(named.part, line)
+        if first.unit_price is not None and first.unit_price != line.unit_price:
+            yield at_line(
+                "doubt",
+                line,
+                "two-prices",
+                price=_short(line.unit_price),
+                other=_short(first.unit_price),
+                at=name_place(first.mark),
+            )
+
+
+def _check_currencies(bill: SentBill) -> Iterator[Finding]:
+    """Lines in another currency than most of the bill: an error where a sum adds them up."""
+    counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
+    if not counts:
+        return
+    [(most, _)] = counts.most_common(1)
+    odd = [line for line in bill.lines if line.unit_price is not None and line.currency not in ("", most)]
+    if not odd:
+        return
+    is_summed = any(each.kind in ("subtotal", "total") for each in bill.sums)
+    currencies = ", ".join(sorted(counts.keys() - {most}))
+    severity: Severity = "error" if is_summed else "doubt"
+    yield at_line(severity, odd[0], "currencies", weight=PINPOINTED, lines=len(odd), currencies=currencies, most=most)
+
+
+def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
+    """What lines come to; pieces times price where the amount is a formula without a value."""
+    total = _NONE
+    for line in lines:
+        amount = line.amount
+        if amount is None and line.unit_price is not None and _lacks_value(line):
+            cost = ANY_AMOUNT.multiply(Decimal(line.pieces), line.unit_price)
+            amount = ANY_AMOUNT.multiply(cost, _factors(line.discount or _NONE, bill)[-1])
+        total = ANY_AMOUNT.add(total, amount or _NONE)
+    return total
+
+
+def _times(share: Decimal, amount: Decimal) -> Decimal:
+    return ANY_AMOUNT.multiply(share, amount)
+
+
+def _short(amount: Decimal) -> Decimal:
+    """An amount without digits behind the point that say nothing."""
+    return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
+
+
+def _percent(share: Decimal) -> str:
+    return f"{(share * PER_CENT).normalize():f} %"

@@ -1,0 +1,232 @@
+"""The charts of the report: what they draw is what bom.json says, for small plans and for 24 576 GPUs."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bomgen.core.language import language
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
+from bomgen.documents.charts.types import Bars, Chart, HeatMap, Matrix, OneLine
+from bomgen.output.drawing.bars import tones
+from bomgen.output.drawing.canvas import NARROW
+from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.writer import render
+from bomgen.results.result import Report, result
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+
+ROOT = Path(__file__).parents[2]
+PLANS = ("llama65b", "llama65b-quote", "meta-24k", "superpod-h100-floor", "llama3-405b", "llama2-7b-chat", "a100-32-zh")
+ELSEWHERE = ("training-and-serving", "deepseek-r1-h20-zh", "gb300-nvl72-xdr", "hpn-like")
+
+
+@cache
+def _report(name: str, *settings: str) -> Report:
+    path = ROOT / "plans" / f"{name}.yaml"
+    return work_out(PlanFile(f"plans/{name}.yaml", path.read_bytes(), path.parent, ROOT), settings)
+
+
+@cache
+def _bom(name: str) -> dict[str, Any]:
+    return result(_report(name))
+
+
+def _charts(report: Report, code: str = "en") -> Iterator[tuple[str, Chart]]:
+    """All charts of a report, each behind the name of its cluster."""
+    writer = Writer(report, language(code))
+    for each, found in ((writer, OF_PLAN), *((cluster, OF_CLUSTER) for cluster in writer.cluster_writers())):
+        for section in found:
+            yield from ((each.report.plan.cluster_name, chart) for chart in charts_of(each, section, found))
+
+
+def _shape(name: str, id: str) -> Any:
+    """What a chart of a plan with one cluster draws; None where it has none."""
+    return next((chart.shape for _, chart in _charts(_report(name)) if chart.id == id), None)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_memory_is_that_of_the_result(name: str) -> None:
+    """The parts are those of the fullest GPU, the frame is what a GPU has."""
+    memory = _bom(name).get("workload", {}).get("memory")
+    shape = _shape(name, "memory")
+    if memory is None or "per_gpu" not in memory:
+        assert shape is None
+        return
+    (bar,) = shape.bars
+    known = ("weights", "gradients", "optimizer", "activations", "kv_cache")
+    assert list(map(float, bar.parts)) == [
+        float(memory["per_gpu"][part]) for part in known if part in memory["per_gpu"]
+    ]
+    assert sum(bar.parts) == memory["per_gpu"]["total"]
+    assert bar.frame == memory["gpu"]
+    assert len(shape.key) == len(bar.parts)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_range_is_that_of_the_totals(name: str) -> None:
+    """From low to high with a mark at the total; nothing is drawn where an end is not known."""
+    bom, shape = _bom(name), _shape(name, "price-range")
+    totals = bom["totals"]
+    if totals["high"] is None:
+        assert shape is None
+        return
+    whole, net, doubtful = shape.bars
+    assert whole.start == Decimal(totals["low"])
+    assert whole.start + whole.parts[0] == Decimal(totals["high"])
+    assert whole.mark == Decimal(totals["amount"])
+    assert net.parts == (Decimal(bom["confidence"]["net"]),)
+    assert doubtful.parts == (Decimal(bom["confidence"]["amount"]),)
+
+
+@pytest.mark.parametrize("name", ["llama65b-quote", "meta-24k"])
+def test_alternatives_have_their_totals(name: str) -> None:
+    """The plan first, then every alternative."""
+    bom, shape = _bom(name), _shape(name, "alternatives")
+    totals = [bom["totals"], *(each["totals"] for each in bom["alternatives"])]
+    assert [bar.parts for bar in shape.bars] == [(Decimal(each["amount"]),) for each in totals]
+    assert [bar.name for bar in shape.bars[1:]] == [each["name"] for each in bom["alternatives"]]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_cables_add_up_to_those_of_the_fabrics(name: str) -> None:
+    """All cables of all fabrics are drawn, and each length once."""
+    total = sum(fabric["cables_total"] for fabric in _bom(name)["fabrics"].values())
+    shape = _shape(name, "cable-lengths")
+    if not total:
+        assert shape is None
+        return
+    assert sum(sum(bar.parts) for bar in shape.bars) == total
+    assert len({bar.name for bar in shape.bars}) == len(shape.bars)
+    pieces = Counter[str]()
+    for fabric in _bom(name)["fabrics"].values():
+        for cables in fabric["cables"].values():
+            for cable, number in cables.items():
+                pieces[cable.rpartition("@")[2]] += number
+    if all(re.fullmatch(r"[\d.]+", length) for length in pieces):
+        drawn = {bar.name.partition(" ")[0]: sum(bar.parts) for bar in shape.bars}
+        assert drawn == pieces
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_one_line_names_the_power_of_the_site(name: str) -> None:
+    """Every number of the site that has a box stands in it."""
+    site, words = _bom(name)["site"], language("en")
+    shape = _shape(name, "power-line")
+    texts = " ".join(box.text for level in shape.levels for box in level)
+    for key in ("facility_power_w", "power_w", "network_power_w", "storage_power_w", "feed_power_w"):
+        if site.get(key):
+            assert words.value(Fraction(site[key]), "W") in texts
+    assert words.value(_bom(name)["cluster"]["power_w"], "W") in texts
+
+
+@pytest.mark.parametrize("name", ["llama65b-quote", "superpod-h100-floor", "llama3-405b", "gb300-nvl72-spectrum"])
+def test_heat_map_counts_the_racks(name: str) -> None:
+    """The key names every power of the racks with as many racks as there are."""
+    (chart,) = (chart for _, chart in _charts(_report(name)) if isinstance(chart.shape, HeatMap))
+    svg, words = chart_svg(chart, "rack-power", language("en")), language("en")
+    expected = Counter[int]()
+    ranges = dict[int, tuple[int, int]]()
+    for group in _bom(name)["site"]["elevations"]:
+        expected[group["power_w"]] += group["number"]
+        if known := group.get("power_w_range"):
+            ranges[group["power_w"]] = (known["low"], known["high"])
+    for watts, number in expected.items():
+        power = words.value(watts, "W", ranges.get(watts))
+        assert words.word("chart-racks-at", power=power, racks=words.integer(number)) in svg
+    assert ranges or name != "gb300-nvl72-spectrum"
+    assert sum(expected.values()) == _bom(name)["site"]["racks"]
+
+
+@pytest.mark.parametrize("name", ["llama65b", "llama65b-quote", "llama3-405b", "a100-32-zh"])
+def test_days_go_down_with_gpus_and_utilisation(name: str) -> None:
+    """The plan's days are those of the result; they are in proportion to one over GPUs and MFU."""
+    shape = _shape(name, "sensitivity")
+    row, column = shape.chosen
+    planned = shape.rows[row][1][column]
+    assert float(planned) == pytest.approx(_bom(name)["workload"]["days"], rel=1e-12)
+    assert int(shape.columns[column].replace(",", "")) == _bom(name)["cluster"]["gpus"]
+    for _, days in shape.rows:
+        assert list(days) == sorted(days, reverse=True)
+    for at in range(len(shape.columns)):
+        of_column = [days[at] for _, days in shape.rows]
+        assert of_column == sorted(of_column, reverse=True)
+    assert shape.rows[0][1][column] == planned * Fraction(100, 80)
+
+
+def test_cost_of_fewer_gpus_is_in_proportion() -> None:
+    """The purchase below the plan's own column is the net amount of the quote."""
+    (chart,) = (chart for _, chart in _charts(_report("llama65b-quote")) if chart.id == "sensitivity")
+    assert chart.data is not None
+    purchase = chart.data.rows[-1]
+    assert isinstance(chart.shape, Matrix)
+    own = purchase.cells[1 + chart.shape.chosen[1]].value
+    assert own == Decimal(_bom("llama65b-quote")["confidence"]["net"])
+
+
+def test_an_estimated_goodput_is_that_of_the_gpus() -> None:
+    """Twice the GPUs take more than half as long where more of them are interrupted more often."""
+    report = _report("llama65b", "workload.training.goodput=estimate")
+    shape = next(chart.shape for _, chart in _charts(report) if chart.id == "sensitivity")
+    assert isinstance(shape, Matrix)
+    row, column = shape.chosen
+    days = dict(zip(shape.columns, shape.rows[row][1], strict=True))
+    gpus = int(shape.columns[column].replace(",", ""))
+    assert days[language("en").integer(2 * gpus)] > days[shape.columns[column]] / 2
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize("name", [*PLANS, *ELSEWHERE])
+def test_charts_are_well_formed_and_fit(name: str, code: str) -> None:
+    """Valid XML with a title and a description that has every number; nothing stands outside; always the same."""
+    for cluster, chart in _charts(_report(name), code):
+        svg = chart_svg(chart, f"{chart.id}.{cluster}", language(code))
+        assert svg == chart_svg(chart, f"{chart.id}.{cluster}", language(code))
+        root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
+        described = root.findtext("{http://www.w3.org/2000/svg}desc")
+        assert described
+        assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
+        left, top, width, height = map(float, root.attrib["viewBox"].split())
+        assert (left, top, width) == (0, 0, NARROW)
+        for each in root.iter("{http://www.w3.org/2000/svg}rect"):
+            x, y, wide, high = (float(each.attrib[key]) for key in ("x", "y", "width", "height"))
+            assert x >= 0
+            assert x + wide <= NARROW + 2
+            assert y + high <= height
+        if isinstance(chart.shape, Bars):
+            assert all(bar.text in described for bar in chart.shape.bars)
+        if isinstance(chart.shape, OneLine):
+            assert all(box.text in described for level in chart.shape.levels for box in level)
+
+
+def test_a_floor_of_a_large_cluster_stays_small() -> None:
+    """Twenty-four thousand GPUs: no drawing is larger than a page's worth of bytes."""
+    for _, chart in [*_charts(_report("meta-24k")), *_charts(_report("llama3-405b"))]:
+        assert len(chart_svg(chart, chart.id, language("en"))) < 64 * 1024
+
+
+def test_every_chart_stands_in_the_report() -> None:
+    """In its chapter, with its numbers; Markdown has the tables."""
+    files = render(_report("llama65b-quote"), ("html", "md"))
+    page = files["report.html"].decode()
+    for id in ("costs", "price-range", "alternatives", "memory", "sensitivity", "cable-lengths", "power-line"):
+        assert f'id="drawing-{id}"' in page
+    assert 'id="drawing-rack-power"' in page
+    assert "Days by MFU and GPUs" in files["report.md"].decode()
+
+
+def test_tones_differ() -> None:
+    """Each part of a bar has a tone of its own, from dark to light."""
+    for parts in range(1, 9):
+        assert len(set(tones(parts))) == parts
+        assert tones(parts) == sorted(tones(parts), reverse=True)

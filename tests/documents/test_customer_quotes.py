@@ -1,0 +1,392 @@
+"""The quote says what the customer may see and nothing else, in a few pages, and agrees with every other file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from openpyxl import load_workbook
+
+sys.path.append(str(Path(__file__).parents[1] / "laws"))
+
+from depth import examples
+from test_whole_plans import built
+from whole_plans import Whole, whole_plans
+
+from bomgen.core.document import Cell, Document
+from bomgen.core.language import language
+from bomgen.core.money import write_in_capitals
+from bomgen.output.source import Source
+from bomgen.output.writer import render
+from bomgen.results.result import Report, numbers_of
+from bomgen.workflow.library import build
+
+PLANS = sorted((Path(__file__).parents[2] / "plans").glob("*.yaml"))
+FEW_PAGES, MOST_PAGES, LINES_A_PAGE = 3, 6, 40
+SHORT = ("llama65b-quote", "a100-32-zh", "superpod-b200-16su", "training-and-serving", "gb300-nvl72-xdr")
+"""Plans whose Markdown is to have at most so many lines."""
+MOST_LINES = 150
+PLACE = re.compile(r"\.(yaml|yml|csv):\d+|\bplan\.yaml\b|\[[a-z]+-[a-z-]+\]\s*$", re.MULTILINE)
+"""A place in a file, or the rule at the end of a warning."""
+INTERNAL = re.compile(r"\b(bomgen|confidence|derivation|unverified|margin|assumed|ceil\()", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files of all examples."""
+    return tmp_path_factory.mktemp("quotes")
+
+
+def cells(document: Document) -> Iterator[Cell]:
+    """Every cell of every table."""
+    return (
+        cell for section in document.sections for table in section.tables for row in table.rows for cell in row.cells
+    )
+
+
+def texts(files: dict[str, bytes]) -> Iterator[str]:
+    """What a reader sees of each file of a quote, and what hides in it."""
+    yield files["quote.md"].decode("utf-8")
+    yield re.sub(r"<style>.*?</style>", "", files["quote.html"].decode("utf-8"), flags=re.DOTALL)
+    book = load_workbook(BytesIO(files["quote.xlsx"]))
+    for sheet in book.worksheets:
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.comment is None
+                assert cell.hyperlink is None
+                yield "" if cell.value is None else str(cell.value)
+
+
+def given_words(report: Report) -> str:
+    """What the user wrote, which a quote may repeat."""
+    return report.content.decode("utf-8", "replace")
+
+
+@given(whole=whole_plans())
+@settings(max_examples=examples(15))
+def test_a_quote_has_nothing_of_the_seller_or_the_program(folder: Path, whole: Whole) -> None:
+    """No derivation, no place, no warning, no rule, no confidence; and it agrees with bom.json to the cent."""
+    report = built(whole, folder)
+    if report is None:
+        return
+    page = Source(report, ()).quote
+    assert not [cell for cell in cells(page) if cell.why or cell.note]
+    assert not [section for section in page.sections if section.notes or section.derivations]
+    files = render(report, ("quote.md", "quote.html", "quote.xlsx", "json", "csv"))
+    told = [str(language(report.plan.quote.language).message(problem.message)) for problem in report.problems]
+    paths = [".".join(path) for path in numbers_of(report) if len(path) > 2]
+    own = given_words(report)
+    for text in texts(files):
+        assert not PLACE.search(text)
+        assert not [word for word in INTERNAL.findall(text) if word.lower() not in own.lower()]
+        assert not [each for each in (*told, *paths) if each in text]
+    _agree(report, page, files)
+
+
+def _agree(report: Report, page: Document, files: dict[str, bytes]) -> None:
+    """Bill, order list and workbook come to what bom.json says."""
+    bom = json.loads(files["bom.json"])
+    totals = bom["totals"]
+    lines = [line for line in bom["lines"] if line["amount"] is not None]
+    [bill] = page.section("bill").tables
+    at = {column.key: index for index, column in enumerate(bill.columns)}
+    amounts = [row.cells[at["amount"]].value for row in bill.rows]
+    net = Decimal(totals["list"]) - Decimal(totals["discount"])
+    assert sum(amount for amount in amounts if isinstance(amount, Decimal)) == net
+    assert sorted(str(amount) for amount in amounts if amount is not None) == sorted(line["amount"] for line in lines)
+    assert page.totals.amount == Decimal(totals["amount"])
+    pieces = sum(_number(row.cells[at["quantity"]]) + _number(row.cells[at["spare"]]) for row in bill.rows)
+    listed = sum(_number(row.cells[2]) for row in page.section("order-list").tables[-1].rows if len(row.cells) == 3)
+    assert pieces + listed == sum(line["quantity"] + line["spare"] for line in bom["lines"])
+    if totals["complete"]:
+        shown = language(report.plan.quote.language).money(page.totals.amount, page.totals.currency)
+        assert shown in files["quote.md"].decode("utf-8")
+    book = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True)
+    [(sheet, place)] = book.defined_names["bom_amount"].destinations
+    assert Decimal(str(book[sheet][place].value)) == Decimal(totals["amount"])
+    assert len(book.sheetnames) <= 5
+
+
+def _number(cell: Cell) -> Any:
+    return cell.value or 0
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
+def test_a_quote_has_few_pages(plan: Path) -> None:
+    """Every plan gives 3 to 6 pages, and one more for each 40 lines beyond those; the cover is a page of its own."""
+    pytest.importorskip("weasyprint")
+    from weasyprint import HTML
+
+    result = build(plan)
+    files = result.files("quote.html", "quote.md", "json")
+    pages = HTML(string=files["quote.html"].decode("utf-8")).render().pages
+    lines = len(json.loads(files["bom.json"])["lines"])
+    assert FEW_PAGES <= len(pages) <= MOST_PAGES + ceil(max(lines - LINES_A_PAGE, 0) / LINES_A_PAGE)
+    if plan.stem in SHORT:
+        assert files["quote.md"].count(b"\n") <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("amount", "capitals"),
+    [
+        ("1409.50", "人民币壹仟肆佰零玖元伍角"),
+        ("6007.14", "人民币陆仟零柒元壹角肆分"),
+        ("1680.32", "人民币壹仟陆佰捌拾元零叁角贰分"),
+        ("107000.53", "人民币壹拾万柒仟元零伍角叁分"),
+        ("16409.02", "人民币壹万陆仟肆佰零玖元零贰分"),
+        ("325.04", "人民币叁佰贰拾伍元零肆分"),
+        ("0", "人民币零元整"),
+        ("0.05", "人民币伍分"),
+        ("100000000", "人民币壹亿元整"),
+        ("100010000", "人民币壹亿零壹万元整"),
+        ("100007000", "人民币壹亿零柒仟元整"),
+    ],
+)
+def test_amounts_in_capitals(amount: str, capitals: str) -> None:
+    """The first six are the examples of the rules of the People's Bank of China (支付结算办法, annex 1)."""
+    assert write_in_capitals(Decimal(amount)) == capitals
+
+
+def test_a_chinese_quote_has_the_amount_in_capitals() -> None:
+    """Where the currency is the yuan; networks are called by their role."""
+    rate = {"USD": {"rate": 7.1, "date": "2026-11-20"}}
+    settings = {"quote.language": "zh", "quote.currency": "CNY", "quote.exchange": rate}
+    text = build("plans/llama65b-quote.yaml", set=settings).files("quote.md")
+    assert "大写金额：人民币" in text["quote.md"].decode("utf-8")
+    assert "计算网络" in text["quote.md"].decode("utf-8")
+
+
+@pytest.mark.parametrize(("status", "word"), [("budgetary", "Budgetary quotation"), ("firm", "Firm quotation")])
+def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
+    """`quote.status` stands on the cover and in the terms."""
+    files = build("plans/llama65b-quote.yaml", set={"quote.status": status}).files("quote.md", "quote.html")
+    assert all(word in content.decode("utf-8") for content in files.values())
+
+
+def test_lines_without_a_price_are_named_by_kind() -> None:
+    """The total is a lower bound, and the cover says what it leaves out."""
+    text = build("plans/superpod-b200-16su.yaml").files("quote.md")["quote.md"].decode("utf-8")
+    cover = text.partition("## ")[0]
+    assert "Total: at least " in cover
+    assert re.search(r"Not priced: \d+ of \d+ lines \(Servers: 1, ", cover)
+
+
+def test_edited_workbooks_can_be_recognised() -> None:
+    """Out of sight stand the id of the quote and those of its lines."""
+    book = load_workbook(BytesIO(build("plans/llama65b-quote.yaml").files("quote.xlsx")["quote.xlsx"]))
+    sheet = book.worksheets[1]
+    [hidden] = [name for name, column in sheet.column_dimensions.items() if column.hidden and sheet[f"{name}1"].value]
+    assert re.fullmatch(r"llama65b-quote [0-9a-f]{64}", sheet[f"{hidden}1"].value)
+    assert "compute.switch.spine" in {cell.value for cell in sheet[hidden]}
+
+
+def test_the_longest_lead_time_stands_on_the_cover(tmp_path: Path) -> None:
+    """That of the price book, with its part in the terms; parts without one say nothing."""
+    (tmp_path / "list.csv").write_text(
+        "part,price,currency,lead_time\nqm9700,25000,USD,16 weeks\ndgx-h100,260000,USD,30 days\nmma4z00-ns,800,USD,\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "plan.yaml").write_text(
+        "bomgen: 1\nname: late\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n"
+        "quote: {price_book: list.csv}\n",
+        encoding="utf-8",
+    )
+    text = build(tmp_path / "plan.yaml").files("quote.md")["quote.md"].decode("utf-8")
+    assert "**Longest lead time:** 16 weeks" in text
+    assert "The longest lead time is 16 weeks, of NVIDIA QM9700." in text
+
+
+def quoted(plan: str, **settings: Any) -> str:
+    """The quote of a plan in Markdown."""
+    return build(f"plans/{plan}.yaml", set=settings).files("quote.md")["quote.md"].decode("utf-8")
+
+
+def test_pieces_of_a_service_say_what_they_are_per() -> None:
+    """Three years of support are 3 pieces, and licences of 2048 GPUs for three years are 6144."""
+    text = quoted("llama65b-quote")
+    assert "| Support with parts on site (per year) | 3 |" in text
+    assert "| Cluster manager (per GPU, per year) | 6144 |" in text
+    assert "| Installation (per rack) | 67 |" in text
+    assert "| Freight | 1 |" in text
+    assert "Support with parts on site（每年）" in quoted("llama65b-quote", **{"quote.language": "zh"})
+
+
+def test_the_cover_says_that_required_parts_have_no_price() -> None:
+    """What the total leaves out is said beside it, also where every line of the bill has a price."""
+    cover = quoted("llama65b-quote").partition("## ")[0]
+    assert "Covers all 18 charged lines" in cover
+    assert "Required parts that have no price yet: 2." in cover
+
+
+def test_nothing_priced_is_said_once() -> None:
+    """Without any price there is no total, and no list of what has none."""
+    cover = quoted("gb300-nvl72-xdr").partition("## ")[0]
+    assert "No total yet" in cover
+    assert "None of the 26 lines has a price yet." in cover
+    assert "Not priced:" not in cover
+
+
+def test_weights_name_what_they_leave_out() -> None:
+    """And there is none where the servers have none: the rest is next to nothing."""
+    assert "| Weight, without cables, modules, rack, rack PDU | 32,239 kg |" in quoted("llama65b-quote")
+    assert "Weight" not in quoted("gb300-nvl72-xdr")
+
+
+def test_delivery_is_said_once() -> None:
+    """The plan's own terms say when, and nothing beside them says that it is open."""
+    text = quoted("llama65b-quote")
+    assert "Delivery within 16 weeks of the order." in text
+    assert "confirmed with the order" not in text
+    assert "Delivery times are confirmed with the order." in quoted("meta-24k")
+
+
+def test_alternatives_say_what_they_save() -> None:
+    """The difference of the totals, which the first column does not have."""
+    text = quoted("llama65b-quote")
+    totals = [Decimal(each) for each in ("76238178.74", "74350903.12", "75077594.04")]
+    saved = [f"{total - totals[0]:,.2f}" for total in totals]
+    assert f"| Difference from as planned | {' | '.join(saved)} |" in text
+
+
+def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
+    """A signature promises no days, and a rack-scale system is racks."""
+    assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
+    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays)." in quoted("gb300-nvl72-xdr")
+    assert "7 replicas, each on 8 GPUs." in quoted("training-and-serving")
+
+
+def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
+    """The list by part number says that a part has no price, and sums up those that have one."""
+    book = load_workbook(
+        BytesIO(build("plans/superpod-b200-16su.yaml").files("quote.xlsx")["quote.xlsx"]), data_only=True
+    )
+    amounts = {row[1].value: row[3].value for row in book["By part number"].iter_rows() if row[1].value}
+    assert amounts["NVIDIA DGX B200"] == "No price"
+    assert amounts["NVIDIA QM9700"] == 9700000
+    assert 0 not in amounts.values()
+
+
+def workbook_of(plan: str, **settings: Any) -> bytes:
+    """The quote of a plan as a workbook."""
+    return build(f"plans/{plan}.yaml", set=settings).files("quote.xlsx")["quote.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
+        ("zh", "NVIDIA QM9700 2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+    ],
+)
+def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
+    """The list of what to order leaves out stock: 32 leaf and 16 spine switches, a spare one, 2 from stock."""
+    settings = {"quote.language": code}
+    assert count in quoted("llama65b-quote", **settings)
+    book = load_workbook(BytesIO(workbook_of("llama65b-quote", **settings)))
+    assert any(count in str(cell.value) for row in book.worksheets[2].iter_rows() for cell in row)
+    assert "= 47" not in quoted("llama65b-quote", stock={"qm9700": 1}, **settings)
+
+
+def test_properties_of_the_workbook_are_those_of_the_quote(tmp_path: Path) -> None:
+    """The vendor is the author and the date is the quote's; without either the author is empty and the date fixed."""
+    named = load_workbook(BytesIO(workbook_of("llama65b-quote"))).properties
+    assert (named.creator, str(named.created)) == ("Example Systems", "2026-11-20 00:00:00")
+    plan = tmp_path / "bare.yaml"
+    plan.write_text(
+        "bomgen: 1\nname: bare\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n",
+        encoding="utf-8",
+    )
+    bare = load_workbook(BytesIO(build(plan).files("quote.xlsx")["quote.xlsx"])).properties
+    assert (bare.creator or "", str(bare.created)) == ("", "2000-01-01 00:00:00")
+
+
+def test_ids_out_of_sight_are_not_printed() -> None:
+    """Neither they nor the folded column before them are in the print area, and no row is higher for them."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[1]
+    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$I$")
+    folded = {name for name, column in sheet.column_dimensions.items() if column.hidden}
+    assert folded == {"J", "K"}
+    longest = next(row for row in range(4, 30) if sheet[f"K{row}"].value == "service.support-with-parts-on-site")
+    assert not sheet[f"K{longest}"].alignment.wrap_text
+
+
+def test_alternatives_of_the_workbook_have_their_difference() -> None:
+    """As in the other formats, under titles of their own."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
+    rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
+    at = rows.index(["Alternative", "Total including tax, USD", "Difference from as planned, USD"])
+    assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
+    assert "Amounts by category" not in str(rows[at - 1])
+
+
+@pytest.mark.parametrize(
+    ("code", "accepted", "required"),
+    [
+        (
+            "en",
+            "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
+            "Required and not included, to be quoted: Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
+        ),
+        (
+            "zh",
+            "确认接受：报价单 Q-2026-117、版本 2、2026年11月20日。价税合计：76,238,178.74 USD。",
+            "必需但不包含、尚待报价：",
+        ),
+    ],
+)
+def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required: str) -> None:
+    """The signatures stand for a quotation, its revision, date and total; what is required is named where it lacks."""
+    files = build("plans/llama65b-quote.yaml", set={"quote.language": code}).files("quote.md", "quote.xlsx")
+    text = files["quote.md"].decode("utf-8")
+    assert accepted in text
+    assert required in text
+    terms = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[-1]
+    rows = [(row[0].value, row[1].value) for row in terms.iter_rows()]
+    sentence, label = re.split(r"(?<=2026\.) |(?<=日。)", accepted)
+    at = rows.index((sentence, None))
+    assert label.startswith(str(rows[at + 1][0]))
+    assert rows[at + 1][1] == 76238178.74
+    assert ("Alternative ordered, if any: …" in text) == (code == "en")
+
+
+def test_a_warranty_is_stated_or_said_not_to_be() -> None:
+    """Terms of the plan that have one are enough."""
+    assert "This quotation does not state a warranty." in quoted("llama65b-quote")
+    assert "does not state" not in quoted("llama65b-quote", **{"quote.terms": ["Warranty of 3 years on all parts."]})
+
+
+def test_totals_are_called_alike_in_all_formats() -> None:
+    """Label, sign of the discount, and words for the number of the quotation."""
+    files = build("plans/llama65b-quote.yaml").files("quote.md", "quote.html", "quote.xlsx")
+    sheet = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[0]
+    rows = {row[0].value: row[1].value for row in sheet.iter_rows() if row[0].value}
+    assert rows["Less discount"] == 662245
+    assert rows["Total including tax"] == 76238178.74
+    for name in ("quote.md", "quote.html"):
+        text = files[name].decode("utf-8")
+        assert "Less discount" in text
+        assert "-662,245" not in text
+        assert "Quotation number" in text
+        assert "Quote number" not in text
+
+
+def test_lines_are_in_the_words_of_a_customer() -> None:
+    """No role of the plan as it is typed, grouped watts, and shares that say of what."""
+    text = quoted("llama65b-quote")
+    assert "| Rack, 48 U, 30,000 W | Compute | 64 |" in text
+    assert "| Rack PDU | Management | 6 |" in text
+    assert "| Freight | 1.5 % of the hardware after discount | 1 |" in text
+    page = build("plans/llama65b-quote.yaml").files("quote.html")["quote.html"].decode("utf-8")
+    assert "Compute network: 32 × QM9700, 16 × QM9700" in page
+    assert "Fabric compute" not in page
+    assert "rack pitch 0.6 m" in page
+    assert "30\N{NO-BREAK SPACE}% with the order, 70\N{NO-BREAK SPACE}% on delivery" in page
