@@ -227,7 +227,7 @@ def _harnesses(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noq
         yield Pair(
             *("wireviz", "drawing of the cables", size, asked | {"formats": "s"}, drawn),
             lambda: {},
-            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.cables.formats",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.registry",
         )
 
 

@@ -119,7 +119,7 @@ def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
 
 def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
     """Print how a list was understood, on standard error where that is `aside`, and what it warns of."""
-    from bomgen.output.list_reading import describe, use_of
+    from bomgen.output.terminal import describe, use_of
     from bomgen.reading.part_numbers import built_in_parts
 
     parts = built_in_parts()

@@ -158,7 +158,7 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
     from bomgen.cli.tables import print_lines, print_table, terminal_width
     from bomgen.core.language import language
     from bomgen.documents.search.contents import search_document
-    from bomgen.output.search import render_search
+    from bomgen.output.search_results import render_search
     from bomgen.output.terminal import parts
     from bomgen.output.writer import OutputError
     from bomgen.workflow.inputs import source_of

@@ -87,7 +87,7 @@ def wiring(
     """
     from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.cables.formats import Unsuitable
+    from bomgen.output.registry import Unsuitable
     from bomgen.output.writer import OutputError, write_wiring
     from bomgen.workflow.pipeline import compute_fabric, list_cables
 

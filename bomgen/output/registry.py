@@ -4,7 +4,7 @@ The command line, the library and the documentation list the folder, so a format
 says of itself are constants of its module. Help and completion import every module of a folder, so a module imports
 what it writes with inside `write`: no library that only one format needs is loaded for the others.
 
-A document, a module of `output/documents/`, has
+A document, a module of `output/formats/`, has
 
 - `ABOUT`: what it is, in one sentence;
 - `FILE`: the name of the file, as `bom.json`; with `{name}` in it there is a file for every fabric, with `{kind}` one
@@ -18,7 +18,7 @@ A document, a module of `output/documents/`, has
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -76,11 +76,11 @@ class Choice(NamedTuple):
 
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """What is written where nobody names a format."""
-DOCUMENTS = Formats("documents", DEFAULT_DOCUMENTS)
+DOCUMENTS = Formats("formats", DEFAULT_DOCUMENTS)
 """The documents of a quote: what `bomgen build` writes."""
 WIRINGS = Formats("wiring")
-"""The formats of the cable list: what `bomgen wiring` writes (output/cables/formats.py)."""
-PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("entries", "forms"))
+"""The formats of the cable list: what `bomgen wiring` writes."""
+PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("forms",))
 """The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
 
 
@@ -107,3 +107,18 @@ def is_file_of_bomgen(name: str) -> bool:
     """Whether a document of some plan has the name of a file."""
     files = (file for form in DOCUMENTS.names for file in DOCUMENTS.files(form))
     return any(re.fullmatch(re.escape(file).replace("NAME", ".*"), name) for file in files)
+
+
+# formats ------------------------------------------------------------------------------------------------------------
+# The wiring in formats that other programs read: one module a format, found by its name (output/registry.py).
+#
+# A module has `ABOUT`, what it is in a few words; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`;
+# `ONE_FABRIC`, whether it holds a single fabric; and `write(wiring, out, progress)`, where `out` is a binary stream, or
+# for several files the path of the one that is named, beside which the others are laid.
+
+Progress = Callable[[int], None]
+"""Told how many cables were written since the last time."""
+
+
+class Unsuitable(Exception):
+    """A format cannot say what it is given; the message says what would be right."""

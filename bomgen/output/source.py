@@ -140,8 +140,7 @@ def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
     found, site = report.elevations, report.plan.site
     if found is None or site is None:
         return ()
-    from bomgen.output.drawing.floor import floor_svg
-    from bomgen.output.drawing.racks import rack_svgs, racks_to_draw
+    from bomgen.output.drawing.racks import floor_svg, rack_svgs, racks_to_draw
     from bomgen.results.elevations.types import left_out
 
     floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")

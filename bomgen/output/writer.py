@@ -73,7 +73,7 @@ def render_comparison(
 
         return text(document(found, words), words, every)
     if form == "html":
-        from bomgen.output.drawing.side_by_side import comparison_drawing
+        from bomgen.output.drawing.charts import comparison_drawing
 
         return render_page(document(found, words, comparison_drawing(found, words)), words, form)
     return render_page(document(found, words), words, form)
@@ -88,7 +88,7 @@ def render_difference(found: Difference, new: Report | None, form: str) -> bytes
     from bomgen.core.language import language
     from bomgen.core.messages import ENGLISH
     from bomgen.documents.diff.contents import changes_document
-    from bomgen.output.drawing.side_by_side import changes_drawing
+    from bomgen.output.drawing.charts import changes_drawing
 
     words = language(new.plan.quote.language if new else ENGLISH)
     if new and (quote := Source(new, ()).expansion(found)):

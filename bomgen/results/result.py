@@ -34,7 +34,6 @@ from bomgen.results.numbers import Path, Paths, numbers
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations
 
-
 # user template ------------------------------------------------------------------------------------------------------
 # A template of the user's own, as data.
 

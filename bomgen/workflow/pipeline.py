@@ -41,7 +41,7 @@ from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_lists.entries import Entry
+    from bomgen.output.price_lists.forms import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
 
@@ -106,7 +106,7 @@ def list_unpriced_parts(report: Report) -> list[Entry]:
 
     Parts that others require are among them.
     """
-    from bomgen.output.price_lists.entries import unpriced_entries
+    from bomgen.output.price_lists.forms import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):

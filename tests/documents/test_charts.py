@@ -18,9 +18,8 @@ from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
 from bomgen.documents.charts.types import Bars, Chart, HeatMap, Matrix, OneLine
-from bomgen.output.drawing.bars import tones
 from bomgen.output.drawing.canvas import NARROW
-from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.drawing.charts import chart_svg, tones
 from bomgen.output.writer import render
 from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out

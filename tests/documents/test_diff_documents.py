@@ -20,7 +20,7 @@ from bomgen.core.document import Document
 from bomgen.core.language import language
 from bomgen.documents.diff.contents import changed_categories, changes_document
 from bomgen.documents.diff.difference import compare
-from bomgen.output.drawing.side_by_side import changes_drawing
+from bomgen.output.drawing.charts import changes_drawing
 
 ROOT = Path(__file__).parents[2]
 QUOTE = "plans/llama65b-quote.yaml"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_SWITCHES
+from bomgen.output.drawing.graphviz import MOST_EDGES, MOST_SWITCHES
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))

@@ -14,8 +14,7 @@ from fabrics_by_hand import FABRICS, clos, dragonfly, figure, planes, torus
 
 from bomgen.core.language import language
 from bomgen.fabric.types import Fabric, Fitted
-from bomgen.output.drawing.graphviz import fabric_dot
-from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES
+from bomgen.output.drawing.graphviz import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, fabric_dot
 from bomgen.results.result import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]

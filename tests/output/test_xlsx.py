@@ -27,7 +27,7 @@ from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Note,
 from bomgen.core.language import Language, language
 from bomgen.core.money import Totals
 from bomgen.output.writer import render
-from bomgen.output.xlsx.page_setup import page_ends
+from bomgen.output.xlsx.sheet import page_ends
 from bomgen.output.xlsx.workbook import workbook
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile

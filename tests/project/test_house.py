@@ -45,7 +45,7 @@ THIRD_PARTY = {
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.search_cluster",),
-    "pyarrow": ("output.cables.parquet", "output.search"),
+    "pyarrow": ("output.cables.parquet", "output.search_results"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.tables",),
@@ -196,7 +196,7 @@ def test_third_party_libraries_stay_in_their_rooms() -> None:
 FORMATS = sorted(
     name
     for name in map(name_of, MODULES)
-    if name.startswith(("output.documents.", "output.wiring.", "output.price_lists."))
+    if name.startswith(("output.formats.", "output.wiring.", "output.price_lists."))
 )
 """The modules that declare a format, which help and completion import."""
 HEAVY = ("numpy", "openpyxl", "jinja2", "weasyprint", "pyarrow", "pdfplumber", "python_calamine", "distributed")

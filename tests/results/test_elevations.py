@@ -16,8 +16,7 @@ import pytest
 
 from bomgen.core.language import language
 from bomgen.documents.chapters.contents import document
-from bomgen.output.drawing.floor import floor_svg
-from bomgen.output.drawing.racks import MOST_DRAWN, rack_svgs
+from bomgen.output.drawing.racks import MOST_DRAWN, floor_svg, rack_svgs
 from bomgen.output.writer import render
 from bomgen.results.elevations.types import dealt_text, named_text, spans_text
 from bomgen.results.result import Report, result

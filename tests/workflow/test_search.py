@@ -26,7 +26,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language as language_of
 from bomgen.documents.search.candidates import UNITS, Candidate, Columns, candidate_at
 from bomgen.documents.search.front import PartialFront
-from bomgen.output.search import render_search
+from bomgen.output.search_results import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.workflow import search_parts
 from bomgen.workflow.plan_files import open_plan

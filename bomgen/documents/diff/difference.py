@@ -24,7 +24,6 @@ from bomgen.plan.commercial_terms import CHARGED
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moves
 
-
 # price split --------------------------------------------------------------------------------------------------------
 # How much of what a bill costs more comes from quantities, prices, discounts and exchange rates.
 #

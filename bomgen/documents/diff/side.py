@@ -22,7 +22,6 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
 
-
 # bom json -----------------------------------------------------------------------------------------------------------
 # The bytes of a bom.json as data, whose numbers are finite.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bomgen.cabling.types import Wiring
 from bomgen.output.cables.columns import column_names, tables, words_of
-from bomgen.output.cables.formats import Progress
+from bomgen.output.registry import Progress
 
 SPECIAL = set('",\r\n')
 """What a value without quotes may not hold."""

@@ -11,8 +11,8 @@ from typing import BinaryIO
 import numpy as np
 
 from bomgen.cabling.types import Column, Wiring
-from bomgen.output.cables.formats import Progress
-from bomgen.output.drawing.dot import Graph, quote
+from bomgen.output.drawing.graphviz import Graph, quote
+from bomgen.output.registry import Progress
 
 MOST_DEVICES = 512
 """With more, only switches are drawn: `dot` takes five seconds for 2000 nodes, and a page has no room for them."""

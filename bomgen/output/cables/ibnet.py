@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.cables.formats import Progress, Unsuitable
 from bomgen.output.cables.subnet import Node, Subnet
+from bomgen.output.registry import Progress, Unsuitable
 
 SPEEDS = {200: "HDR", 100: "EDR", 56: "FDR", 40: "QDR", 20: "DDR"}
 """What four lanes of a rate [Gb/s] are called, fastest first: those that ibsim 0.10 knows."""

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from bomgen.cabling.types import CableType, DeviceKind, Wiring
-from bomgen.output.cables.formats import Progress
+from bomgen.output.registry import Progress
 
 SWITCH, MACHINE = ("asic", "switch"), ("host", "cpu")
 """The component in the middle of a device, and of which type it is."""

@@ -19,8 +19,8 @@ from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Cable, Module
 from bomgen.optics.types import COPPER_PAIRS
 from bomgen.output.cables.columns import batches
-from bomgen.output.cables.formats import Progress
 from bomgen.output.cables.subnet import INFINIBAND
+from bomgen.output.registry import Progress
 
 ORDER = ("sites", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
 """What is imported before the cables, in this order; each is a file beside theirs."""

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from bomgen.cabling.types import Wiring
 from bomgen.output.cables.columns import NUMBERED, column_names, has_joined_ends, tables
-from bomgen.output.cables.formats import Progress, Unsuitable
+from bomgen.output.registry import Progress, Unsuitable
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:

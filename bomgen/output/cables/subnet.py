@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bomgen.cabling.types import Column, DeviceKind, Wiring
-from bomgen.output.cables.formats import Unsuitable
+from bomgen.output.registry import Unsuitable
 
 INFINIBAND = "infiniband"
 MOST_PORTS = 254

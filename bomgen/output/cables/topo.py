@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bomgen.cabling.types import DeviceKind, Wiring
 from bomgen.catalog.identity import ascii_slug
-from bomgen.output.cables.formats import Progress
 from bomgen.output.cables.subnet import Node, Subnet
+from bomgen.output.registry import Progress
 
 WIDTH_AND_SPEED = "-4x-10G->"
 """The fastest that ibdm 1.5.7 can say."""

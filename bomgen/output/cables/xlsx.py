@@ -22,7 +22,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
 from bomgen.output.cables.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table, tables
-from bomgen.output.cables.formats import Progress, Unsuitable
+from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.xlsx.cells import clean, plain
 from bomgen.output.xlsx.package import pack
 

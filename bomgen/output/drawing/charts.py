@@ -2,14 +2,351 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import groupby
+
+from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
-from bomgen.documents.charts.types import Bars, Chart, HeatMap, Matrix, Points
-from bomgen.output.drawing.bars import draw_bars
-from bomgen.output.drawing.canvas import MARGIN, NARROW, Canvas
-from bomgen.output.drawing.heat_map import draw_heat_map
-from bomgen.output.drawing.matrix import draw_matrix
-from bomgen.output.drawing.one_line import draw_one_line
-from bomgen.output.drawing.points import draw_points
+from bomgen.core.provenance import Figure
+from bomgen.documents.charts.types import Bar, Bars, Box, Chart, HeatMap, Matrix, OneLine, Points
+from bomgen.documents.compare.comparison import Comparison, charted
+from bomgen.documents.diff.contents import changed_categories
+from bomgen.documents.diff.difference import Difference
+from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
+from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.results.elevations.types import FREE, Block, Elevations
+
+# bars ---------------------------------------------------------------------------------------------------------------
+# Bars from one origin to one scale: plain, stacked, or from one value to another.
+#
+# Name and number of a bar stand beside it where they are short, as in a histogram, and else above it.
+
+_BAR_WORDS, _NAME_SIZE = 12, 13
+_WIDE, _BAR_BOLD = 1.1, 1.25
+"""How much wider letters and bold letters of some systems are: numbers are not cut off."""
+_BAR_GAP = 8
+_BAR_HEIGHT = 16
+_BETWEEN_BARS = 10
+"""Between two bars, with their words."""
+_SHORTEST = 1.5
+"""A part that stands for something is seen, however little it is."""
+_DARKEST_BAR, _LIGHTEST_BAR = 0.8, 0.12
+_MARK, _BEYOND = 2, 4
+"""Width of a mark, and how far it stands out above and below its bar."""
+
+
+def draw_bars(canvas: Canvas, shape: Bars) -> None:
+    """All bars with their names and numbers, and the key to their parts below."""
+    bars = shape.bars
+    longest = max((_end(bar) for bar in bars), default=0.0) or 1
+    names = max(text_width(bar.name, _NAME_SIZE) * _BAR_BOLD for bar in bars) + _BAR_GAP
+    texts = max(text_width(bar.text, _BAR_WORDS) * _WIDE for bar in bars) + _BAR_GAP
+    beside = names + texts <= NARROW / 2
+    left, room = (names, NARROW - names - texts) if beside else (0, NARROW - 2)
+    y = 0.0
+    for bar in bars:
+        canvas.spoken.append(f"{bar.name}: {bar.text}" if bar.name else bar.text)
+        if beside:
+            middle = y + _BAR_HEIGHT / 2
+            canvas.words("bar-name", 0, middle, bar.name, names, anchor="start", largest=_NAME_SIZE, strong=True)
+            end = _draw(canvas, bar, left, y, room / longest, len(shape.key))
+            canvas.words("bar-text", end + _BAR_GAP, middle, bar.text, texts, anchor="start", largest=_BAR_WORDS)
+            y += _BAR_HEIGHT + _BETWEEN_BARS
+        else:
+            y = _words_above(canvas, bar, y)
+            _draw(canvas, bar, 1, y, room / longest, len(shape.key))
+            y += _BAR_HEIGHT + _BETWEEN_BARS + _BETWEEN_BARS
+    canvas.bottom = y - _BETWEEN_BARS
+    if len(shape.key) > 1:
+        canvas.key(list(zip(shape.key, tones(len(shape.key)), strict=True)))
+
+
+def tones(parts: int) -> list[float]:
+    """How dark each of so many parts is."""
+    if parts < 2:
+        return [_DARKEST_BAR]
+    step = (_DARKEST_BAR - _LIGHTEST_BAR) / (parts - 1)
+    return [_DARKEST_BAR - index * step for index in range(parts)]
+
+
+def _end(bar: Bar) -> float:
+    return max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
+
+
+def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
+    """Name and number above a bar, on one line where both fit; where the bar begins."""
+    middle, room = y + LINE / 2, NARROW - text_width(bar.text, _BAR_WORDS) * _WIDE - _BAR_GAP
+    fits = text_width(bar.name, _NAME_SIZE) * _BAR_BOLD <= room
+    name = bar.name if fits else cut_words(bar.name, NARROW / _BAR_BOLD, _NAME_SIZE)
+    canvas.words("bar-name", 0, middle, name, NARROW, anchor="start", largest=_NAME_SIZE, strong=True)
+    if fits:
+        canvas.words("bar-text", NARROW, middle, bar.text, NARROW, anchor="end", largest=_BAR_WORDS)
+        return y + LINE + 2
+    canvas.words("bar-text", 0, middle + LINE, bar.text, NARROW, anchor="start", largest=_BAR_WORDS)
+    return y + 2 * LINE + 2
+
+
+def _draw(canvas: Canvas, bar: Bar, left: float, top: float, scale: float, parts: int) -> float:
+    """The shapes of a bar; where they end."""
+    x = left + float(bar.start) * scale
+    for length, tone in zip(bar.parts, tones(max(parts, len(bar.parts))), strict=False):
+        if length:
+            width = max(float(length) * scale, _SHORTEST)
+            canvas.rectangle("bar", x, top, width, _BAR_HEIGHT, filled=True, tone=tone, corner=0)
+            x += width
+    if bar.frame:
+        canvas.rectangle("frame", left, top, float(bar.frame) * scale, _BAR_HEIGHT, corner=0)
+        x = max(x, left + float(bar.frame) * scale)
+    if bar.mark is not None:
+        at, height = left + float(bar.mark) * scale - _MARK / 2, _BAR_HEIGHT + 2 * _BEYOND
+        canvas.rectangle("at", at, top - _BEYOND, _MARK, height, filled=True, tone=1, corner=0)
+    return x
+
+
+# heat map -----------------------------------------------------------------------------------------------------------
+# The floor with the power of every rack: racks side by side in their rows, the darker the more they draw.
+#
+# Racks of equal power side by side are one shape, so that ten thousand racks take as little room as ten kinds of them.
+
+_LABEL = 58
+_WIDEST, _TALLEST = 40, 26
+"""Of a rack in the drawing."""
+_HIGHEST = 560
+"""Of all rows together."""
+_AISLE = 0.25
+"""What is left free between two rows, of their pitch."""
+_RACK_WORDS = 11
+_LIGHTEST_RACK, _DARKEST_RACK = 0.08, 0.85
+_RACK_GAP = 8
+_LEVELS = 8
+"""Powers that the key names one by one; of more it names that many ranges."""
+_LEAST_PITCH = 4
+"""Racks that are drawn narrower have no line between them."""
+_WATTS = "W"
+
+
+def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None:
+    """All rows with their racks, and the key to the tones below."""
+    power = _power_of_racks(found)
+    most = max(Fraction(each.value) for each in power.values() if each)
+    width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in found.rows), _WIDEST)
+    pitch = min(_HIGHEST / len(found.rows), _TALLEST)
+    top = max(_RACK_WORDS - pitch, 0)
+    named = max(1, round(LINE / pitch + 1 / 2))
+    for index, row in enumerate(found.rows):
+        y = top + index * pitch
+        if index % named == 0:
+            text = language.word("ui-floor-row", number=index + 1)
+            canvas.words(
+                "row", 0, y + pitch * (1 - _AISLE) / 2, text, _LABEL - _RACK_GAP, anchor="start", largest=_RACK_WORDS
+            )
+        _draw_row(canvas, row, power, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
+    canvas.bottom = top + len(found.rows) * pitch
+    _draw_key(canvas, power, most, language)
+
+
+def _power_of_racks(found: Elevations) -> dict[int, Figure | None]:
+    """The power of each rack [W] by its number; None where it is not known."""
+    return {
+        rack: group.sums.power_w
+        for group in found.groups
+        for first, last in group.racks
+        for rack in range(first, last + 1)
+    }
+
+
+def _draw_row(
+    canvas: Canvas,
+    row: Sequence[Block],
+    power: dict[int, Figure | None],
+    place: tuple[float, float, float, float],
+    most: Fraction,
+) -> None:
+    """The racks of a row: those of equal power in one shape, with lines between them where there is room."""
+    left, y, width, height = place
+    first = row[0].first
+    racks = [(block.first + index, block.kind) for block in row for index in range(block.racks)]
+    watts_of = {rack: figure.value for rack, figure in power.items() if figure}
+    for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE else watts_of.get(rack[0])):
+        numbers = [number for number, _ in same]
+        x = left + (numbers[0] - first) * width
+        known = watts is not None
+        tone = _tone(watts, most) if known else 0
+        canvas.rectangle("rack", x, y, len(numbers) * width, height, not known, known, tone, 0)
+        if width >= _LEAST_PITCH and len(numbers) > 1:
+            lines = "".join(f"M{x + index * width:g} {y:g}v{height:g}" for index in range(1, len(numbers)))
+            canvas.elements.append(f'<path class="between" d="{lines}" stroke-width="0.75" stroke-opacity="0.8"/>')
+
+
+def _tone(watts: Fraction | None, most: Fraction) -> float:
+    return round(_LIGHTEST_RACK + (_DARKEST_RACK - _LIGHTEST_RACK) * float(watts or 0) / float(most), 2)
+
+
+def _draw_key(canvas: Canvas, power: dict[int, Figure | None], most: Fraction, language: Language) -> None:
+    """What the tones stand for, and how many racks there are of each; an estimate has its range."""
+    known = [(Fraction(figure.value), figure.bounds) for figure in power.values() if figure]
+    levels = sorted({watts for watts, _ in known})
+    word = "chart-racks-at"
+    if len(levels) > _LEVELS:
+        levels, word = [most * (step + 1) / _LEVELS for step in range(_LEVELS)], "chart-racks-up-to"
+    entries, below = [], None
+    for level in levels:
+        racks = [bounds for watts, bounds in known if (below is None or watts > below) and watts <= level]
+        below = level
+        if racks:
+            estimates = [bounds for bounds in racks if bounds]
+            ends = (min(low for low, _ in estimates), max(high for _, high in estimates)) if estimates else None
+            text = language.word(word, power=language.value(level, _WATTS, ends), racks=language.integer(len(racks)))
+            entries.append((text, _tone(level, most)))
+    canvas.key(entries)
+
+
+# matrix -------------------------------------------------------------------------------------------------------------
+# Values by row and column as cells, the darker the larger; the one that the plan has in a thick frame.
+
+_LEFT = 96
+_CELL_HEIGHT = 30
+_CELL_WORDS = 12
+_CELL_GAP = 2
+_LIGHTEST_CELL, _DARKEST_CELL = 0.04, 0.4
+"""Words are read on the darkest cell."""
+_FRAME = 3
+
+
+def draw_matrix(canvas: Canvas, shape: Matrix) -> None:
+    """All cells with their values, and the names of rows and columns."""
+    pitch = (NARROW - _LEFT) / max(len(shape.columns), 1)
+    most = max(value for _, values in shape.rows for value in values)
+    _line(canvas, LINE / 2, pitch, (shape.corner, *shape.columns))
+    top = LINE + _CELL_GAP
+    for row, ((name, values), texts) in enumerate(zip(shape.rows, shape.texts, strict=True)):
+        y = top + row * _CELL_HEIGHT
+        canvas.words("row", 0, y + _CELL_HEIGHT / 2, name, _LEFT, anchor="start", largest=_CELL_WORDS, strong=True)
+        for column, (value, text) in enumerate(zip(values, texts, strict=True)):
+            x = _LEFT + column * pitch
+            tone = _LIGHTEST_CELL + (_DARKEST_CELL - _LIGHTEST_CELL) * float(value / most)
+            inside = (x + _CELL_GAP, y + _CELL_GAP, pitch - 2 * _CELL_GAP, _CELL_HEIGHT - 2 * _CELL_GAP)
+            canvas.rectangle("cell", *inside, filled=True, tone=tone, corner=2)
+            chosen = (row, column) == shape.chosen
+            if chosen:
+                canvas.rectangle("box", x + 1, y + 1, pitch - 2, _CELL_HEIGHT - 2, corner=_FRAME)
+            canvas.words("value", x + pitch / 2, y + _CELL_HEIGHT / 2, text, pitch, largest=_CELL_WORDS, strong=chosen)
+        canvas.spoken.append(f"{name}: {', '.join(texts)}")
+    canvas.bottom = top + len(shape.rows) * _CELL_HEIGHT
+    if shape.foot:
+        _line(canvas, canvas.bottom + LINE / 2 + _CELL_GAP, pitch, shape.foot)
+        canvas.bottom += LINE + 2 * _CELL_GAP
+
+
+def _line(canvas: Canvas, y: float, pitch: float, texts: tuple[str, ...]) -> None:
+    canvas.words("row", 0, y, texts[0], _LEFT, anchor="start", largest=_CELL_WORDS)
+    for column, text in enumerate(texts[1:]):
+        canvas.words("column", _LEFT + (column + 1 / 2) * pitch, y, text, pitch, largest=_CELL_WORDS, strong=True)
+    canvas.spoken.append(f"{texts[0]}: {', '.join(texts[1:])}")
+
+
+# one line -----------------------------------------------------------------------------------------------------------
+# A one-line diagram of the power supply: boxes on levels, joined by a bus from each level to the next.
+
+_BOX_GAP = 10
+_BETWEEN_LEVELS = 34
+"""Between two levels."""
+_BOX_WORDS, _SMALLEST, _BOX_BOLD = 12, 10, 1.2
+_BOX_INSET = 8
+_PADDING = 8
+_LINES = 3
+"""Of a name or of what is known, at most."""
+
+
+def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
+    """All levels from the top down."""
+    y = 1.0
+    above: list[float] = []
+    for level in shape.levels:
+        width = (NARROW - 2 - (len(level) - 1) * _BOX_GAP) / len(level)
+        middles = [1 + index * (width + _BOX_GAP) + width / 2 for index in range(len(level))]
+        if above:
+            bus = y + _BETWEEN_LEVELS / 2
+            for x in above:
+                canvas.line(x, y, x, bus)
+            for x in middles:
+                canvas.line(x, bus, x, y + _BETWEEN_LEVELS)
+            ends = (*above, *middles)
+            canvas.line(min(ends), bus, max(ends), bus)
+            y += _BETWEEN_LEVELS
+        written = [(_wrap(box.name, width), _wrap(box.text, width)) for box in level]
+        height = LINE * max(len(name) + len(text) for name, text in written) + 2 * _PADDING
+        for box, (name, text), x in zip(level, written, middles, strict=True):
+            _box(canvas, box, (*name, *text), len(name), x, y, width, height)
+        y, above = y + height, middles
+    canvas.bottom = y
+
+
+def _box(
+    canvas: Canvas, box: Box, lines: tuple[str, ...], strong: int, x: float, y: float, width: float, height: float
+) -> None:
+    canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
+    start = y + height / 2 - LINE * (len(lines) - 1) / 2
+    for index, line in enumerate(lines):
+        canvas.words("power", x, start + index * LINE, line, width, largest=_BOX_WORDS, strong=index < strong)
+    canvas.spoken.append(f"{box.name}: {box.text}")
+
+
+def _wrap(text: str, width: float) -> tuple[str, ...]:
+    """Text in lines that fit a box; what is left over is cut off."""
+    room, lines = (width - 2 * _BOX_INSET) / _BOX_BOLD, [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if text_width(longer, _BOX_WORDS) <= room or not lines[-1]:
+            lines[-1] = longer
+        elif len(lines) < _LINES:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return tuple(cut_words(line, room, _SMALLEST) for line in lines)
+
+
+# points -------------------------------------------------------------------------------------------------------------
+# Points by two values: the frame of the plane, the ends of both axes, and a numbered point for each design.
+
+_PLANE_HEIGHT = 300
+_TOP = 2 * LINE
+"""Room for the name of the axis upwards and its largest value."""
+_POINT_INSET = 18
+"""Between the outermost points and the frame."""
+_RADIUS = 9
+_POINT_WORDS = 12
+
+
+def draw_points(canvas: Canvas, shape: Points) -> None:
+    """All points at their places, each with its number; what they stand for is in the description."""
+    (left, right), (low, high) = shape.ends
+    canvas.words("axis", 0, LINE / 2, f"{shape.names[1]}: {low} – {high}", NARROW, anchor="start", largest=_POINT_WORDS)
+    canvas.rectangle("frame", 1, _TOP, NARROW - 2, _PLANE_HEIGHT)
+    xs, ys = [float(point.x) for point in shape.points], [float(point.y) for point in shape.points]
+    for point, x, y in zip(shape.points, xs, ys, strict=True):
+        across = _POINT_INSET + _share(x, xs) * (NARROW - 2 * _POINT_INSET)
+        up = _POINT_INSET + _share(y, ys) * (_PLANE_HEIGHT - 2 * _POINT_INSET)
+        canvas.circle(across, _TOP + _PLANE_HEIGHT - up, _RADIUS)
+        canvas.words("number", across, _TOP + _PLANE_HEIGHT - up, point.name, 2 * _RADIUS)
+        canvas.spoken.append(f"{point.name}: {point.text}")
+    below = _TOP + _PLANE_HEIGHT + LINE
+    canvas.words(
+        "axis", NARROW, below, f"{shape.names[0]}: {left} – {right}", NARROW, anchor="end", largest=_POINT_WORDS
+    )
+    canvas.bottom = below + LINE / 2
+
+
+def _share(value: float, values: list[float]) -> float:
+    """Where a value lies between the least and the largest, from 0 to 1; in the middle where all are equal."""
+    least, most = min(values), max(values)
+    return (value - least) / (most - least) if most > least else 1 / 2
+
+
+# charts -------------------------------------------------------------------------------------------------------------
 
 _BELOW = 4
 """What is left free below a chart."""
@@ -30,3 +367,52 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
         draw_one_line(canvas, shape)
     canvas.bottom += _BELOW - MARGIN
     return canvas.text(f"chart-{name}", chart.title, False)
+
+
+# side by side -------------------------------------------------------------------------------------------------------
+# Plans or results side by side as bars: a bar a plan, or what each category came to before and comes to now.
+
+_PALE = (0,)
+"""A first part of nothing: what follows it is paler."""
+
+
+def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
+    """What the plans come to, or their power or GPUs where not all have prices; None where nothing differs."""
+    line = charted(found)
+    if line is None:
+        return None
+    bars = tuple(
+        Bar(
+            each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
+        )
+        for each, cell in zip(found.columns, line.cells, strict=True)
+    )
+    return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
+
+
+def _drawn(chart: Chart, language: Language) -> Drawing:
+    return Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text)
+
+
+def _text(cell: Cell, language: Language) -> str:
+    """A value without the mark of the best: the shortest bar needs none."""
+    return language.cell(replace(cell, best=False))
+
+
+def changes_drawing(found: Difference, language: Language) -> Drawing | None:
+    """What each category that changed came to, and comes to; None where no amount changed, or currencies differ."""
+    changed, word = changed_categories(found), language.word
+    if not changed:
+        return None
+
+    def bar(name: str, cell: Cell, key: str, before: tuple[int, ...] = ()) -> Bar:
+        amount = cell.value if isinstance(cell.value, Decimal) else None
+        shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
+        shown = word("ui-at-least", amount=shown) if cell.least else shown
+        return Bar(name, word(key, amount=shown), () if amount is None else (*before, amount))
+
+    bars = list[Bar]()
+    for each in changed:
+        name = word(f"category-{each.category}") if each.category in CATEGORIES else each.category
+        bars += [bar(name, each.old, "diff-bar-before", _PALE), bar("", each.new, "diff-bar-after")]
+    return _drawn(Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars))), language)

@@ -2,15 +2,376 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from math import cos, pi, sin
+from typing import NamedTuple
+
 from bomgen.core.language import Language
 from bomgen.fabric.declaration import NodeGrid, SwitchGroups
-from bomgen.fabric.types import Fabric
-from bomgen.output.drawing.arrangement import find_arrangement
-from bomgen.output.drawing.canvas import Canvas
-from bomgen.output.drawing.grid import draw_grid
-from bomgen.output.drawing.groups import draw_groups
-from bomgen.output.drawing.tiers import draw_tiers
-from bomgen.output.drawing.wording import Wording
+from bomgen.fabric.types import Fabric, Tier
+from bomgen.output.drawing.arrangement import (
+    CORE,
+    Torus,
+    Wording,
+    count_pods,
+    count_reachable,
+    find_arrangement,
+    find_groups,
+    find_links,
+    find_torus,
+    is_link_inside_group,
+    links_within_tier,
+    members_of_pods,
+)
+from bomgen.output.drawing.canvas import (
+    BETWEEN_BOXES,
+    BOX_HEIGHT,
+    LEFT,
+    LINE,
+    NUMBER_SIZE,
+    PADDING,
+    RIGHT,
+    Box,
+    Canvas,
+    DrawingRow,
+    lay_out_boxes,
+    lay_out_frames,
+)
+
+# tiers --------------------------------------------------------------------------------------------------------------
+# Tiers of switches drawn as rows of boxes with the servers below; pods are frames around their boxes.
+
+_SHOWN_PODS = 3
+_POD_WORD = 22
+"""The strip of a pod's frame that its name stands in, upright."""
+
+
+def draw_tiers(canvas: Canvas, wording: Wording) -> None:
+    """Draw a fabric whose switches stand in tiers."""
+    fabric = wording.drawn
+    tiers = fabric.tiers[::-1]
+    pods = list(lay_out_frames(count_pods(fabric), _SHOWN_PODS))
+    rows = [DrawingRow([wording.tier_name(tier.name), *wording.tier(tier)]) for tier in tiers]
+    for index, (upper, lower) in enumerate(pairwise(tiers), start=1):
+        links = find_links(fabric, lower.name, upper.name)
+        if links is not None:
+            rows[index] = rows[index]._replace(links=[*wording.links(links), *wording.joining(lower, upper)])
+    beside = links_within_tier(fabric)
+    if beside:
+        rows[0] = rows[0]._replace(links=[line for links in beside for line in wording.between_pods(links)])
+    middles = canvas.rows([*rows, label_servers(wording)])
+    _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
+    above: list[list[Box]] = []
+    for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
+        groups = _boxes_by_pod(fabric, tier, pods)
+        for boxes in groups:
+            canvas.boxes(middle, boxes)
+        if not index and beside:
+            _draw_links_between_pods(canvas, groups, middle - BOX_HEIGHT / 2)
+        if index:
+            up = tier.up.value if tier.up is not None else 0
+            heights = (middle - BOX_HEIGHT / 2, middles[index - 1] + BOX_HEIGHT / 2)
+            _draw_links(canvas, groups, above, heights, up >= count_reachable(fabric, tiers[index - 1]))
+        above = groups
+    leaves = [box.middle for group in above for box in group if not box.more]
+    draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
+
+
+def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[Box]], top: float) -> None:
+    """A line that all switches of the top tier lead up to: it joins every pod with every other."""
+    boxes = [box for group in groups for box in group if not box.more]
+    height = top - 2 * PADDING
+    for box in boxes:
+        canvas.line(box.middle, top, box.middle, height)
+    canvas.line(boxes[0].middle, height, boxes[-1].middle, height)
+
+
+def label_servers(wording: Wording) -> DrawingRow:
+    """The words beside the servers."""
+    links = wording.server_links()
+    label = [wording.language.word("ui-tier-server"), *wording.endpoints()]
+    return DrawingRow(label, wording.links(links) if links is not None else ())
+
+
+def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start: float, middle: float) -> None:
+    """One frame around the servers: which of them hang on which switch differs from topology to topology."""
+    top = middle - BOX_HEIGHT / 2 - PADDING
+    canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
+    canvas.boxes(middle, list(lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
+    for x in above:
+        for shift in (-BETWEEN_BOXES, 0, BETWEEN_BOXES):
+            canvas.line(x + shift, start, x + shift, top)
+
+
+def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
+    """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
+    if not pods or tier.name == CORE:
+        return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
+    padding = _POD_WORD + PADDING
+    return [
+        list(lay_out_boxes(pod.x + _POD_WORD, pod.width - padding, len(members_of_pods(fabric, tier, index, index))))
+        for pod in pods
+        for index in [pod.number - 1]
+        if not pod.more
+    ]
+
+
+def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: Sequence[float]) -> None:
+    if not pods:
+        return
+    top = middles[0] - BOX_HEIGHT / 2 - PADDING
+    height = middles[-1] + BOX_HEIGHT / 2 + PADDING - top
+    for pod in pods:
+        canvas.rectangle("pod", pod.x, top, pod.width, height, dashed=pod.more)
+        centre = top + height / 2
+        if pod.more:
+            canvas.words("more", pod.middle, centre, f"+{pod.number}", pod.width)
+        else:
+            canvas.words("pod", pod.x + _POD_WORD / 2, centre, wording.pod(pod.number), height, turned=True)
+
+
+def _draw_links(
+    canvas: Canvas,
+    groups: Sequence[Sequence[Box]],
+    above: Sequence[Sequence[Box]],
+    heights: tuple[float, float],
+    all_joined: bool,
+) -> None:
+    """Lines to all switches above, or, where up-links are fewer than these, to a group of them."""
+    start, end = heights
+    for index, group in enumerate(groups):
+        upper = [box for box in (above[index] if len(above) == len(groups) else above[0]) if not box.more]
+        lower = [box for box in group if not box.more]
+        for position, box in enumerate(lower):
+            for other, target in enumerate(upper):
+                if all_joined or other * len(lower) // len(upper) == position:
+                    canvas.line(box.middle, start, target.middle, end)
+
+
+# groups -------------------------------------------------------------------------------------------------------------
+# Groups of routers drawn as frames: each a ring whose routers are all linked, with curves between the groups.
+
+_SHOWN_GROUPS = 4
+_SHOWN_ROUTERS = 8
+_RING = 48
+"""Radius of the ring that routers stand on."""
+_ROUTER = 11
+_CAPTION = 20
+_FRAME = _CAPTION + 2 * (_RING + _ROUTER + PADDING)
+_ARCS = 84
+"""How high the curves rise."""
+_LEAN = 1.3
+"""How far above a curve's top the points lie that it is drawn towards, in heights of it."""
+
+
+def draw_groups(canvas: Canvas, wording: Wording) -> None:
+    """Draw a fabric whose switches are linked side by side."""
+    fabric = wording.drawn
+    tier, groups = fabric.tiers[0], find_groups(fabric)
+    shown = list(lay_out_frames(groups.count, _SHOWN_GROUPS))
+    label = [wording.tier_name(tier.name), *wording.tier(tier)]
+    if groups.count > 1:
+        label.append(wording.groups())
+    above: list[str] = []
+    for links in (each for each in links_within_tier(fabric) if each.count.value):
+        (label if is_link_inside_group(fabric, links) else above).extend(
+            [*wording.links(links), *wording.side_by_side(links)]
+        )
+    row = DrawingRow(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
+    middle, below = canvas.rows([row, label_servers(wording)])
+    top = middle - _FRAME / 2
+    for box in shown:
+        canvas.rectangle("pod", box.x, top, box.width, _FRAME, dashed=box.more)
+        if box.more:
+            canvas.words("more", box.middle, middle, f"+{box.number}", box.width)
+            continue
+        if groups.count > 1:
+            caption = wording.language.word("ui-group", number=box.number)
+            canvas.words("pod", box.middle, top + _CAPTION / 2 + 2, caption, box.width)
+        routers = len(groups.members(box.number - 1))
+        _draw_ring(canvas, box.middle, middle + _CAPTION / 2, routers)
+    _draw_curves(canvas, shown, top)
+    draw_servers(canvas, wording, [box.middle for box in shown if not box.more], middle + _FRAME / 2, below)
+
+
+def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
+    """The routers of a group: all when they are few, else the first ones, the place of the others, and the last."""
+    shown = min(count, _SHOWN_ROUTERS)
+    numbers = [f"{number}" for number in range(1, shown + 1)]
+    if count > shown:
+        numbers[-2:] = [f"+{count - shown + 1}", f"{count}"]
+    angles = [2 * pi * index / shown - pi / 2 for index in range(shown)]
+    places = [(x + _RING * cos(angle), y + _RING * sin(angle)) for angle in angles] if shown > 1 else [(x, y)]
+    drawn = [(place, number, number.startswith("+")) for place, number in zip(places, numbers, strict=True)]
+    for (one, _, one_more), (other, _, other_more) in combinations(drawn, 2):
+        canvas.line_between(one, other, _ROUTER, dashed=one_more or other_more)
+    for (left, top), number, more in drawn:
+        canvas.circle(left, top, _ROUTER, dashed=more)
+        canvas.words("more" if more else "number", left, top, number, 2 * _ROUTER - 2)
+
+
+def _draw_curves(canvas: Canvas, shown: Sequence[Box], top: float) -> None:
+    """A curve from every group to every other; they leave side by side, the farthest in the middle."""
+    count = len(shown)
+    for first, last in combinations(range(count), 2):
+        start = _curve_foot(shown[first], first, last, count)
+        end = _curve_foot(shown[last], last, first, count)
+        height = _LEAN * _ARCS * (last - first) / max(count - 1, 1)
+        dashed = shown[first].more or shown[last].more
+        canvas.curve([(start, top), (start, top - height), (end, top - height), (end, top)], dashed)
+
+
+def _curve_foot(box: Box, index: int, other: int, count: int) -> float:
+    """Where the curve to another group leaves: those to the left, near before far, then to the right, far first."""
+    order = [*range(index - 1, -1, -1), *range(count - 1, index, -1)]
+    return box.middle + (order.index(other) - (count - 2) / 2) * NUMBER_SIZE
+
+
+# grid ---------------------------------------------------------------------------------------------------------------
+# A torus drawn as a grid, layer behind layer: lines between neighbours, curves from the end of a line to its start.
+
+_SHOWN = 4
+"""Nodes of an axis that are drawn; of a longer one the first two and the last."""
+_SHOWN_LAYERS = 3
+_AXES = 3
+_NODE = 6
+_PITCH_X, _PITCH_Y = 92, 68
+_BEHIND_X, _BEHIND_Y = 44, -26
+"""How far a layer stands beside and above the one before it."""
+_BOW = 24
+"""How far the points that a curve is drawn towards stand off its line."""
+_DOWN = 0.5
+"""How far the curves from front to back lean down, for every step that they lean aside."""
+_NUMBER_ROOM = 16
+"""From a node to the number of its line."""
+_NAME_ROOM = 2 * LINE
+_APART = "\u2003"
+"""Between a number and the name of its axis."""
+
+
+class _Axis(NamedTuple):
+    """The nodes of an axis that are drawn, as their numbers; where some are left out, it is before the last."""
+
+    name: str
+    size: int
+    numbers: tuple[int, ...]
+    closed: bool
+
+    @property
+    def last(self) -> int:
+        return len(self.numbers) - 1
+
+    def passes(self, place: int) -> bool:
+        """Whether nodes are left out between a place and the one after it."""
+        return self.numbers[place + 1] - self.numbers[place] > 1
+
+
+def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
+    """Draw a fabric without switches, whose nodes stand on a grid of up to three axes."""
+    torus = find_torus(wording.drawn)
+    drawn = zip((*axes, "", "")[:_AXES], (_SHOWN, _SHOWN, _SHOWN_LAYERS), strict=True)
+    x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
+    depth = -_BEHIND_Y * z.last
+    tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
+    [middle] = canvas.rows([DrawingRow(_label(wording, torus), height=tall)])
+    wide = x.last * _PITCH_X + z.last * _BEHIND_X
+    grid = _Grid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
+    grid.draw()
+    grid.name(wording)
+
+
+def _axis(torus: Torus, name: str, shown: int) -> _Axis:
+    size = torus.sizes.get(name, 1)
+    numbers = tuple(range(1, size + 1)) if size <= shown else (*range(1, _SHOWN_LAYERS), size)
+    return _Axis(name, size, numbers, torus.wrapped and size > 2)
+
+
+def _label(wording: Wording, torus: Torus) -> list[str]:
+    language = wording.language
+    lines = [wording.grid(), language.word("ui-nodes", count=language.integer(torus.nodes))]
+    for links in wording.drawn.links:
+        lines += wording.links(links)
+        lines.append(language.word("ui-per-node", count=wording.spread(2 * links.count.value, torus.nodes)))
+    closed = [name for name, size in torus.sizes.items() if torus.wrapped and size > 2]
+    return [*lines, language.word("ui-wrapped", axes=", ".join(closed))] if closed else lines
+
+
+class _Grid:
+    """Where the nodes of a grid stand, from its first one on."""
+
+    def __init__(self, canvas: Canvas, left: float, top: float, axes: tuple[_Axis, _Axis, _Axis]) -> None:
+        self.canvas, self.left, self.top = canvas, left, top
+        self.x, self.y, self.z = axes
+
+    def place(self, column: int, row: int, layer: int) -> tuple[float, float]:
+        return (
+            self.left + column * _PITCH_X + layer * _BEHIND_X,
+            self.top + row * _PITCH_Y + layer * _BEHIND_Y,
+        )
+
+    def draw(self) -> None:
+        """All lines, then the nodes upon them, those behind first."""
+        for layer in range(self.z.last, -1, -1):
+            for row in range(self.y.last + 1):
+                for column in range(self.x.last + 1):
+                    self._links(column, row, layer)
+        self._curves()
+        for layer in range(self.z.last, -1, -1):
+            for row in range(self.y.last + 1):
+                for column in range(self.x.last + 1):
+                    self.canvas.circle(*self.place(column, row, layer), _NODE)
+
+    def _links(self, column: int, row: int, layer: int) -> None:
+        here = self.place(column, row, layer)
+        for axis, at, there in (
+            (self.x, column, (column + 1, row, layer)),
+            (self.y, row, (column, row + 1, layer)),
+            (self.z, layer, (column, row, layer + 1)),
+        ):
+            if at < axis.last:
+                self.canvas.line_between(here, self.place(*there), _NODE, dashed=axis.passes(at))
+
+    def _curves(self) -> None:
+        """From the last node of a line to its first, on the faces that one looks at."""
+        x, y, z = self.x, self.y, self.z
+        for row in range(y.last + 1) if x.closed else ():
+            self._curve(self.place(0, row, 0), self.place(x.last, row, 0), 0, -1)
+        for column in range(x.last + 1) if y.closed else ():
+            self._curve(self.place(column, 0, 0), self.place(column, y.last, 0), -1, 0)
+        for row in range(y.last + 1) if z.closed else ():
+            self._curve(self.place(x.last, row, 0), self.place(x.last, row, z.last), 1, _DOWN)
+
+    def _curve(self, start: tuple[float, float], end: tuple[float, float], aside: float, below: float) -> None:
+        """A curve between two rims that stands off to a side."""
+        rims = [(x + aside * _NODE, y + below * _NODE) for x, y in (start, end)]
+        bent = [(x + aside * _BOW, y + below * _BOW) for x, y in rims]
+        self.canvas.curve([rims[0], *bent, rims[1]])
+
+    def name(self, wording: Wording) -> None:
+        """Numbers along the axes, and the axes' names with their sizes."""
+        canvas, language = self.canvas, wording.language
+        x, y, z = self.x, self.y, self.z
+        names = {axis: language.word("ui-axis", axis=axis.name, count=axis.size) for axis in (x, y, z) if axis.last}
+        if x.last:
+            _, bottom = self.place(0, y.last, 0)
+            for column, number in enumerate(x.numbers):
+                canvas.words("number", self.place(column, 0, 0)[0], bottom + _NUMBER_ROOM, f"{number}", _PITCH_X)
+            middle = (self.place(0, 0, 0)[0] + self.place(x.last, 0, 0)[0]) / 2
+            canvas.words("axis", middle, bottom + _NUMBER_ROOM + LINE, names[x], _PITCH_X)
+        if y.last:
+            aside = self.left - _NUMBER_ROOM - _BOW
+            for row, number in enumerate(y.numbers):
+                canvas.words("number", aside, self.place(0, row, 0)[1], f"{number}", _PITCH_Y)
+            middle = (self.place(0, 0, 0)[1] + self.place(0, y.last, 0)[1]) / 2
+            canvas.words("axis", aside - LINE, middle, names[y], 2 * _PITCH_Y, turned=True)
+        for layer, number in enumerate(z.numbers if z.last else ()):
+            right, bottom = self.place(x.last, y.last, layer)
+            text = f"{number}" if layer < z.last else f"{number}{_APART}{names[z]}"
+            canvas.words("number", right + 2 * NUMBER_SIZE, bottom + _NUMBER_ROOM / 2, text, _PITCH_X, anchor="start")
+
+
+# fabrics ------------------------------------------------------------------------------------------------------------
 
 
 def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | None = None, alone: bool = False) -> str:

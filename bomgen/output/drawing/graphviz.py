@@ -1,15 +1,10 @@
-"""A fabric as a Graphviz graph: with tiers, in groups, or in a grid.
-
-Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
-node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the edges
-add up to the links of each kind; where the counts leave open how many endpoints a leaf has, its edge says "up to".
-"""
+"""A fabric as a Graphviz graph: with tiers, in groups, or in a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import nullcontext
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import combinations, pairwise, product
 from typing import NamedTuple
 
 from bomgen.core.language import Language
@@ -17,20 +12,250 @@ from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric, Links, Tier
 from bomgen.output.drawing.arrangement import (
     CORE,
+    Torus,
+    Wording,
     count_last_pods,
     count_pods,
     count_reachable,
     count_uplinks,
     find_arrangement,
+    find_groups,
     find_links,
+    find_torus,
+    is_link_inside_group,
     links_of_pods,
     links_within_tier,
     members_of_pods,
 )
-from bomgen.output.drawing.dot import Graph
-from bomgen.output.drawing.graphviz_flat import add_grid, add_groups
-from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers, summary
-from bomgen.output.drawing.wording import Wording
+
+_FONT = "Helvetica,Arial,sans-serif"
+_SPACE = "bgcolor=white compound=true newrank=true nodesep=0.5 ranksep=1"
+_BOX = 'shape=box style="rounded,filled" fillcolor="#f1f3f5" color="#57606a"'
+_INDENT = "  "
+_CENTRED, _LEFT = "\\n", "\\l"
+"""Ends of a line, which say how it stands."""
+
+
+class Graph:
+    """Collects the statements of one undirected graph; upper ends of edges come first."""
+
+    def __init__(self, name: str, title: Sequence[str]) -> None:
+        """Begin a graph with words above it."""
+        self.lines = [f"graph {quote([name])} {{"]
+        self.depth = 1
+        label = quote([*title, ""], _LEFT)
+        self._add(f'graph [label={label} labelloc=t labeljust=l fontsize=13 fontname="{_FONT}" {_SPACE}]')
+        self._add(f'node [fontsize=11 fontname="{_FONT}" {_BOX}]')
+        self._add(f'edge [fontsize=10 fontname="{_FONT}" color="#8c959f"]')
+
+    def text(self) -> str:
+        """The whole graph."""
+        return "\n".join([*self.lines, "}", ""])
+
+    def _add(self, line: str) -> None:
+        self.lines.append(f"{_INDENT * self.depth}{line};")
+
+    def look(self, attributes: str) -> None:
+        """Attributes of the whole graph."""
+        self._add(f"graph [{attributes}]")
+
+    @contextmanager
+    def cluster(self, name: str, label: str) -> Iterator[None]:
+        """A frame around the nodes that are added meanwhile."""
+        self.lines.append(f"{_INDENT * self.depth}subgraph {quote([f'cluster {name}'])} {{")
+        self.depth += 1
+        self._add(f'label={quote([label])}; labeljust=l; style="rounded"; color="#afb8c1"; fontsize=11')
+        yield
+        self.depth -= 1
+        self.lines.append(f"{_INDENT * self.depth}}}")
+
+    def node(self, name: str, label: Sequence[str], look: str = "") -> None:
+        """A node with its words."""
+        self._add(f"{quote([name])} [label={quote(label)}{look and ' '}{look}]")
+
+    def edge(self, upper: str, lower: str, label: Sequence[str], look: str = "") -> None:
+        """An edge with its words, which stand a little apart from it."""
+        words = quote([f" {line} " for line in label])
+        self._add(f"{quote([upper])} -- {quote([lower])} [label={words}{look and ' '}{look}]")
+
+    def plain_edge(self, upper: str, lower: str, look: str) -> None:
+        """An edge without words."""
+        self._add(f"{quote([upper])} -- {quote([lower])} [{look}]")
+
+    def clustered_edge(self, upper: tuple[str, str], lower: tuple[str, str], label: Sequence[str]) -> None:
+        """An edge between the frames of two nodes, each given with its frame."""
+        ends = f"ltail={quote([f'cluster {upper[0]}'])} lhead={quote([f'cluster {lower[0]}'])}"
+        self.edge(upper[1], lower[1], label, f"{ends} constraint=false")
+
+
+def escape(text: str) -> str:
+    """Text that stands for itself within a quoted string: no escape sequence, entity or end of the string."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", " ")
+
+
+def quote(lines: Sequence[str], end: str = _CENTRED) -> str:
+    """A quoted string of one or several lines."""
+    return '"' + end.join(map(escape, lines)) + '"'
+
+
+# graphviz parts -----------------------------------------------------------------------------------------------------
+# What every Graphviz graph of a fabric has: its summary, its servers, and the sizes that stay readable.
+
+MOST_SWITCHES = 32
+MOST_EDGES = 96
+"""A graph of more nodes or edges than these has labels that nobody can read."""
+MOST_GROUPS = 8
+"""Pods or groups that are drawn one by one."""
+SERVERS = "servers"
+_LOOK = 'style="rounded,dashed"'
+
+
+def summary(wording: Wording) -> list[str]:
+    """What stands above a graph: the fabric, which plane of it, and all counts."""
+    fabric = wording.drawn
+    lines = [wording.language.word("drawing-title", name=wording.name), *wording.plane()]
+    if not fabric.tiers:
+        lines.append(wording.grid())
+    for tier in reversed(fabric.tiers):
+        lines.append(", ".join([wording.tier_name(tier.name), *wording.tier(tier)]))
+    return [
+        *lines,
+        *(f"{links.kind}: {', '.join(wording.links(links))}" for links in fabric.links if links.count.value),
+    ]
+
+
+def add_servers(graph: Graph, wording: Wording, leaves: Iterable[tuple[str, int]]) -> None:
+    """One node for all servers, below nodes that stand for so many leaves each."""
+    links = wording.server_links()
+    if links is None:
+        return
+    graph.node(SERVERS, [wording.language.word("ui-tier-server"), *wording.endpoints()], _LOOK)
+    tier, count = wording.drawn.tiers[0], links.count.value
+    full = tier.count.value * tier.down.value == count
+    for name, switches in leaves:
+        most = min(switches * tier.down.value, count)
+        text = wording.bundle(links, count if switches == tier.count.value else most)
+        exact = full or switches == tier.count.value
+        graph.edge(name, SERVERS, [text if exact else wording.language.word("ui-up-to", text=text)])
+
+
+# graphviz flat ------------------------------------------------------------------------------------------------------
+# Fabrics without tiers above each other as Graphviz graphs: groups of routers, and grids of nodes.
+
+_OTHER_SIDE = "headport=w tailport=w"
+"""Loops of a node would run through each other's words."""
+_PINNED = "layout=neato splines=true"
+"""Nodes stay where they are put, and edges go round them."""
+_STEPS = ((3.2, 0), (0, -2), (1.4, 0.7))
+"""How far aside and up the next node along each axis stands, in inches."""
+
+
+def add_groups(graph: Graph, wording: Wording) -> None:
+    """Routers one by one, groups one by one, or all of them as one node."""
+    fabric = wording.drawn
+    routers, groups = fabric.tiers[0].count.value, find_groups(fabric)
+    kinds = [links for links in links_within_tier(fabric) if links.count.value]
+    inside = [links for links in kinds if is_link_inside_group(fabric, links)]
+    outside = [links for links in kinds if not is_link_inside_group(fabric, links)]
+    if routers <= MOST_SWITCHES and groups.pairs_inside + groups.pairs + routers <= MOST_EDGES:
+        _add_routers(graph, wording, inside, outside)
+    elif groups.count <= MOST_GROUPS:
+        _add_each_group(graph, wording, inside, outside)
+    else:
+        tier = fabric.tiers[0]
+        graph.node(tier.name, [wording.tier_name(tier.name), wording.switches(tier), wording.groups()])
+        for links in kinds:
+            label = [*wording.links(links)[:1], *wording.side_by_side(links)]
+            graph.edge(tier.name, tier.name, label, "" if is_link_inside_group(fabric, links) else _OTHER_SIDE)
+        add_servers(graph, wording, [(tier.name, routers)])
+
+
+def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
+    groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
+    members = [groups.members(index) for index in range(groups.count)]
+    for index, routers in enumerate(members):
+        with graph.cluster(f"group {index + 1}", wording.language.word("ui-group", number=index + 1)):
+            for router in routers:
+                label = wording.language.word("ui-router", number=router + 1)
+                graph.node(f"{tier.name} {router + 1}", [label, tier.switch.identity.name])
+            for links in inside:
+                text = wording.bundle(links, links.count.value, groups.pairs_inside)
+                for one, other in combinations(routers, 2):
+                    graph.edge(f"{tier.name} {one + 1}", f"{tier.name} {other + 1}", [text])
+    for links in outside:
+        text = wording.bundle(links, links.count.value, groups.pairs)
+        for first, second in combinations(range(groups.count), 2):
+            ends = [(f"group {each + 1}", f"{tier.name} {members[each][0] + 1}") for each in (first, second)]
+            graph.clustered_edge(ends[0], ends[1], [text])
+    add_servers(graph, wording, [(f"{tier.name} {router + 1}", 1) for routers in members for router in routers])
+
+
+def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
+    """Every group a node that is linked within itself and to every other."""
+    groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
+    names = [f"group {index + 1}" for index in range(groups.count)]
+    sizes = [len(groups.members(index)) for index in range(groups.count)]
+    for index, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        graph.node(name, [wording.language.word("ui-group", number=index + 1), wording.switches(tier, size)])
+        for links in inside:
+            graph.edge(name, name, [wording.bundle(links, links.count.value, groups.count)])
+    for links in outside:
+        text = wording.bundle(links, links.count.value, groups.pairs)
+        for one, other in combinations(names, 2):
+            graph.edge(one, other, [text])
+    add_servers(graph, wording, zip(names, sizes, strict=True))
+
+
+def add_grid(graph: Graph, wording: Wording) -> None:
+    """Nodes one by one, or all as one that is linked to itself along every axis."""
+    torus = find_torus(wording.drawn)
+    edges = sum(torus.nodes // size * torus.steps(axis) for axis, size in torus.sizes.items())
+    for links in wording.drawn.links:
+        if torus.nodes <= MOST_SWITCHES and edges <= MOST_EDGES:
+            _add_nodes(graph, wording, torus, links)
+            continue
+        nodes = wording.language.word("ui-nodes", count=wording.language.integer(torus.nodes))
+        graph.node("nodes", [wording.grid(), nodes])
+        each = torus.links or {}
+        label = [f"{axis}: {wording.bundle(links, count)}" for axis, count in each.items() if count]
+        graph.edge("nodes", "nodes", label or [wording.bundle(links, links.count.value)])
+
+
+def _add_nodes(graph: Graph, wording: Wording, torus: Torus, links: Links) -> None:
+    """Every node of the grid, and the edges to its next neighbours."""
+    sizes = list(torus.sizes.values())
+    places = list(product(*(range(1, size + 1) for size in sizes)))
+    graph.look(_PINNED)
+    for place in places:
+        graph.node(_node_name(place), [_node_name(place)], _node_position(place))
+    for place in places:
+        for position, (axis, size) in enumerate(torus.sizes.items()):
+            if place[position] > torus.steps(axis):
+                continue
+            count = torus.per_pair(axis)
+            label = [wording.rate(links)] if count is None else [wording.bundle(links, count)]
+            around = place[position] == size
+            after = (*place[:position], 1 if around else place[position] + 1, *place[position + 1 :])
+            graph.edge(_node_name(place), _node_name(after), label)
+
+
+def _node_name(place: tuple[int, ...]) -> str:
+    return ", ".join(map(str, place))
+
+
+def _node_position(place: tuple[int, ...]) -> str:
+    """Where a node of a grid stands: later layers behind the first."""
+    x, y = (sum(number * step[side] for number, step in zip(place, _STEPS, strict=False)) for side in (0, 1))
+    return f'pos="{x:.2f},{y:.2f}!"'
+
+
+# graphviz -----------------------------------------------------------------------------------------------------------
+# A fabric as a Graphviz graph: with tiers, in groups, or in a grid.
+#
+# Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
+# node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the
+# edges add up to the links of each kind; where the counts leave open how many endpoints a leaf has, its edge says "up
+# to".
 
 
 def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.price_lists.entries import Entry
+    from bomgen.output.price_lists.forms import Entry
 
 SUFFIXES = (".xlsx",)
 BINARY = True

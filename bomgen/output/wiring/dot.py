@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from bomgen.cabling.types import Wiring
-    from bomgen.output.cables.formats import Progress
+    from bomgen.output.registry import Progress
 
 ABOUT = "Graphviz graph of devices and the cables between them; of large fabrics the switches alone."
 BINARY = False

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from bomgen.cabling.types import Wiring
-    from bomgen.output.cables.formats import Progress
+    from bomgen.output.registry import Progress
 
 ABOUT = "Infrastructure of InfraGraph, for simulators of traffic and failures."
 BINARY = False

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bomgen.cabling.types import Wiring
-    from bomgen.output.cables.formats import Progress
+    from bomgen.output.registry import Progress
 
 ABOUT = "CSV files for NetBox's bulk import: cables, and beside them devices, interfaces and what these need."
 BINARY = False

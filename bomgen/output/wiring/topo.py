@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bomgen.cabling.types import Wiring
-    from bomgen.output.cables.formats import Progress
+    from bomgen.output.registry import Progress
 
 ABOUT = "Topology file of ibdiagnet and ibdm, with a .ibnl file for each system."
 BINARY = False

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from bomgen.cabling.types import Wiring
-    from bomgen.output.cables.formats import Progress
+    from bomgen.output.registry import Progress
 
 ABOUT = "Point-to-point sheet that installers work from: a row a cable, with the texts for its labels."
 BINARY = True

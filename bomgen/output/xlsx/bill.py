@@ -18,12 +18,8 @@ from bomgen.core.document import Cell, Column, Row, Section
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx import inputs
-from bomgen.output.xlsx import shares as xlsx_shares
-from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
-from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
-from bomgen.output.xlsx.package import Result
-from bomgen.output.xlsx.sheet import Sheet
-from bomgen.output.xlsx.styles import (
+from bomgen.output.xlsx import inputs as xlsx_shares
+from bomgen.output.xlsx.cells import (
     AMBER,
     EXPLANATION,
     GRAND,
@@ -31,9 +27,20 @@ from bomgen.output.xlsx.styles import (
     INPUT,
     INPUT_TEXT,
     NUMBER,
+    SHARE_FORMAT,
     TEXT,
     TOTAL_LABEL,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    literal,
+    money_format,
+    places,
 )
+from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
+from bomgen.output.xlsx.package import Result
+from bomgen.output.xlsx.sheet import Sheet
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
@@ -91,7 +98,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     word, currency = book.language.word, book.document.totals.currency
     [table] = section.tables
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
-    shares = xlsx_shares.shares(table)
+    shares = xlsx_shares.price_shares(table)
     if shares:
         columns = xlsx_shares.add_hardware_column(sheet, columns)
     if book.document.id:

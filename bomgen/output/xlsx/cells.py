@@ -6,9 +6,12 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from bomgen.core.document import Cell, Value
+from openpyxl.comments import Comment
+
+from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
 from bomgen.core.money import Totals, minor_unit
 
@@ -209,3 +212,93 @@ def _breadth(text: str) -> int:
     if text.isascii():
         return len(text)
     return len(text) + sum(east_asian_width(letter) in _WIDE_LETTERS for letter in text)
+
+
+# styles -------------------------------------------------------------------------------------------------------------
+# How cells look, apart from their number formats.
+
+FONT = "Arial"
+TEXT_SIZE = 10
+BLACK = "000000"
+WHITE = "FFFFFF"
+NAVY = "1F3864"
+PALE = "E9EEF6"
+GREY = "666666"
+BLUE = "0B5FB0"
+LINE = "C9D2E0"
+AMBER = "FFF2CC"
+
+
+class Look(NamedTuple):
+    """How a cell looks, apart from its number format."""
+
+    color: str = BLACK
+    size: int = TEXT_SIZE
+    bold: bool = False
+    fill: str = ""
+    lined: bool = True
+    right: bool = False
+    middle: bool = False
+    wrap: bool = True
+    indent: int = 0
+    open: bool = False
+    """Whether the reader of a protected workbook may change the cell."""
+
+
+TITLE = Look(color=NAVY, size=16, bold=True, lined=False, wrap=False)
+HEADING = Look(color=NAVY, size=12, bold=True, lined=False, wrap=False)
+HEADER = Look(color=WHITE, bold=True, fill=NAVY, middle=True)
+NUMBER_HEADER = HEADER._replace(right=True)
+PARAGRAPH = Look(lined=False)
+CAPTION = Look(color=GREY, lined=False)
+GROUP = Look(color=NAVY, bold=True, fill=PALE, wrap=False)
+TABLE_BAND = GROUP._replace(size=11, fill="")
+PATH = GROUP._replace(wrap=True)
+TEXT = Look()
+LABEL = Look(bold=True)
+EXPLANATION = Look(color=GREY)
+NUMBER = Look(right=True, wrap=False)
+WORD_OF_NUMBERS = Look(right=True)
+INPUT = NUMBER._replace(color=BLUE, open=True)
+INPUT_TEXT = TEXT._replace(color=BLUE, open=True)
+WARNING = Look(bold=True, fill=AMBER)
+TOTAL_LABEL = Look(right=True, wrap=False, lined=False)
+GRAND_LABEL = TOTAL_LABEL._replace(bold=True)
+GRAND = NUMBER._replace(bold=True, fill=PALE)
+GRAND_TEXT = Look(bold=True, fill=PALE)
+
+
+# notes --------------------------------------------------------------------------------------------------------------
+# Notes of cells: the derivation of a number in short, for readers who do not follow its link.
+
+AUTHOR = "bomgen"
+_MOST_STEPS = 8
+"""Longer derivations are for the sheet of derivations."""
+_MOST_LETTERS = 140
+"""Of a step: formulas are shorter, sources of figures are named on the sheet in full."""
+_INDENT = "   "
+_WIDTH = 420
+"""[pixels]"""
+_LETTERS = 56
+"""What a line of that width holds."""
+_LINE = 17
+"""The height of a line [pixels]."""
+
+
+def comment(text: str) -> Comment:
+    """A note large enough for its text."""
+    shown = clean(text)
+    return Comment(shown, AUTHOR, (more_lines(shown, _LETTERS) + 2) * _LINE, _WIDTH)
+
+
+def summarize(derivation: Derivation, language: Language) -> str:
+    """The first steps of a derivation, one a line: name, value and where it comes from."""
+    steps = [_step(step, language) for step in derivation.steps[:_MOST_STEPS]]
+    missing = len(derivation.steps) - len(steps)
+    more = [language.word("xlsx-more-steps", count=missing)] if missing else []
+    return "\n".join((derivation.title, *steps, *more))
+
+
+def _step(step: Step, language: Language) -> str:
+    text = f"{_INDENT * step.depth}{step.name} = {language.value(step.value, step.unit, step.estimate)}: {step.origin}"
+    return cut(text, _MOST_LETTERS)

@@ -13,11 +13,23 @@ from openpyxl.utils import get_column_letter
 
 from bomgen.core.document import Column
 from bomgen.output.xlsx.bill import Bill, BillRow, results_of
-from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, decimals_of, fixed
+from bomgen.output.xlsx.cells import (
+    AMBER,
+    GRAND,
+    GRAND_TEXT,
+    LABEL,
+    NUMBER,
+    SHARE_FORMAT,
+    TEXT,
+    TOTAL_LABEL,
+    WHOLE,
+    Look,
+    decimals_of,
+    fixed,
+)
 from bomgen.output.xlsx.inputs import one_of
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
-from bomgen.output.xlsx.styles import AMBER, GRAND, GRAND_TEXT, LABEL, NUMBER, TEXT, TOTAL_LABEL, Look
 
 _PIECES, _NET, _SHARE = 3, 4, 5
 """The columns of the table by role behind fabric and role."""

@@ -11,14 +11,27 @@ from fractions import Fraction
 from bomgen.core.document import Column, Document, Row, Section
 from bomgen.core.language import Language
 from bomgen.output.xlsx.bill import Bill, bill, results_of
-from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, money_format, percent, storable
-from bomgen.output.xlsx.cover import categories, totals
+from bomgen.output.xlsx.cells import (
+    GRAND,
+    GRAND_TEXT,
+    LABEL,
+    NUMBER,
+    PARAGRAPH,
+    TEXT,
+    WHOLE,
+    WORD_OF_NUMBERS,
+    decimals_of,
+    fixed,
+    literal,
+    money_format,
+    percent,
+    storable,
+)
+from bomgen.output.xlsx.cover import categories, logo, totals
 from bomgen.output.xlsx.groups import check_sum
-from bomgen.output.xlsx.logo import logo
-from bomgen.output.xlsx.names import absolute
+from bomgen.output.xlsx.inputs import absolute
 from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
-from bomgen.output.xlsx.styles import GRAND, GRAND_TEXT, LABEL, NUMBER, PARAGRAPH, TEXT, WORD_OF_NUMBERS
 from bomgen.output.xlsx.workbook import write_tables
 
 _WIDTHS = (34, 24, 20, 22)

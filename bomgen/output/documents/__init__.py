@@ -1,1 +1,0 @@
-"""The documents of a quote: each module is a format (output/registry.py)."""
