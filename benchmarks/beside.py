@@ -345,7 +345,7 @@ def _trainings(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noq
         ASKED | {"servers": list(SIZES)},
         (((*command_line, "-o", str(folder / "front.json")), searched),),
         partial(_search, folder / "front.json"),
-        imports="bomgen.workflow.search",
+        imports="bomgen.workflow.design_search",
     )
     yield from _measured_steps("llm-analysis", folder)
 

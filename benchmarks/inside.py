@@ -145,8 +145,7 @@ def cluster(chunks: str) -> dict[str, float]:
     """
     from distributed import LocalCluster
 
-    from bomgen.workflow.search_cluster import digest_of, take_on_cluster
-    from bomgen.workflow.search_parts import LookForFront, Processes
+    from bomgen.workflow.search_parts import LookForFront, Processes, digest_of, take_on_cluster
 
     found = _searched()
     work = LookForFront(found._replace(digest=digest_of(found)))
@@ -162,8 +161,8 @@ def cluster(chunks: str) -> dict[str, float]:
 
 def _searched() -> Search:
     """The search over millions of designs."""
+    from bomgen.workflow.design_search import open_search
     from bomgen.workflow.plan_files import open_plan
-    from bomgen.workflow.search import open_search
     from bomgen.workflow.search_parts import Search
 
     file = open_plan(str(CHECKOUT / SEARCHED), None)

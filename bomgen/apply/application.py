@@ -31,10 +31,9 @@ from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
-from bomgen.workflow.base_plans import BOOKS
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile, content_of, inside
+from bomgen.workflow.plan_files import BOOKS, PlanFile, content_of, inside
 
 # edited files -------------------------------------------------------------------------------------------------------
 # The files that hold the edits: the plan's text with nothing else touched, and its own price book beside it.

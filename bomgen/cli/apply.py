@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
-from bomgen.cli.messages import complain, print_problems, say
+from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, complain, print_problems, say
 from bomgen.cli.options import files, plan_argument, root_option, talk_options
 from bomgen.cli.plans import open_one_plan
 from bomgen.core.safety import read_sent

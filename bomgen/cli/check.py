@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import QUIET, is_set, say, show
+from bomgen.cli.messages import QUIET, WRONG_PLAN, is_set, print_text, say, show
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_plans
-from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -43,7 +41,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
 
     A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book.
     """
-    from bomgen.cli.watch import watched
+    from bomgen.cli.plans import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.workflow.inputs import price_book_in
     from bomgen.workflow.pipeline import check_plan

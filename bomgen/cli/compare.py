@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN, WRONG_USAGE
-from bomgen.cli.messages import complain, print_problems
+from bomgen.cli.messages import (
+    WRONG_PLAN,
+    WRONG_USAGE,
+    choose_form,
+    complain,
+    print_problems,
+    refuse_overwriting,
+    write_out,
+)
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
-from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
-from bomgen.cli.writing import print_text
+from bomgen.cli.messages import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 LINE, BREAKS = "BOMGEN_LINE", "BOMGEN_BREAKS"

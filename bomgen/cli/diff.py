@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
-from bomgen.cli.given_plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
-from bomgen.cli.messages import UNSHOWN, complain, plain
+from bomgen.cli.messages import (
+    NOT_WRITTEN,
+    PASSED,
+    UNSHOWN,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    choose_form,
+    complain,
+    plain,
+    refuse_overwriting,
+    write_out,
+)
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
+from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
 
 if TYPE_CHECKING:
     from bomgen.documents.diff.data import Limit
@@ -179,7 +188,7 @@ def _read_sent(given: GivenPlan) -> Side:
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
-    from bomgen.cli.watch import watched
+    from bomgen.cli.plans import watched
     from bomgen.documents.diff.side import side_of
     from bomgen.results.result import result
     from bomgen.workflow.inputs import read_all

@@ -13,8 +13,7 @@ from typing import Any
 
 import click
 
-from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN
-from bomgen.cli.messages import complain, plain
+from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, plain
 
 BY_SIGNAL = 128
 """What shells add to the number of the signal that ended a program."""

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import plain
+from bomgen.cli.messages import WRONG_PLAN, plain, print_text
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.cli.writing import print_text
 
 if TYPE_CHECKING:
     from bomgen.results.explain.forms import Line

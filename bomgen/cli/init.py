@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
-from bomgen.cli.messages import complain, say, show
+from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say, show
 from bomgen.cli.options import files, proposed, talk_options
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import sys
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
-from bomgen.cli.messages import complain, say, show
+from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say, show
 from bomgen.cli.options import plans_argument, root_option, talk_options
 from bomgen.cli.plans import open_plans
 
@@ -24,7 +23,7 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     """
     from pathlib import Path
 
-    from bomgen.cli.watch import watched
+    from bomgen.cli.plans import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.writer import OutputError, write_one
     from bomgen.workflow.pipeline import lock_result

@@ -6,11 +6,9 @@ import sys
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import show
+from bomgen.cli.messages import WRONG_PLAN, refuse_overwriting, show, write_out
 from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_one_plan
-from bomgen.cli.writing import refuse_overwriting, write_out
 
 
 @click.command()
@@ -33,8 +31,8 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
+    from bomgen.cli.plans import watched
     from bomgen.cli.tables import print_lines, print_table, terminal_width
-    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.margin import SHOWN, notes, table
     from bomgen.workflow.pipeline import compute_margin

@@ -99,7 +99,7 @@ def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | N
     if named_path(ctx, parameter, value) in (None, STANDARD_OUTPUT):
         return None
     if value and not is_set(FORCE):
-        from bomgen.cli.writing import refuse_known_file
+        from bomgen.cli.messages import refuse_known_file
 
         refuse_known_file(value)
     return value

@@ -2,20 +2,176 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_USAGE
-from bomgen.cli.messages import complain, show
-from bomgen.cli.watch import watched
+from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, is_set, on_terminal, plain, print_problems, show
+from bomgen.core.safety import read_sent, refuse_git_files
 
 if TYPE_CHECKING:
+    from bomgen.core.diagnostics import Problem
     from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
+
+
+# given plans --------------------------------------------------------------------------------------------------------
+# Plans and results that are named by a path, by `REV:PATH` as they were at a git revision, or come from a pipe.
+
+STANDARD_INPUT = "-"
+
+
+class GivenPlan(NamedTuple):
+    """A plan, or a result, as the user named it."""
+
+    name: str
+    content: bytes
+    file: Callable[[], PlanFile]
+    """As a plan: results are read without what plans need."""
+    revision: tuple[str, str] | None
+    """Of a revision: its name, and the folder of the plan from the root of the checkout."""
+
+
+def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
+    """The file of a path or of REV:PATH; what keeps it from being read is said, and None returned."""
+    try:
+        is_file = name == STANDARD_INPUT or Path(name).exists()
+    except (OSError, ValueError):
+        is_file = False
+    try:
+        if not is_file and (found := _open_revision(name, settings, root, folder)):
+            return found
+        if name != STANDARD_INPUT:
+            return GivenPlan(name, _read(name), lambda: _open(name, root), None)
+        file = _open(name, root)
+        return GivenPlan(file.name, file.content, lambda: file, None)
+    except OSError as error:
+        complain(f"Error: cannot read '{name}': {error.strerror}")
+    except ValueError as error:
+        complain(f"Error: cannot read '{name}': {error}")
+    return None
+
+
+def _read(name: str) -> bytes:
+    """The bytes of a file. Raises OSError where it cannot be read, and for a bill that is too large."""
+    from bomgen.xray.files import is_bill
+
+    if is_bill(name):
+        return read_sent(Path(name))
+    refuse_git_files(Path(name))
+    return Path(name).read_bytes()
+
+
+def _open(name: str, root: str | None) -> PlanFile:
+    """The plan of a name. Raises OSError when it cannot be read."""
+    from bomgen.workflow.plan_files import open_plan
+
+    return open_plan(name, root)
+
+
+def _open_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
+    """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
+    if ":" not in name:
+        return None
+    from bomgen.workflow import git_revisions
+
+    found = git_revisions.split_revision(name)
+    if found is None:
+        return None
+    try:
+        revision = git_revisions.open_revision(found[0], Path.cwd())
+        path = git_revisions.path_in(revision, found[1])
+        file = git_revisions.plan_file(revision, path, name, folder, settings, root)
+        return GivenPlan(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
+    except git_revisions.NoRevision as error:
+        raise ValueError(str(error)) from None
+
+
+def show_problems(problems: Sequence[Problem], given: GivenPlan) -> None:
+    """Print problems, those of a revision's files under the names that they have there."""
+    from posixpath import join, normpath
+
+    def text_of(name: str) -> str:
+        from bomgen.workflow import inputs
+
+        return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
+
+    names = dict[str, str]()
+    moved = []
+    for problem in problems:
+        file = problem.mark.file
+        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
+            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
+            names[shown] = file
+            problem = problem._replace(mark=problem.mark._replace(file=shown))
+        moved.append(problem)
+    print_problems(moved, lambda name: text_of(names.get(name, name)))
+
+
+# watch --------------------------------------------------------------------------------------------------------------
+# What a run says of itself on standard error: with --verbose each file and stage, on a terminal where it is.
+
+ERASE = "\r\x1b[K"
+"""To the start of the line, and nothing to its right."""
+
+
+class _Watch:
+    """Told by `bomgen.core.progress`: stages with their times, files with their sizes."""
+
+    def __init__(self, label: str) -> None:
+        self._label = plain(label)
+        self._verbose = is_set(VERBOSE)
+        self._drawn = on_terminal() and not self._verbose
+        self._stage, self._since = "", time.perf_counter()
+        self._begun = self._since
+
+    def stage(self, name: str) -> None:
+        """Say how long the stage before took, or show the one that begins."""
+        now = time.perf_counter()
+        if self._verbose and self._stage:
+            complain(f"bomgen: {self._stage} {now - self._since:.3f} s")
+        self._stage, self._since = name, now
+        if self._drawn and name:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns
+            click.echo(f"{ERASE}{f'{self._label}: {name}'[: max(columns - 1, 0)]}", err=True, nl=False, color=True)
+
+    def read(self, name: str, size: int) -> None:
+        if self._verbose:
+            complain(f"bomgen: read {name}, {size} bytes")
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Ignore counts: a single plan has none."""
+
+    def over(self) -> None:
+        """Say how long all took, or take the line away."""
+        staged = bool(self._stage)
+        self.stage("")
+        if self._drawn and staged:
+            click.echo(ERASE, err=True, nl=False, color=True)
+        elif self._verbose and staged:
+            complain(f"bomgen: {self._label} {time.perf_counter() - self._begun:.3f} s in all")
+
+
+@contextmanager
+def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
+    """Say what goes on with a plan, one of several, as long as this lasts; what else is printed waits until then."""
+    from bomgen.core import progress
+
+    watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
+    with progress.heard_by(watch):
+        try:
+            yield
+        finally:
+            watch.over()
+
+
+# plans --------------------------------------------------------------------------------------------------------------
 
 
 def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:

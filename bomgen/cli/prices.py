@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import QUIET, complain, is_set, print_problems, say
+from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, print_problems, refuse_overwriting, say, write_out
 from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.cli.writing import refuse_overwriting, write_out
 from bomgen.core.safety import read_sent
 from bomgen.output.registry import PRICE_LISTS
 

@@ -237,7 +237,7 @@ def _clusters(file: PlanFile) -> list[dict[str, Any]]:
 
 
 def _data(file: PlanFile) -> Any:
-    from bomgen.workflow.base_plans import extended
+    from bomgen.workflow.plan_files import extended
 
     return extended(file, (), {}).data
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import print_problems
+from bomgen.cli.messages import WRONG_PLAN, print_problems, print_text
 from bomgen.cli.options import proposed
-from bomgen.cli.writing import print_text
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
 
@@ -89,7 +87,7 @@ def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
 
     from bomgen.catalog.files import Catalog
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.editor_schema import plan_schema
+    from bomgen.workflow.catalog_listing import plan_schema
 
     folders = {Path(given).resolve(): given.rstrip("/") for given in parts}
     try:

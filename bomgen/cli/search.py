@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN
-from bomgen.cli.messages import complain, on_terminal, say, show
+from bomgen.cli.messages import (
+    INTERRUPTED,
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    choose_form,
+    complain,
+    on_terminal,
+    refuse_overwriting,
+    say,
+    show,
+    write_out,
+)
 from bomgen.cli.options import named_path, output_option, plan_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import open_one_plan
-from bomgen.cli.watch import ERASE
-from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
+from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.core.messages import ENGLISH
 
 if TYPE_CHECKING:
@@ -103,7 +111,7 @@ def search(
     """
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.core.progress import heard_by
-    from bomgen.workflow.search import find_front, open_search
+    from bomgen.workflow.design_search import find_front, open_search
     from bomgen.workflow.search_parts import EngineLost
 
     refuse_overwriting(output, plan)
@@ -183,7 +191,7 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
     """Write the designs of the front as plans; none is written over."""
     from bomgen.output.writer import OutputError, write
-    from bomgen.workflow.search import front_plans
+    from bomgen.workflow.design_search import front_plans
 
     place = Path(folder)
     try:

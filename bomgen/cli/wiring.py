@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
-from bomgen.cli.messages import complain, on_terminal, say, show
+from bomgen.cli.messages import (
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    complain,
+    on_terminal,
+    refuse_overwriting,
+    say,
+    show,
+)
 from bomgen.cli.options import (
     FormatsCommand,
     output_option,
@@ -23,7 +31,6 @@ from bomgen.cli.options import (
     talk_options,
 )
 from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.cli.writing import refuse_overwriting
 from bomgen.output.registry import WIRINGS
 
 if TYPE_CHECKING:
@@ -85,7 +92,7 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    from bomgen.cli.watch import watched
+    from bomgen.cli.plans import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.registry import Unsuitable
     from bomgen.output.writer import OutputError, write_wiring
@@ -130,7 +137,7 @@ def wiring(
 
 def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
     """The result of the plan that stands today. Ends the command where it cannot be read or is wrong."""
-    from bomgen.cli.given_plans import open_given, show_problems
+    from bomgen.cli.plans import open_given, show_problems
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.workflow.pipeline import work_out
 

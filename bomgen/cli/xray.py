@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
-from bomgen.cli.messages import complain, print_problems, say
+from bomgen.cli.messages import (
+    NOT_WRITTEN,
+    PASSED,
+    WRONG_PLAN,
+    complain,
+    print_problems,
+    print_text,
+    refuse_overwriting,
+    say,
+    to_standard_output,
+)
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
-from bomgen.cli.writing import print_text, refuse_overwriting, to_standard_output
 from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:

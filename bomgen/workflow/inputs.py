@@ -29,14 +29,18 @@ from bomgen.pricing import price_book
 from bomgen.pricing.price_book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
-from bomgen.workflow.base_plans import BOOKS, COST_BOOKS, LOGO, TEMPLATES, extended
 from bomgen.workflow.plan_files import (
+    BOOKS,
+    COST_BOOKS,
     LOCK_KEY,
+    LOGO,
     STANDARD_INPUT,
     STANDARD_INPUT_NAME,
+    TEMPLATES,
     Contents,
     PlanFile,
     content_of,
+    extended,
     inside,
     lock_name,
     open_plan,

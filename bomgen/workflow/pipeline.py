@@ -34,9 +34,8 @@ from bomgen.pricing.bill_line import Line
 from bomgen.pricing.unit_prices import missing_rates, net_price
 from bomgen.results.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
-from bomgen.workflow.base_plans import COST_BOOKS
 from bomgen.workflow.inputs import Inputs, PriceBooks, logo_of, price_books_of, read_all, templates_of, vary
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         )
         if inputs.lock is None:
             return whole
-        from bomgen.workflow.lock_staleness import stale
+        from bomgen.workflow.lock_text import stale
 
         for _, of_other in others:
             prices.current.update(of_other.current)

@@ -30,8 +30,8 @@ from bomgen.results.checks import Check, check_money, checks, checks_from_proble
 from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
-from bomgen.workflow.base_plans import COST_BOOKS
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
+from bomgen.workflow.plan_files import COST_BOOKS
 
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations

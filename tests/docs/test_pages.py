@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from bomgen.catalog.files import KINDS, Catalog
 from bomgen.cli.command import main
-from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.core.resources import folder
 from bomgen.plan import schema as plan_schema
 

@@ -16,7 +16,7 @@ from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
 from bomgen.sizing.servers import MAX_GPUS
-from bomgen.workflow import base_plans, plan_files
+from bomgen.workflow import plan_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
@@ -57,7 +57,7 @@ WANTED = {
     "`quote.terms`": [most(QUOTE, "terms")],
     "`price_book`, `cost_book`, `catalog`, `templates`, `extends`": [
         *(most(QUOTE, "price_book"), most(QUOTE, "cost_book"), most("catalog"), most("templates"), most("extends")),
-        base_plans.MAX_BASES,
+        plan_files.MAX_BASES,
     ],
     "lines of an address": [most(QUOTE, "customer", "address"), most(QUOTE, "vendor", "address")],
     "`stock`, `discount.parts`, `discount.lines`": [

@@ -11,8 +11,8 @@ from depth import DEEPER
 from written_plans import plan_file
 
 from bomgen.documents.search.candidates import Columns
+from bomgen.workflow.design_search import open_search
 from bomgen.workflow.design_tables import DesignTables
-from bomgen.workflow.search import open_search
 from bomgen.workflow.search_parts import DesignByDesign, Search
 
 SPACES, OF_SPACE = 12, 10

@@ -44,7 +44,7 @@ THIRD_PARTY = {
         *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.cables.*"),
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
-    "distributed": ("workflow.search_cluster",),
+    "distributed": ("workflow.search_parts",),
     "pyarrow": ("output.cables.parquet", "output.search_results"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),

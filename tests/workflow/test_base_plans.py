@@ -18,10 +18,9 @@ from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import merged, read
 from bomgen.plan.commercial_terms import Party
 from bomgen.results.result import result
-from bomgen.workflow.base_plans import MAX_BASES
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import open_plan
+from bomgen.workflow.plan_files import MAX_BASES, open_plan
 
 PLAN = "bomgen: 1\nname: x\nextends: base.yaml\ncluster: {gpu: h100-sxm, servers: 4}\n"
 BOOK = "bomgen_prices: 1\ncurrency: EUR\nprices: [{part: dgx-h100, price: 300000}]\n"

@@ -17,7 +17,7 @@ from bomgen.catalog.files import KINDS, Catalog
 from bomgen.cli import command
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema import document
-from bomgen.workflow.editor_schema import plan_schema
+from bomgen.workflow.catalog_listing import plan_schema
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

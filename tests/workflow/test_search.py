@@ -29,8 +29,8 @@ from bomgen.documents.search.front import PartialFront
 from bomgen.output.search_results import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.workflow import search_parts
+from bomgen.workflow.design_search import find_front, open_search
 from bomgen.workflow.plan_files import open_plan
-from bomgen.workflow.search import find_front, open_search
 from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, Search, work_out_design
 from bomgen.workflow.stages import BrokenResult
 

@@ -161,7 +161,7 @@ def test_a_worker_with_another_catalogue_refuses(cluster: Cluster, tmp_path: Pat
     other = tmp_path / "other"
     other.mkdir()
     (other / "sitecustomize.py").write_text(
-        "import bomgen.workflow.search_cluster as it\nit.__version__ = '0.0.1'\n", encoding="utf-8"
+        "import bomgen.workflow.search_parts as it\nit.__version__ = '0.0.1'\n", encoding="utf-8"
     )
     cluster.start_worker(PYTHONPATH=str(other))
     process = search(cluster, *SMALL)

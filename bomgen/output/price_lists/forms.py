@@ -15,7 +15,6 @@ from bomgen.reading.price_table import DESCRIPTION, columns
 if TYPE_CHECKING:
     from bomgen.pricing.quote import QuoteLine
 
-
 # entries ------------------------------------------------------------------------------------------------------------
 # What stands in a price list: the entries, and the columns that a table of them has.
 

@@ -18,7 +18,6 @@ from bomgen.core.document import Cell, Column, Row, Section
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx import inputs
-from bomgen.output.xlsx import inputs as xlsx_shares
 from bomgen.output.xlsx.cells import (
     AMBER,
     EXPLANATION,
@@ -98,9 +97,9 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     word, currency = book.language.word, book.document.totals.currency
     [table] = section.tables
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
-    shares = xlsx_shares.price_shares(table)
+    shares = inputs.price_shares(table)
     if shares:
-        columns = xlsx_shares.add_hardware_column(sheet, columns)
+        columns = inputs.add_hardware_column(sheet, columns)
     if book.document.id:
         columns = (*columns, Column(_ID, _ID))
         sheet.put(len(columns), book.document.id, _EXPLANATION)
@@ -141,7 +140,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     sheet.row += 1
     if shares:
         comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
-        xlsx_shares.inputs(sheet, column, table, comes_to)
+        inputs.inputs(sheet, column, table, comes_to)
     labels_of_totals = _totals(sheet, column)
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
@@ -176,7 +175,7 @@ def _line(
     keys = [column.key for column in columns if column.key not in (HARDWARE, _ID)]
     cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {_ID: Cell(row.id)}
     amount = cells["amount"].value
-    hardware = xlsx_shares.is_hardware(sheet, row, cells["amount"]) and number is None
+    hardware = inputs.is_hardware(sheet, row, cells["amount"]) and number is None
     for position, column in enumerate(columns, 1):
         if column.key == HARDWARE:
             added = amount if hardware and isinstance(amount, Decimal) else ""
@@ -184,7 +183,7 @@ def _line(
             continue
         cell = cells[column.key]
         if column.key == "unit_price" and number is not None:
-            xlsx_shares.unit_price(sheet, position, number, cell)
+            inputs.unit_price(sheet, position, number, cell)
         elif column.key in _INPUTS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
@@ -241,7 +240,7 @@ def _hardware(
     """Write what a line adds to the hardware; the cell of a charge that is a share of it is empty."""
     if number is None:
         at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-        xlsx_shares.hardware(sheet, position, at, result, in_stock)
+        inputs.hardware(sheet, position, at, result, in_stock)
     else:
         sheet.put(position, None, NUMBER)
 

@@ -96,7 +96,7 @@ def _find_front(
     better = no_next_better(front)
     try:
         if scheduler:
-            from bomgen.workflow.search_cluster import digest_of, take_on_cluster
+            from bomgen.workflow.search_parts import digest_of, take_on_cluster
 
             search = search._replace(digest=digest_of(search))
             take = take_on_cluster(search, scheduler)
