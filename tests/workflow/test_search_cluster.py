@@ -32,9 +32,9 @@ import bomgen.workflow.search_parts as parts
 
 parts.divide = lambda search: parts._divide(search.space.size, 1)
 look = parts.LookForFront.__call__
-parts.LookForFront.__call__ = lambda self, part: (time.sleep(0.1), look(self, part))[1]
+parts.LookForFront.__call__ = lambda self, part: (time.sleep(0.25), look(self, part))[1]
 """
-"""What gives a search a middle, whatever works its designs out: a part for each, of a tenth of a second."""
+"""What gives a search a middle, whatever works its designs out: a part for each, of a quarter of a second."""
 
 
 class Cluster:
