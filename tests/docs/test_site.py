@@ -8,14 +8,13 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import written
-from judging import skip_or_fail
+from judging import find_judge
 from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
@@ -52,8 +51,8 @@ class Page(HTMLParser):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. Without MkDocs the tests are skipped, and fail on a continuous-integration machine."""
-    if find_spec("material") is None or find_spec("jieba") is None:
-        skip_or_fail("MkDocs is not installed: .venv/bin/pip install -e '.[site]'")
+    find_judge("python:material")
+    find_judge("python:jieba")
     place = tmp_path_factory.mktemp("site") / "built"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", place],

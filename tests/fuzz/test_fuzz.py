@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib
 import shutil
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hunt import HERE, TARGETS, command
-from judging import skip_or_fail
+from judging import find_judge
 
 RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
 """Executions of a target each time: less than a second beside the start."""
@@ -62,8 +61,7 @@ def test_the_corpora_are_small() -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path) -> None:
     """Each target for a fixed number of executions from its corpus, with a fixed seed."""
-    if find_spec("atheris") is None:
-        skip_or_fail("atheris is not installed: .venv/bin/pip install -e '.[fuzz]' (Linux on x86-64)")
+    find_judge("python:atheris")  # there is none but for Linux on x86-64
     options = (f"-runs={RUNS[name]}", f"-seed={SEED}", f"-artifact_prefix={tmp_path}/")
     inputs = tmp_path / "inputs"
     inputs.mkdir()

@@ -1,11 +1,12 @@
 """Outside programs as judges of what bomgen writes.
 
-Each plan of the checkout is built once a session. `.ci/run` installs all judges; `judging.py` says what happens where
-one is missing.
+Each plan of the checkout is built once a session, and its workbooks are saved by LibreOffice once, whatever the number
+of workers. `.ci/run` installs all judges; `judging.py` says what happens where one is missing.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -22,6 +23,17 @@ PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))
 
 Judge = Callable[[str], Path]
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Resave = Callable[[Path, Path], None]
+ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
+<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Misc">
+<prop oor:name="FirstRun" oor:op="fuse"><value>false</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
+<prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop></item>
+</oor:items>
+"""
 
 
 @pytest.fixture(scope="session")
@@ -63,15 +75,71 @@ def run(offline: list[str]) -> Run:
 
 
 @pytest.fixture(scope="session")
+def resave(judge: Judge, run: Run, tmp_path_factory: pytest.TempPathFactory) -> Resave:
+    """Have LibreOffice recalculate the workbooks of a folder and save them into another, in one start."""
+    soffice = judge("soffice")
+
+    def save(source: Path, target: Path) -> None:
+        profile = tmp_path_factory.mktemp("profile")
+        (profile / "user").mkdir()
+        (profile / "user" / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE, encoding="utf-8")
+        done = run(
+            soffice,
+            f"-env:UserInstallation=file://{profile}",
+            *("--headless", "--norestore", "--nologo", "--nodefault", "--nofirststartwizard"),
+            *("--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", target),
+            *sorted(source.iterdir()),
+            environment={"HOME": str(profile)},
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(list(target.iterdir())) == len(list(source.iterdir())), done.stderr
+
+    return save
+
+
+def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder that the first worker which asks for it fills, and the others wait for."""
+    place = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / name).exists():
+            unfinished = factory.mktemp(name)
+            make(unfinished)
+            unfinished.rename(place / name)
+    return place / name
+
+
+@pytest.fixture(scope="session")
 def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of results by plan, for every plan of the checkout."""
-    results = tmp_path_factory.mktemp("built")
-    plans = [f"plans/{plan.name}" for plan in PLANS]
-    formats = "md,html,xlsx,json,csv,cdx"
-    command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "-f", formats, "--root", "."]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    return {plan.stem: results / plan.stem.lower() for plan in PLANS}
+
+    def build(results: Path) -> None:
+        plans = [f"plans/{plan.name}" for plan in PLANS]
+        formats = "md,html,xlsx,json,csv,cdx"
+        command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "-f", formats]
+        command += ["--root", "."]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+
+    built = _made_once(tmp_path_factory, "built", build)
+    return {plan.stem: built / plan.stem.lower() for plan in PLANS}
+
+
+@pytest.fixture(scope="session")
+def resaved(quotes: dict[str, Path], resave: Resave, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folder of both workbooks as LibreOffice saves them, by plan, for every plan of the checkout."""
+
+    def save(target: Path) -> None:
+        source = tmp_path_factory.mktemp("workbooks")
+        for plan, folder in quotes.items():
+            for workbook in folder.glob("*.xlsx"):
+                shutil.copy(workbook, source / f"{plan}.{workbook.name}")
+        resave(source, target)
+
+    saved = _made_once(tmp_path_factory, "saved", save)
+    return {f"{plan}.{kind}": saved / f"{plan}.{kind}.xlsx" for plan in quotes for kind in ("report", "quote")}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

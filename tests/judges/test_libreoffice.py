@@ -45,16 +45,6 @@ PRINTED = ("llama65b-quote", "superpod-b200-16su", "training-and-serving", "gb30
 MOST_PRINTED = 8
 """Pages of each."""
 CENT = Decimal("0.01")
-ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
-<oor:items xmlns:oor="http://openoffice.org/2001/registry">
-<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
-<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Misc">
-<prop oor:name="FirstRun" oor:op="fuse"><value>false</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
-<prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop></item>
-</oor:items>
-"""
 
 
 def _plant(source: Path, target: Path) -> int:
@@ -136,40 +126,17 @@ def _add_required(source: Path, target: Path) -> None:
     workbook.save(target)
 
 
-def _quote(plan: str) -> str:
-    """What the workbook for the customer is called among the others."""
-    return f"{plan}-for-the-customer"
-
-
 @pytest.fixture(scope="module")
-def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
-    """Every workbook as LibreOffice saves it again, in one start with a fresh profile."""
-    soffice = judge("soffice")
-    place = tmp_path_factory.mktemp("libreoffice")
-    (place / "profile" / "user").mkdir(parents=True)
-    (place / "profile" / "user" / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE, encoding="utf-8")
-    (place / "in").mkdir()
-    for name, folder in quotes.items():
-        shutil.copy(folder / "report.xlsx", place / "in" / f"{name}.xlsx")
-        shutil.copy(folder / "quote.xlsx", place / "in" / f"{_quote(name)}.xlsx")
-    assert _plant(quotes[PRICED] / "report.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
-    _change(quotes[PRICED] / "report.xlsx", place / "in" / f"{CHANGED}.xlsx")
-    _change_shares(quotes[CHARGED] / "report.xlsx", place / "in" / f"{SHARES}.xlsx")
-    _unprice(quotes[CHARGED] / "report.xlsx", place / "in" / f"{UNPRICED}.xlsx")
-    _add_required(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{ADDED}.xlsx")
-    done = run(
-        soffice,
-        f"-env:UserInstallation=file://{place / 'profile'}",
-        *("--headless", "--norestore", "--nologo", "--nodefault", "--nofirststartwizard"),
-        *("--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", place / "out"),
-        *sorted((place / "in").iterdir()),
-        environment={"HOME": str(place / "profile")},
-    )
-    assert done.returncode == 0, done.stderr
-    names = (*quotes, *map(_quote, quotes), PLANTED, CHANGED, SHARES, UNPRICED, ADDED)
-    files = {name: place / "out" / f"{name}.xlsx" for name in names}
-    assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
-    return files
+def recalculated(quotes, resaved, resave, tmp_path_factory) -> dict[str, Path]:
+    """Every workbook as LibreOffice saves it again, PLAN.report and PLAN.quote, and changed ones by their names."""
+    changed, saved = tmp_path_factory.mktemp("changed"), tmp_path_factory.mktemp("recalculated")
+    assert _plant(quotes[PRICED] / "report.xlsx", changed / f"{PLANTED}.xlsx") > 0
+    _change(quotes[PRICED] / "report.xlsx", changed / f"{CHANGED}.xlsx")
+    _change_shares(quotes[CHARGED] / "report.xlsx", changed / f"{SHARES}.xlsx")
+    _unprice(quotes[CHARGED] / "report.xlsx", changed / f"{UNPRICED}.xlsx")
+    _add_required(quotes[CHARGED] / "quote.xlsx", changed / f"{ADDED}.xlsx")
+    resave(changed, saved)
+    return resaved | {path.stem: path for path in saved.iterdir()}
 
 
 def _formulas(path: Path) -> list[tuple[str, str]]:
@@ -198,8 +165,8 @@ def _same(one: Any, other: Any) -> bool:
 def test_totals_are_those_of_the_bill(plan, quotes, recalculated):
     """The four named totals, recalculated by LibreOffice, are those of bom.json to the cent."""
     totals = json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]
-    for name in (plan, _quote(plan)):
-        workbook = load_workbook(recalculated[name], data_only=True)
+    for kind in ("report", "quote"):
+        workbook = load_workbook(recalculated[f"{plan}.{kind}"], data_only=True)
         found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
         assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
 
@@ -207,9 +174,9 @@ def test_totals_are_those_of_the_bill(plan, quotes, recalculated):
 def test_no_cell_is_an_error(plan, recalculated):
     """No cell of a recalculated workbook is an error value."""
     broken = [
-        (name, sheet.title, cell.coordinate, cell.value)
-        for name in (plan, _quote(plan))
-        for sheet in load_workbook(recalculated[name], data_only=True).worksheets
+        (kind, sheet.title, cell.coordinate, cell.value)
+        for kind in ("report", "quote")
+        for sheet in load_workbook(recalculated[f"{plan}.{kind}"], data_only=True).worksheets
         for row in sheet.iter_rows()
         for cell in row
         if cell.data_type == "e"
@@ -220,11 +187,12 @@ def test_no_cell_is_an_error(plan, recalculated):
 
 def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    for path, name in ((quotes[plan] / "report.xlsx", plan), (quotes[plan] / "quote.xlsx", _quote(plan))):
+    for kind in ("report", "quote"):
+        path = quotes[plan] / f"{kind}.xlsx"
         formulas = _formulas(path)
         assert formulas, "the workbook has no formula at all"
         stored = load_workbook(path, data_only=True)
-        worked_out = load_workbook(recalculated[name], data_only=True)
+        worked_out = load_workbook(recalculated[f"{plan}.{kind}"], data_only=True)
         differing = [
             (sheet, place, stored[sheet][place].value, worked_out[sheet][place].value)
             for sheet, place in formulas

@@ -127,7 +127,7 @@ class PlanSection(NamedTuple):
         try:
             if isinstance(raw, dict):
                 return build(inline_record(kind, self.source, (*self.path, key)))
-            return build(self.catalog.find(kind, str(raw)))
+            return self.catalog.read_part(kind, str(raw), build)
         except UnknownPart as error:
             self.problem(key, str(error), "unknown-part")
         except PlanErrors as errors:
