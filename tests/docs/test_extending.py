@@ -73,7 +73,7 @@ def python(copy: Path, *arguments: str, folder: Path | None = None) -> str:
 
 def test_a_document_format_is_one_module(copy: Path) -> None:
     """A format that is one file is known to `build -f`, help, completion, the library and the page of the commands."""
-    (copy / "bomgen" / "output" / "documents" / "list.py").write_text(DOCUMENT, "utf-8")
+    (copy / "bomgen" / "output" / "formats" / "list.py").write_text(DOCUMENT, "utf-8")
     plan = str(CHECKOUT / "plans" / "llama65b.yaml")
     bomgen = ("-m", "bomgen.cli")
     printed = python(copy, *bomgen, "build", plan, "--root", str(CHECKOUT), "-f", "list", "-o", "-")
