@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# The tests start the program thousands of times: without byte code each of these runs compiles its two hundred modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
 EXTRAS := dev $(if $(CI),judges site fuzz)
 # Tests that are marked `long` run there, too: without them `make test` takes a user at most six minutes of two idle cores.
