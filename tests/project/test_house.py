@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,27 @@ def module_imports() -> dict[str, set[str]]:
         & names - {name_of(path)}
         for path in MODULES
     }
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_imports() -> None:
+    """Each arrow of docs/architecture.md is an import that does not follow from others, and none is missing."""
+    imported: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for module, others in module_imports().items():
+        if (room := room_of(module)) in ROOMS:
+            imported[room] |= {room_of(other) for other in others} & set(ROOMS) - {room}
+    reached: dict[str, set[str]] = {}
+    for room in ROOMS:
+        reached[room] = imported[room].union(*(reached[below] for below in imported[room]))
+    arrows = {
+        (below, room)
+        for room in ROOMS
+        for below in imported[room]
+        if not any(below in reached[other] for other in imported[room])
+    }
+    picture = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("flowchart LR\n")[2].partition("```")[0]
+    rows = [[room.split(" & ") for room in row.strip().split(" --> ")] for row in picture.splitlines()]
+    drawn = {arrow for row in rows for pair in pairwise(row) for arrow in product(*pair)}
+    assert drawn == arrows
 
 
 def members_of(path: Path) -> Iterator[tuple[str, int]]:
