@@ -49,7 +49,7 @@ test: $(INSTALLED_DEV) $(if $(CI),$(CYCLONEDX)) ## ruff, formatting, types and t
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
 
 quick: lint ## the tests that a change fails first, within a minute: numbers, published tables, rules of the house
-	$(BIN)/pytest $(SELECTED) tests/core tests/fabric tests/optics tests/reference tests/project/test_house.py
+	$(BIN)/pytest $(SELECTED) --numprocesses=auto --dist=loadfile tests/core tests/fabric tests/optics tests/reference tests/project/test_house.py
 
 lint: $(INSTALLED_DEV) ## ruff check
 	$(BIN)/ruff check .
