@@ -20,8 +20,8 @@ from bomgen.optics.types import MediumOption
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
-from bomgen.results.numbers import Path
 from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.registry import Path
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------

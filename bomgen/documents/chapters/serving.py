@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.documents.chapters.writer import Writer
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
 

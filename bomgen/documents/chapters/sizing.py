@@ -9,7 +9,7 @@ from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored

@@ -16,7 +16,8 @@ from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Refer
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.results.numbers import Path, Paths, dotted
+from bomgen.results.numbers import Paths, dotted
+from bomgen.results.registry import Path
 from bomgen.results.result import OPERATION, Report, numbers_of
 
 SPARSE = "sparse"
