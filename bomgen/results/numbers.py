@@ -28,12 +28,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
     found: dict[Path, Figure | None] = {}
     sizing = design.sizing
     if sizing.target:
-        found |= {
-            ("workload", "target_flops"): sizing.target.target,
-            ("workload", "peak_flops_per_gpu"): sizing.target.peak_flops_per_gpu,
-            ("workload", "gpus_required"): sizing.target.gpus_required,
-            ("workload", "peak_flops"): sizing.peak_flops,
-        }
+        found |= figures_of(sizing.target, "workload") | {("workload", "peak_flops"): sizing.peak_flops}
     if run := sizing.run:
         found |= {
             ("workload", "flops"): run.flops,
@@ -50,12 +45,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "active_parameters"): run.active_parameters,
             ("workload", "trainable_parameters"): sizing.trainable_parameters,
         }
-        for convention, mfu in run.mfu_by_convention.items():
-            found["workload", "mfu_by_convention", convention] = mfu
-        for embedding, mfu in run.mfu_by_embedding.items():
-            found["workload", "mfu_by_embedding", embedding] = mfu
-        for counted, hfu in run.hfu_by_recomputation.items():
-            found["workload", "hfu_by_recomputation", counted] = hfu
+        found |= figures_of(run, "workload")
     if sizing.predicted and design.plan.training:
         found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
     if sizing.opinions:
@@ -88,9 +78,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
-        ("cluster", "gpus"): sizing.gpus,
-        ("cluster", "servers"): sizing.servers,
-        ("cluster", "pods"): sizing.pods,
+        **figures_of(sizing, "cluster"),
         ("cluster", "spare_servers"): design.plan.cluster.spare_servers,
         ("cluster", "nics"): design.nics,
         ("cluster", "power_w"): design.power_w,

@@ -1,4 +1,4 @@
-"""The registry of numbers has a row for every number of every result, with its unit, and its documents know each row."""
+"""The registry has a row with the unit of every number, and documents have words for what they show."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def test_the_columns_of_a_row() -> None:
     """What a diff ranks has a title; what is better, added up or in a table of the report is one of a few words."""
     assert {row.better for row in ROWS} == {LESS, MORE, NEITHER}
     assert {row.summed for row in ROWS} == {"all", "known", ""}
-    assert [] == [row for row in ROWS if row.rank and not row.title]
-    assert [] == [row for row in ROWS if row.better and not row.compared]
+    assert [row for row in ROWS if row.rank and not row.title] == []
+    assert [row for row in ROWS if row.better and not row.compared] == []
     of_site = (row for row in ROWS if row.path[0] == "site" and row.unit)
-    assert [] == [row for row in of_site if not row.table]
+    assert [row for row in of_site if not row.table] == []
 
 
 def test_rows_that_are_shown_have_labels() -> None:
     """Every table of the report and every number that is compared has a label in each language."""
     for code in languages():
         words = language(code).words
-        assert [] == [row.table for row in ROWS if row.table and f"table-{row.table}" not in words]
+        assert [row.table for row in ROWS if row.table and f"table-{row.table}" not in words] == []
         labels = ((row, row.path[-1], f"compare-{row.compared}") for row in ROWS if row.compared)
-        assert [] == [row for row, name, key in labels if f"label-{name}" not in words and key not in words]
+        assert [row for row, name, key in labels if f"label-{name}" not in words and key not in words] == []
 
 
 def test_a_number_that_is_given_has_the_unit_of_its_row() -> None:
