@@ -8,7 +8,7 @@ Beside its type and description a row may say what documents make of the number:
 - `x-rank`: how early a reader of a diff wants to see it, 1 first
 - `x-sum`: that it adds up over clusters, or over fabrics of a role: of `all`, or of those where it is `known`
 - `x-compare`: that `bomgen compare` has a row for it: true, or the key of the row
-- `x-table`: the table of the report that has it
+- `x-table`: the table of the report that has it, and what is below it
 
 Labels are in `data/language/`, by the end of the path. To add a number, add its row, and a field of its name to the
 record that `results/numbers.py` reads it from.
@@ -59,12 +59,12 @@ def registry() -> Mapping[Path, Number]:
     return found
 
 
-def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path) -> Iterator[Number]:
+def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path, table: str = "") -> Iterator[Number]:
     for part in unfold(whole, schema):
         named, others = part.get("properties", {}), part.get("additionalProperties")
         for key, row in (*named.items(), *([(EACH, others)] if isinstance(others, dict) else ())):
             at = (*path, key)
-            compared = row.get("x-compare", "")
+            compared, shown_in = row.get("x-compare", ""), row.get("x-table", table)
             yield Number(
                 at,
                 row.get("title", ""),
@@ -73,9 +73,9 @@ def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path) -> It
                 row.get("x-rank"),
                 row.get("x-sum", ""),
                 compared if isinstance(compared, str) else ".".join(at),
-                row.get("x-table", ""),
+                shown_in,
             )
-            yield from _rows_below(whole, row, at)
+            yield from _rows_below(whole, row, at, shown_in)
 
 
 def row_at(path: Path) -> Number | None:

@@ -11,30 +11,25 @@ from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations.types import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
-from bomgen.results.registry import Path, row_at
+from bomgen.results.registry import Path
 
+TABLES = ("site", "site-power", "site-load", "site-supply")
 FEEDS = "compute_rack_feeds"
 
 
 def site(writer: Writer) -> Section | None:
     """Racks, power, weight, heat and supply; None when the plan asks for none of them."""
-    tables: dict[str, list[Row]] = {}
-    for path, row in zip(_paths(writer), writer.rows((SITE,)), strict=True):
-        if number := row_at(path[:2]):
-            tables.setdefault(number.table, []).append(_named(writer, path, row))
+    of_tables = {id: [_row(writer, path) for path in writer.paths_of(id)] for id in TABLES}
+    tables = tuple(writer.table(id, rows=rows) for id, rows in of_tables.items() if rows)
     if not tables:
         return None
     alone = not writer.report.design.fabrics and (SITE, "power_w") in writer.numbers
     text = (writer.word("site-servers-alone"),) if alone else ()
-    shown = tuple(writer.table(id, tuple(rows)) for id, rows in tables.items())
-    return Section(SITE, writer.word("section-site"), text=text, tables=shown)
+    return Section(SITE, writer.word("section-site"), text=text, tables=tables)
 
 
-def _paths(writer: Writer) -> Iterator[Path]:
-    return (path for path in writer.numbers if path[0] == SITE)
-
-
-def _named(writer: Writer, path: Path, row: Row) -> Row:
+def _row(writer: Writer, path: Path) -> Row:
+    row = writer.row(path)
     if path[1] != FEEDS:
         return row
     return replace(row, cells=(Cell(writer.word("label-feed", feed=path[-1])), *row.cells[1:]))
