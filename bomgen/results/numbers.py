@@ -17,7 +17,7 @@ from bomgen.sizing.storage import Stored, bandwidth_of_servers
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.second_opinions import Opinions
-    from bomgen.sizing.serving.service import Range, Serving
+    from bomgen.sizing.serving.service import Serving
 
 NARROW, WIDE = 50, 90
 """Percent of unseen clusters that the intervals of a prediction hold."""
@@ -68,13 +68,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "checkpoint_bytes_without_weights"): lost.checkpoint.contents.without_copy,
             ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
+            **_range(("workload", "lost_time", "goodput_range"), lost.goodput_range),
         }
-        if lost.goodput_range:
-            low, high = lost.goodput_range
-            found |= {
-                ("workload", "lost_time", "goodput_range", "low"): low,
-                ("workload", "lost_time", "goodput_range", "high"): high,
-            }
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
@@ -174,8 +169,6 @@ def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path,
 
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
-    from bomgen.sizing.serving.service import Range
-
     need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
@@ -201,7 +194,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
         **_range(
             (*base, "tokens_per_second_per_gpu_range"),
-            Range(estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
+            (estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
         ),
         (*base, "tokens_per_second"): serving.tokens_per_second,
         (*base, "requests_per_minute"): serving.requests_per_minute,
@@ -219,8 +212,8 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
     }
 
 
-def _range(path: Path, span: Range | None) -> dict[Path, Figure | None]:
-    return {(*path, "low"): span.low, (*path, "high"): span.high} if span else {}
+def _range(path: Path, span: tuple[Figure | None, Figure | None] | None) -> dict[Path, Figure | None]:
+    return {(*path, "low"): span[0], (*path, "high"): span[1]} if span else {}
 
 
 sum_of_pieces = sum_of("sum_of_pieces", "pieces", "pieces", "more_pieces")
