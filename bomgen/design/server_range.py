@@ -81,7 +81,7 @@ class DesignRange(NamedTuple):
         """One design whose counts are columns; of its facility power, racks and PDUs."""
         plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
         servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
-        sizing = Sizing(servers, gpus_of_servers(servers, server.gpus))
+        sizing = Sizing(gpus_of_servers(servers, server.gpus), servers)
         power = power_of_servers(plan, sizing)
         built = tuple(each.in_columns() for each in self.fabrics)
         one = sizing._replace(servers=plan.cluster.servers)

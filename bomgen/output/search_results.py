@@ -126,10 +126,7 @@ def _design(front: Front, found: Candidate) -> dict[str, Any]:
         "measures": {name: _exact(value) for name, value in found.measures.items()},
         "ranges": {name: range_data(ends) for name, ends in found.ranges.items()},
         "currency": found.currency,
-        "cost_low": _exact(found.low),
-        "cost_high": _exact(found.high),
-        "days_low": _exact(found.days[0]) if found.days else None,
-        "days_high": _exact(found.days[1]) if found.days else None,
+        **{name: _exact(end) for name, end in values_of(found).items() if name.startswith(("cost_", "days_"))},
     }
 
 

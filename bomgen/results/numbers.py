@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import slug
 from bomgen.core.provenance import Figure, quotient, sum_of
@@ -11,16 +11,14 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
-from bomgen.site.facility import Facility
+from bomgen.results.registry import Path, row_at
 from bomgen.sizing.storage import Stored, bandwidth_of_servers
-from bomgen.sizing.training.memory import Memory
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.second_opinions import Opinions
-    from bomgen.sizing.serving.service import Held, Range, Serving
+    from bomgen.sizing.serving.service import Serving
 
-Path = tuple[str, ...]
 NARROW, WIDE = 50, 90
 """Percent of unseen clusters that the intervals of a prediction hold."""
 
@@ -30,12 +28,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
     found: dict[Path, Figure | None] = {}
     sizing = design.sizing
     if sizing.target:
-        found |= {
-            ("workload", "target_flops"): sizing.target.target,
-            ("workload", "peak_flops_per_gpu"): sizing.target.peak_flops_per_gpu,
-            ("workload", "gpus_required"): sizing.target.gpus_required,
-            ("workload", "peak_flops"): sizing.peak_flops,
-        }
+        found |= figures_of(sizing.target, "workload") | {("workload", "peak_flops"): sizing.peak_flops}
     if run := sizing.run:
         found |= {
             ("workload", "flops"): run.flops,
@@ -52,28 +45,18 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "active_parameters"): run.active_parameters,
             ("workload", "trainable_parameters"): sizing.trainable_parameters,
         }
-        for convention, mfu in run.mfu_by_convention.items():
-            found["workload", "mfu_by_convention", convention] = mfu
-        for embedding, mfu in run.mfu_by_embedding.items():
-            found["workload", "mfu_by_embedding", embedding] = mfu
-        for counted, hfu in run.hfu_by_recomputation.items():
-            found["workload", "hfu_by_recomputation", counted] = hfu
+        found |= figures_of(run, "workload")
     if sizing.predicted and design.plan.training:
         found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
-        found |= _memory(("workload", "memory"), fit.replica)
-        found |= _memory(("workload", "memory", "per_gpu"), fit.per_gpu)
+        found |= figures_of(fit.replica, "workload", "memory")
+        found |= figures_of(fit.per_gpu, "workload", "memory", "per_gpu")
         found |= {
             ("workload", "memory", "gpu"): fit.gpu_memory,
             ("workload", "memory", "host"): fit.host_memory,
-            ("workload", "parallelism", "tensor"): fit.split.tensor,
-            ("workload", "parallelism", "pipeline"): fit.split.pipeline,
-            ("workload", "parallelism", "data"): fit.split.data,
-            ("workload", "parallelism", "context"): fit.split.context,
-            ("workload", "parallelism", "expert"): fit.split.expert,
-            ("workload", "parallelism", "interleave"): fit.split.interleave,
+            **figures_of(fit.split, "workload", "parallelism"),
         }
     if lost := sizing.lost:
         found |= {
@@ -85,19 +68,12 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "checkpoint_bytes_without_weights"): lost.checkpoint.contents.without_copy,
             ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
+            **_range(("workload", "lost_time", "goodput_range"), lost.goodput_range),
         }
-        if lost.goodput_range:
-            low, high = lost.goodput_range
-            found |= {
-                ("workload", "lost_time", "goodput_range", "low"): low,
-                ("workload", "lost_time", "goodput_range", "high"): high,
-            }
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
-        ("cluster", "gpus"): sizing.gpus,
-        ("cluster", "servers"): sizing.servers,
-        ("cluster", "pods"): sizing.pods,
+        **figures_of(sizing, "cluster"),
         ("cluster", "spare_servers"): design.plan.cluster.spare_servers,
         ("cluster", "nics"): design.nics,
         ("cluster", "power_w"): design.power_w,
@@ -108,7 +84,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
             found |= _modules_per_gpu(built, sizing.gpus)
     if stored := sizing.stored:
         found |= _storage_numbers(stored, design.plan.storage.servers)
-    found |= _site_numbers(design.facility)
+    for part in (design.facility, design.facility.load, design.facility.supply):
+        found |= figures_of(part, "site")
     return {path: figure for path, figure in found.items() if figure is not None}
 
 
@@ -137,48 +114,21 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
     return found | {(*base, "terms", name): seconds for name, seconds in step.terms.items()}
 
 
-def _site_numbers(site: Facility) -> dict[Path, Figure | None]:
-    load, supply = site.load, site.supply
-    return {
-        ("site", "racks"): site.racks,
-        ("site", "compute_racks"): site.compute_racks,
-        ("site", "management_racks"): site.management_racks,
-        ("site", "servers_per_rack"): site.servers_per_rack,
-        ("site", "compute_pdus"): site.compute_pdus,
-        ("site", "management_pdus"): site.management_pdus,
-        ("site", "gpu_power_w"): site.gpu_power_w,
-        ("site", "network_power_w"): site.network_power_w,
-        ("site", "storage_power_w"): site.storage_power_w,
-        ("site", "power_w"): site.power_w,
-        ("site", "facility_power_w"): site.facility_power_w,
-        ("site", "energy_kwh_per_year"): site.energy_kwh_per_year,
-        ("site", "energy_cost_per_year"): site.energy_cost_per_year,
-        ("site", "carbon_kg_per_year"): site.carbon_kg_per_year,
-        ("site", "run_energy_kwh"): site.run_energy_kwh,
-        ("site", "run_energy_cost"): site.run_energy_cost,
-        ("site", "run_carbon_kg"): site.run_carbon_kg,
-        ("site", "weight_kg"): load.weight_kg,
-        ("site", "heat_btu_per_hour"): load.heat,
-        ("site", "compute_rack_power_w"): load.compute_rack_power_w,
-        ("site", "compute_rack_heat_btu_per_hour"): load.compute_rack_heat,
-        ("site", "compute_rack_weight_kg"): load.compute_rack_weight_kg,
-        ("site", "compute_rack_floor_load_kg_per_m2"): load.compute_rack_floor_load,
-        **{("site", "compute_rack_outlets", form): figure for form, figure in supply.outlets.items()},
-        **{("site", "compute_rack_pdu_outlets", form): figure for form, figure in supply.pdu_outlets.items()},
-        ("site", "feeds"): supply.feeds,
-        **{("site", "compute_rack_feeds", feed): figure for feed, figure in supply.compute_rack_feeds.items()},
-        ("site", "compute_pdu_load_w"): supply.pdu_load_w,
-        ("site", "feed_power_w"): supply.feed_power_w,
-    }
+def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
+    """Return the figures of a record: its fields that have a row at a path of bom.json, mappings figure by figure."""
+    found: dict[Path, Figure | None] = {}
+    for name, field in record._asdict().items():
+        if row_at((*at, name)) and isinstance(field, Mapping):
+            found |= {(*at, name, key): figure for key, figure in field.items()}
+        elif row_at((*at, name)):
+            found[*at, name] = field
+    return found
 
 
 def _opinions(said: Opinions) -> dict[Path, Figure | None]:
     found: dict[Path, Figure | None] = {
         ("workload", "effective_mfu"): said.effective_mfu,
-        ("workload", "second_opinion", "gpu_hours"): said.second.gpu_hours,
-        ("workload", "second_opinion", "gpus_required"): said.second.gpus_required,
-        ("workload", "second_opinion", "days"): said.second.days,
-        ("workload", "second_opinion", "days_by_peak"): said.second.days_by_peak,
+        **figures_of(said.second, "workload", "second_opinion"),
     }
     for each in said.runs:
         base = ("workload", "published_runs", each.run.identity.id)
@@ -218,20 +168,7 @@ def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path,
     return found
 
 
-def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
-    return {
-        (*path, "weights"): memory.weights,
-        (*path, "gradients"): memory.gradients,
-        (*path, "optimizer"): memory.optimizer,
-        (*path, "activations"): memory.activations,
-        (*path, "total"): memory.total,
-        (*path, "host"): memory.host,
-    }
-
-
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
-    from bomgen.sizing.serving.service import Range
-
     need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
@@ -257,14 +194,14 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
         **_range(
             (*base, "tokens_per_second_per_gpu_range"),
-            Range(estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
+            (estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
         ),
         (*base, "tokens_per_second"): serving.tokens_per_second,
         (*base, "requests_per_minute"): serving.requests_per_minute,
         (*base, "kv_transfer"): serving.kv_transfer,
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
-        **_held(memory, serving.model),
-        **_held((*memory, "per_gpu"), serving.per_gpu),
+        **figures_of(serving.model, *memory),
+        **figures_of(serving.per_gpu, *memory, "per_gpu"),
         (*memory, "per_gpu", "kv_cache_in_estimate"): serving.in_estimate.kv_cache if serving.in_estimate else None,
         (*memory, "per_gpu", "total_in_estimate"): serving.in_estimate.total if serving.in_estimate else None,
         (*memory, "per_gpu", "room"): found.room,
@@ -275,16 +212,8 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
     }
 
 
-def _range(path: Path, span: Range | None) -> dict[Path, Figure | None]:
-    return {(*path, "low"): span.low, (*path, "high"): span.high} if span else {}
-
-
-def _held(path: Path, held: Held) -> dict[Path, Figure | None]:
-    return {
-        (*path, "weights"): held.weights,
-        (*path, "kv_cache"): held.kv_cache,
-        (*path, "total"): held.total,
-    }
+def _range(path: Path, span: tuple[Figure | None, Figure | None] | None) -> dict[Path, Figure | None]:
+    return {(*path, "low"): span[0], (*path, "high"): span[1]} if span else {}
 
 
 sum_of_pieces = sum_of("sum_of_pieces", "pieces", "pieces", "more_pieces")
@@ -340,9 +269,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for panels in built.interconnect.panels:
         found[(*base, "panels", panels.panel.identity.id)] = panels.quantity
     if built.per_gpu:
-        found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
-        found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps
-        found[(*base, "per_gpu", "scale_up_gbps")] = built.per_gpu.scale_up_gbps
+        found |= figures_of(built.per_gpu, *base, "per_gpu")
     return found
 
 

@@ -29,7 +29,8 @@ from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubt
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
 from bomgen.results.checks import Check
-from bomgen.results.numbers import Path, Paths, numbers
+from bomgen.results.numbers import Paths, numbers
+from bomgen.results.registry import KNOWN, Path, rows_below
 
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations
@@ -114,16 +115,6 @@ class Report(NamedTuple):
         return self.clusters or (self,)
 
 
-SUMS = (
-    *(("cluster", key) for key in ("gpus", "servers", "spare_servers", "nics", "power_w")),
-    *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_pdus", "management_pdus")),
-    *(("site", key) for key in ("gpu_power_w", "network_power_w", "storage_power_w", "power_w", "facility_power_w")),
-    *(("site", key) for key in ("energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year")),
-    *(("site", key) for key in ("weight_kg", "heat_btu_per_hour")),
-)
-"""The numbers that clusters have together, by their path; none where one of the clusters does not know its own."""
-MAYBE_NONE = ("spare_servers", "nics", "network_power_w", "storage_power_w")
-"""Of what a cluster has none when it does not say it."""
 OPERATION = "operation"
 """Where the costs of running stand in bom.json."""
 
@@ -133,11 +124,11 @@ def numbers_of(report: Report) -> dict[Path, Figure]:
     if report.clusters:
         below = {cluster_path(each.plan.cluster_name): numbers(each.design) for each in report.clusters}
         found: dict[Path, Figure] = {}
-        for path in SUMS:
-            of_clusters = [figures.get(path) for figures in below.values()]
+        for row in (row for section in ("cluster", "site") for row in rows_below(section) if row.summed):
+            of_clusters = [figures.get(row.path) for figures in below.values()]
             figure = together(of_clusters)
-            if figure and (path[-1] in MAYBE_NONE or None not in of_clusters):
-                found[path] = figure
+            if figure and (row.summed == KNOWN or None not in of_clusters):
+                found[row.path] = figure
         found |= {(*place, *path): figure for place, figures in below.items() for path, figure in figures.items()}
     else:
         found = numbers(report.design)

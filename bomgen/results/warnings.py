@@ -365,12 +365,12 @@ def _training(designed: Design) -> Iterator[Problem]:
 def _computing_target(designed: Design) -> Iterator[Problem]:
     """Computing power that a cluster given by the plan does not reach."""
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
-    if compute and target and reached and reached.value < target.target.value:
+    if compute and target and reached and reached.value < target.target_flops.value:
         text = message(
             "target-pflops",
             gpus=designed.sizing.gpus.value,
             reached=f"{float(reached.value / PETA):.4g}",
-            target=f"{float(target.target.value / PETA):g}",
+            target=f"{float(target.target_flops.value / PETA):g}",
             remedy=_enough(designed, target.gpus_required),
         )
         place = first_given(compute.target) or compute.mark

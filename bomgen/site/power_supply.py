@@ -31,14 +31,14 @@ EITHER = "either"
 class Supply(NamedTuple):
     """Power supply of the site; a figure is None when it is not asked for or not known."""
 
-    outlets: Mapping[str, Figure]
+    compute_rack_outlets: Mapping[str, Figure]
     """Outlets that the servers of a full compute rack need, by form."""
-    pdu_outlets: Mapping[str, Figure]
+    compute_rack_pdu_outlets: Mapping[str, Figure]
     """Outlets that the PDUs of a compute rack have, by form."""
     feeds: Figure | None
     compute_rack_feeds: Mapping[str, Figure]
     """PDUs of a compute rack on each feed."""
-    pdu_load_w: Figure | None
+    compute_pdu_load_w: Figure | None
     """Load of a PDU of a compute rack when as many feeds are lost as the redundancy allows."""
     feed_power_w: Figure | None
     """The highest load of a feed by all machines, whichever feeds are lost."""
@@ -133,11 +133,11 @@ def supply(
         gone = pieces_lost(pdus, feeds, lost)
         pdu_load = load_of_pdu(rack_power_w, pdus, gone) if gone.value < pdus.value else None
     return Supply(
-        outlets=outlets,
-        pdu_outlets=pdu_outlets,
+        compute_rack_outlets=outlets,
+        compute_rack_pdu_outlets=pdu_outlets,
         feeds=feeds,
         compute_rack_feeds=_deal_pdus(pdus, feeds) if counted and feeds else {},
-        pdu_load_w=pdu_load,
+        compute_pdu_load_w=pdu_load,
         feed_power_w=_feed_power(
             ((compute_power_w, pdus if counted else None), (other_power_w, site.management_pdus)), feeds, lost
         ),
@@ -225,7 +225,7 @@ def supply_warnings(
         name=message("compute-rack"),
         machines=message("servers-of-rack"),
         power_w=rack_power_w,
-        outlets=found.outlets,
+        outlets=found.compute_rack_outlets,
         pdu=site.pdu,
         pdus=int(site.pdus_per_rack.value),
         room_u=int(site.rack_units.value - per_rack.value * high.value) if high else None,

@@ -46,13 +46,12 @@ class Load(NamedTuple):
 
     weight_kg: Figure | None
     """All racks with everything in them, without cables and modules."""
-    compute_rack_weight_kg: Figure | None
-    compute_rack_floor_load: Figure | None
-    """kg/m2, over the footprint of the rack."""
+    heat_btu_per_hour: Figure | None
     compute_rack_power_w: Figure | None
-    compute_rack_heat: Figure | None
-    """BTU/h."""
-    heat: Figure | None
+    compute_rack_heat_btu_per_hour: Figure | None
+    compute_rack_weight_kg: Figure | None
+    compute_rack_floor_load_kg_per_m2: Figure | None
+    """Over the footprint of the rack."""
     lower_bounds: frozenset[str] = frozenset()
     """Names of the weights that are lower bounds."""
     unweighed: tuple[str, ...] = ()
@@ -170,10 +169,10 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
     return Load(
         weight_kg=whole.weight_kg,
         compute_rack_weight_kg=weight,
-        compute_rack_floor_load=floor,
+        compute_rack_floor_load_kg_per_m2=floor,
         compute_rack_power_w=drawn,
-        compute_rack_heat=heat_of(drawn) if drawn else None,
-        heat=heat_of(power_w) if power_w else None,
+        compute_rack_heat_btu_per_hour=heat_of(drawn) if drawn else None,
+        heat_btu_per_hour=heat_of(power_w) if power_w else None,
         lower_bounds=frozenset(lower_bounds),
         warnings=tuple(warnings),
         unweighed=whole.unknown,

@@ -66,9 +66,9 @@ class _SplitRun(NamedTuple):
 class Sizing(NamedTuple):
     """The size of a cluster and the results for its workload."""
 
+    gpus: Figure
     servers: Figure | None
     """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
-    gpus: Figure
     run: TrainingRun | None = None
     days: Figure | None = None
     tokens_per_second: Figure | None = None

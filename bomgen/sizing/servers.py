@@ -239,8 +239,7 @@ SPARSE = "sparse"
 class Target(NamedTuple):
     """A target of peak computing power, and the GPUs it takes."""
 
-    target: Figure
-    """FLOP/s."""
+    target_flops: Figure
     peak_flops_per_gpu: Figure
     """Dense or sparse, as asked [FLOP/s]."""
     gpus_required: Figure

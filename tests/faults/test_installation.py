@@ -63,6 +63,7 @@ FILES = {
     "templates/report.html.j2": ("build", "plan.yaml", "-q"),
     "templates/quote.css": ("build", "plan.yaml", "-q"),
     "templates/starter.yaml": ("init", "begun"),
+    "schemas/bom.schema.json": ("build", "plan.yaml", "-q"),
     "schemas/prices.schema.json": ("schema", "prices"),
 }
 QUICK = (

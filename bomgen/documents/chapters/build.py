@@ -20,8 +20,8 @@ from bomgen.optics.types import MediumOption
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
-from bomgen.results.numbers import Path
 from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.registry import Path
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------
@@ -104,8 +104,9 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
     """All numbers of a fabric."""
     base = ("fabrics", built.plan.name)
     rows = tuple(
-        Row((Cell(_label(writer, built, path[2:])), *row.cells[1:]))
-        for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
+        Row((Cell(_label(writer, built, path[2:])), *writer.row(path).cells[1:]))
+        for path in writer.numbers
+        if path[:2] == base
     )
     title = writer.word(
         "table-fabric-named",
@@ -113,7 +114,7 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         topology=writer.language.value(built.fabric.topology, "word"),
     )
     caption = " ".join(_other_designs(writer, built)) or None
-    return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
+    return replace(writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
 
 
 def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:

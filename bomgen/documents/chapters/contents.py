@@ -13,7 +13,7 @@ from bomgen.documents.chapters import alternatives, build, evidence, money, serv
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.results.result import Report
 
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})

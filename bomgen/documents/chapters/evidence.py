@@ -8,7 +8,8 @@ from bomgen.core.document import Cell, Column, Derivation, Row, Section, Step, T
 from bomgen.core.provenance import Cited, Derived, Figure, telling_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.results.numbers import Path, dotted
+from bomgen.results.numbers import dotted
+from bomgen.results.registry import Path
 from bomgen.results.result import assumptions
 
 

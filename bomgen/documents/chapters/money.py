@@ -207,8 +207,8 @@ def _rates(writer: Writer) -> Table:
 
 def operation(writer: Writer) -> Section | None:
     """What running the cluster costs; None where nobody asks."""
-    rows = tuple(writer.rows((OPERATION,)))
-    if not rows:
+    table = writer.table(OPERATION)
+    if not table.rows:
         return None
     word, running = writer.word, writer.report.running
     notes = []
@@ -217,7 +217,6 @@ def operation(writer: Writer) -> Section | None:
         left_out = word("list-comma").join(writer.label((OPERATION, name)) for name in missing)
         notes.append(Note("info", word("operation-without", names=left_out) if missing else word("operation-least")))
     text = (word("operation-lead"),)
-    table = writer.table(OPERATION, rows)
     return Section(OPERATION, word("section-operation"), text=text, tables=(table,), notes=tuple(notes))
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.documents.chapters.writer import Writer
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
 
 BASE: Path = ("workload",)
-MEMORY: Path = (*BASE, "memory")
 RANGES = ("tokens_per_second_per_gpu", "requests_per_minute", "gpus_required")
 """Numbers that an estimate gives low, typical and high."""
 
@@ -21,17 +20,13 @@ def serving(writer: Writer) -> Section | None:
     served = writer.report.design.sizing.serving
     if served is None:
         return None
-    parallelism = (*BASE, "parallelism")
-    ranges = tuple((*BASE, f"{name}_range") for name in RANGES)
-    replica = tuple(writer.rows(MEMORY, ((*MEMORY, "per_gpu"), (*MEMORY, "gpu"))))
-    fullest = (*writer.rows((*MEMORY, "per_gpu")), *writer.rows((*MEMORY, "gpu")))
-    tables = [writer.table("serving", tuple(writer.rows(BASE, (MEMORY, parallelism, *ranges))))]
+    tables = [writer.table("serving", "workload")]
     if served.need.estimate and served.of_gpu:
         tables.append(_estimate(writer))
     tables += [
-        writer.table("parallelism", tuple(writer.rows(parallelism))),
-        writer.table("serving-replica", replica),
-        writer.table("serving-per-gpu", tuple(fullest)),
+        writer.table("parallelism"),
+        writer.table("serving-replica", "memory-replica"),
+        writer.table("serving-per-gpu", "memory-per-gpu"),
     ]
     return Section(
         "serving",

@@ -9,7 +9,7 @@ from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path, row_at
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored
@@ -25,7 +25,7 @@ def storage(writer: Writer) -> Section | None:
     stored = writer.report.design.sizing.stored
     if stored is None:
         return None
-    tables = (writer.table("storage", tuple(writer.rows(("storage",)))), _levels(writer, stored))
+    tables = (writer.table("storage"), _levels(writer, stored))
     notes = (Note("info", writer.word("capacity-unknown")),) if stored.dataset_bytes is None else ()
     return Section("storage", writer.word("section-storage"), tables=tables, notes=notes)
 
@@ -75,28 +75,19 @@ def time_lost(writer: Writer) -> Iterator[Note]:
 # sizing -------------------------------------------------------------------------------------------------------------
 
 WORKLOAD = "workload"
-MEMORY: Path = (WORKLOAD, "memory")
-PARALLELISM: Path = (WORKLOAD, "parallelism")
-CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
-EMBEDDING: Path = (WORKLOAD, "mfu_by_embedding")
-RECOMPUTATION: Path = (WORKLOAD, "hfu_by_recomputation")
-SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
 PUBLISHED: Path = (WORKLOAD, "published_runs")
-LOST: Path = (WORKLOAD, "lost_time")
-PREDICTION: Path = (WORKLOAD, "prediction")
-TERMS: Path = (*PREDICTION, "terms")
-APART = (MEMORY, PARALLELISM, CONVENTIONS, EMBEDDING, RECOMPUTATION, SECOND_OPINION, PUBLISHED, LOST, PREDICTION)
-"""Numbers of the workload that have tables of their own."""
+NO_BASIS = ("published-runs", "lost-time", "mfu-conventions", "prediction", "prediction-terms")
+"""Tables of numbers that the sizing does not rest on."""
 
 
 def sizing(writer: Writer) -> Section:
     """What the workload needs, how it is cut up, and what the cluster makes of it."""
     tables = [
         *_workload(writer),
-        writer.table("cluster", tuple(writer.rows(("cluster",)))),
+        writer.table("cluster"),
         *_fit(writer),
         *_prediction(writer),
-        writer.table("lost-time", tuple(writer.rows(LOST))),
+        writer.table("lost-time"),
         *_others(writer),
         *_basis(writer),
     ]
@@ -145,26 +136,23 @@ def _workload(writer: Writer) -> Iterator[Table]:
     plan = writer.report.plan
     id = "training" if plan.training else "target" if plan.compute else None
     if id:
-        yield writer.table(id, tuple(writer.rows((WORKLOAD,), APART)))
-    conventions = (CONVENTIONS, EMBEDDING, RECOMPUTATION)
-    yield _captioned(writer, "mfu-conventions", tuple(row for path in conventions for row in writer.rows(path)))
+        yield writer.table(id, WORKLOAD)
+    yield _captioned(writer, "mfu-conventions")
 
 
 def _fit(writer: Writer) -> Iterator[Table]:
     if writer.report.design.sizing.fit:
-        per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
-        yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
-        host = (*MEMORY, "host")
-        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu), *writer.rows(host)))
-        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu, host))))
+        yield writer.table("parallelism")
+        yield writer.table("memory-per-gpu", "memory-per-gpu", "memory-host")
+        yield writer.table("memory-replica")
 
 
 def _prediction(writer: Writer) -> Iterator[Table]:
     """The predicted step with its terms, and the measured steps nearest to it."""
     predicted = writer.report.design.sizing.predicted
     if predicted:
-        yield _captioned(writer, "prediction", tuple(writer.rows(PREDICTION, (TERMS,))))
-        yield _captioned(writer, "prediction-terms", tuple(writer.rows(TERMS)))
+        yield _captioned(writer, "prediction")
+        yield _captioned(writer, "prediction-terms")
         yield _nearest(writer, predicted)
 
 
@@ -200,12 +188,12 @@ def _others(writer: Writer) -> Iterator[Table]:
     """A rule of thumb and published runs, beside the result."""
     ask = writer.report.design.sizing.opinions
     if ask:
-        yield _captioned(writer, "second-opinion", tuple(writer.rows(SECOND_OPINION)))
+        yield _captioned(writer, "second-opinion")
         yield _published(writer, ask())
 
 
-def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
-    return replace(writer.table(id, rows), caption=writer.word(f"caption-{id}"))
+def _captioned(writer: Writer, id: str) -> Table:
+    return replace(writer.table(id), caption=writer.word(f"caption-{id}"))
 
 
 def _published(writer: Writer, said: Opinions) -> Table:
@@ -242,7 +230,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
     figures = [
         figure
         for path, figure in writer.numbers.items()
-        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS, EMBEDDING, RECOMPUTATION, PREDICTION)
+        if path[0] == WORKLOAD and (row := row_at(path)) and row.table not in NO_BASIS
     ]
     rows = tuple(
         Row(

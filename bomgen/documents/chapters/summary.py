@@ -93,7 +93,7 @@ def _target(writer: Writer) -> Iterator[str]:
         yield writer.word(
             "sentence-target",
             reached=writer.shown(sizing.peak_flops),
-            target=writer.shown(sizing.target.target),
+            target=writer.shown(sizing.target.target_flops),
             peak=writer.shown(sizing.target.peak_flops_per_gpu),
             precision=compute.precision.value,
             sparsity=writer.language.value(compute.sparsity.value, "word"),

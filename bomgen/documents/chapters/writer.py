@@ -14,9 +14,11 @@ from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.results.numbers import Path, Paths, dotted
+from bomgen.results.numbers import Paths, dotted
+from bomgen.results.registry import Path, row_at
 from bomgen.results.result import OPERATION, Report, numbers_of
 
 SPARSE = "sparse"
@@ -170,21 +172,25 @@ class Writer:
         """Whether a cost of running leaves something out."""
         return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
 
-    def rows(self, prefix: Path, skip: tuple[Path, ...] = ()) -> Iterator[Row]:
-        """A row for every number below a path: name, value, unit, how."""
-        for path, figure in self.numbers.items():
-            if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
-                value = self.cell(path)
-                named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
-                unit = "" if named else self.language.unit(figure.unit, value.value)
-                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
+    def paths_of(self, *tables: str) -> Iterator[Path]:
+        """The paths of the numbers of tables."""
+        rows = ((path, row_at(path)) for path in self.numbers if path[0] != CLUSTERS)
+        return (path for path, row in rows if row and row.table in tables)
 
-    def table(self, id: str, rows: tuple[Row, ...]) -> Table:
-        """A table of numbers with how each came about."""
+    def row(self, path: Path) -> Row:
+        """The number at a path as a row: name, value, unit, how."""
+        figure, value = self.numbers[path], self.cell(path)
+        named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
+        unit = "" if named else self.language.unit(figure.unit, value.value)
+        return Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
+
+    def table(self, id: str, *parts: str, rows: Sequence[Row] = ()) -> Table:
+        """A table of numbers with how each came about: rows, else those of its parts one behind the other."""
+        rows = rows or [self.row(path) for part in parts or (id,) for path in self.paths_of(part)]
         columns = (
             Column("name", self.word("column-name"), "text", 34),
             Column("value", self.word("column-value"), "number", 20),
             Column("unit", self.word("column-unit"), "text", 14),
             Column("how", self.word("column-how"), "text", 70),
         )
-        return Table(id, self.word(f"table-{id}"), columns, rows)
+        return Table(id, self.word(f"table-{id}"), columns, tuple(rows))

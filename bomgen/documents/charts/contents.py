@@ -15,7 +15,7 @@ from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.documents.charts.types import Bar, Bars, Box, Chart, HeatMap, Matrix, OneLine
 from bomgen.pricing.quote import Part, category_amounts, confidence
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity

@@ -13,7 +13,8 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.core.plain_data import plain
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.compare.rows import GPUS, NEITHER, POWER, TOTAL, Compared, ComparedRow, lines, workloads
+from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, lines, workloads
+from bomgen.results.registry import NEITHER
 from bomgen.results.result import Report
 
 __all__ = ["Comparison", "charted", "compared", "data", "document"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.money import Totals, rounded
@@ -17,17 +17,12 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.pricing.quote import confidence
-from bomgen.results.numbers import WIDE, Path
+from bomgen.results.numbers import WIDE
+from bomgen.results.registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.results.what_if import money_of_run
 
 # best ---------------------------------------------------------------------------------------------------------------
 # Which of several values is the best: only where a row has a better direction, and only where it is certain.
-
-Better = Literal["less", "more", ""]
-"""Which direction is better; empty: neither."""
-LESS: Better = "less"
-MORE: Better = "more"
-NEITHER: Better = ""
 
 
 class Known(NamedTuple):
@@ -174,19 +169,23 @@ def _marked(cell: Cell) -> Cell:
 # numbers of bom.json ------------------------------------------------------------------------------------------------
 
 
-def _number(columns: Sequence[Compared], path: Path, better: Better, bare: bool = False) -> Measure:
-    """A number at its path, called as in the report; `bare` leaves out a unit that its name says."""
-    having = next((each for each in columns if path in each.writer.numbers), columns[0])
-    return Measure(".".join(path), having.writer.label(path), better, lambda each: _at(each, path, bare))
-
-
-def _at(each: Compared, path: Path, bare: bool) -> Cell:
-    writer = each.writer
+def _at(row: Number, each: Compared) -> Cell:
+    """A number; of a count its name says what is counted."""
+    writer, path = each.writer, row.path
     if path not in writer.numbers:
         return Cell(None)
     cell = writer.cell(path)
     least = cell.least or (path[0] == SITE and path[-1] in writer.lower_bounds)
-    return Cell(cell.value, "" if bare else cell.unit, least=least, estimate=cell.estimate)
+    return Cell(cell.value, cell.unit if row.unit else "", least=least, estimate=cell.estimate)
+
+
+def _numbers(
+    columns: Sequence[Compared], section: str, cell: Callable[[Number, Compared], Cell] = _at
+) -> Iterator[Measure]:
+    """The numbers of a section that are compared, called as in the report."""
+    for row in (row for row in rows_below(section) if row.compared):
+        having = next((each for each in columns if row.path in each.writer.numbers), columns[0])
+        yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
 
 
 def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -201,19 +200,7 @@ def _warnings(each: Compared) -> Cell:
 
 def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("workload.model", columns[0].writer.word("compare-model"), NEITHER, _model)
-    for name, better in (
-        ("gpus_required", LESS),
-        ("days", LESS),
-        ("days_low", LESS),
-        ("days_high", LESS),
-        ("gpus_required_low", LESS),
-        ("gpus_required_high", LESS),
-        ("mfu", NEITHER),
-        ("peak_flops", MORE),
-        ("tokens_per_second", MORE),
-        ("requests_per_minute", MORE),
-    ):
-        yield _number(columns, ("workload", name), better, bare=name.startswith("gpus_required"))
+    yield from _numbers(columns, "workload")
 
 
 def _model(each: Compared) -> Cell:
@@ -230,8 +217,7 @@ def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("cluster.gpu", word("compare-gpu"), NEITHER, _gpu)
     yield Measure("cluster.server", word("compare-server"), NEITHER, _server)
-    for name in ("gpus", "servers", "nics"):
-        yield _number(columns, ("cluster", name), NEITHER, bare=True)
+    yield from _numbers(columns, "cluster")
 
 
 def _gpu(each: Compared) -> Cell:
@@ -258,27 +244,14 @@ def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
 
 def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
     """Networks of one role: counts of several added up."""
-    word = columns[0].writer.word
-
-    def named(key: str, better: Better, cell: Callable[[Compared], Cell]) -> Measure:
-        return Measure(f"{role}.{key}", word(f"compare-{key}"), better, cell)
-
-    yield named("topology", NEITHER, lambda each: _texts(each, role, _topology))
-    yield named("switch", NEITHER, lambda each: _texts(each, role, _switches))
-    for tier in ("leaf", "spine", "core"):
-        yield Measure(
-            f"{role}.switches.{tier}",
-            columns[0].writer.group_label(("switches", tier)),
-            NEITHER,
-            partial(_sum, role=role, path=("switches", tier)),
-        )
-    yield named("switches", LESS, lambda each: _sum(each, role, ("switches", "total")))
-    yield named("modules", LESS, lambda each: _sum(each, role, ("transceivers", "total")))
-    yield named("cables", LESS, lambda each: _sum(each, role, ("cables_total",)))
-    yield named("hops", LESS, lambda each: _only(each, role, ("hops",)))
-    yield named("oversubscription", LESS, lambda each: _only(each, role, ("oversubscription", "leaf")))
-    yield named("network", MORE, lambda each: _only(each, role, ("per_gpu", "network_gbps")))
-    yield named("growth", NEITHER, lambda each: _sum(each, role, ("growth",)))
+    writer = columns[0].writer
+    for key, text in (("topology", _topology), ("switch", _switches)):
+        yield Measure(f"{role}.{key}", writer.word(f"compare-{key}"), NEITHER, partial(_texts, role=role, text=text))
+    for row in (row for row in rows_below("fabrics", EACH) if row.compared):
+        own, name = row.path[2:], f"compare-{row.compared}"
+        label = writer.word(name) if name in writer.language.words else writer.group_label(own)
+        cell = partial(_sum if row.summed else _only, role=role, path=own)
+        yield Measure(f"{role}.{row.compared}", label, row.better, cell)
 
 
 def _texts(each: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
@@ -319,11 +292,10 @@ def _only(each: Compared, role: str, path: Path) -> Cell:
 
 
 def _site_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
-    yield _number(columns, (SITE, "racks"), LESS, bare=True)
-    yield _number(columns, (SITE, "power_w"), LESS)
-    yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
-    for name in ("facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"):
-        yield _number(columns, (SITE, name), LESS)
+    for measure in _numbers(columns, SITE):
+        yield measure
+        if measure.key == POWER:
+            yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
 
 
 def _power_by_gpu(each: Compared) -> Cell:
@@ -339,9 +311,7 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure(TOTAL, word("ui-total"), LESS, _amount)
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
-    for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
-        measure = _number(columns, (OPERATION, name), LESS)
-        yield measure._replace(cell=partial(_running_cost, name=name))
+    yield from _numbers(columns, OPERATION, _running_cost)
     for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
         for end, place in (("low", FAST), ("high", SLOW)):
             label = word(f"compare-{name}-{end}")
@@ -373,14 +343,15 @@ def _net(each: Compared) -> Cell:
     return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
 
 
-def _running_cost(each: Compared, name: str) -> Cell:
+def _running_cost(row: Number, each: Compared) -> Cell:
     """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
-    cell, costs = _at(each, (OPERATION, name), bare=False), each.writer.report.running.figures
+    cell, costs = _at(row, each), each.writer.report.running.figures
     ends = _net_range(each.writer.report.quote.totals)
     if ends is None or cell.value is None or "purchase" not in costs:
         return cell
     total, purchase = costs["total_cost"].value, costs["purchase"].value
-    low, high = (rounded(costs[name].value * (total - purchase + Fraction(end)) / total, cell.unit) for end in ends)
+    cost = costs[row.path[-1]].value
+    low, high = (rounded(cost * (total - purchase + Fraction(end)) / total, cell.unit) for end in ends)
     return replace(cell, estimate=(low, high))
 
 

@@ -25,7 +25,7 @@ from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.commercial_terms import Party as Side
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import QuoteLine, category_amounts
-from bomgen.results.numbers import Path
+from bomgen.results.registry import Path
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 RACKS = "racks"

@@ -13,6 +13,7 @@ from bomgen.documents.diff.matching import ONLY, Names, cluster_of
 from bomgen.documents.diff.side import Ends, Side
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.results.registry import row_at
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
@@ -160,80 +161,12 @@ def _text(value: Any) -> str:
 
 
 # numbers ------------------------------------------------------------------------------------------------------------
-# Which numbers of the design changed, which of them a reader looks at first, and what people call them.
+# Which numbers of the design changed, in the order in which a reader looks at them.
 
 FABRICS = "fabrics"
 CLUSTER = "cluster"
-UNITS = {
-    "_w": "W",
-    "_gbps": "Gb/s",
-    "_kg": "kg",
-    "_days": "days",
-    "_bytes": "bytes",
-    "_bytes_per_second": "bytes/s",
-    "_seconds": "s",
-    "_kwh": "kWh",
-    "_flops": "FLOP/s",
-    "mfu": "share",
-    "goodput": "share",
-}
-"""Units that the end of a key promises, where no derivation says one."""
-WORDS = {
-    "gpu": "GPU",
-    "gpus": "GPUs",
-    "server": "server",
-    "servers": "servers",
-    "spare_servers": "spare servers",
-    "power_w": "power",
-    "gpus_required": "GPUs required",
-    "days": "days of training",
-    "mfu": "MFU",
-    "tokens_per_second": "tokens a second",
-    "replicas": "replicas",
-    "gpus_per_replica": "GPUs of a replica",
-    "requests_per_minute": "requests a minute",
-    "concurrency": "requests in flight",
-    "peak_flops": "computing power",
-    "parameters": "parameters",
-    "nics": "NICs",
-    "topology": "topology",
-    "switches.leaf": "leaf switches",
-    "switches.spine": "spine switches",
-    "switches.core": "core switches",
-    "tiers": "tiers",
-    "planes": "planes",
-    "link_gbps": "rate of a link",
-    "endpoints": "endpoints",
-    "links.server-leaf": "links server to leaf",
-    "links.leaf-spine": "links leaf to spine",
-    "links.spine-core": "links spine to core",
-    "links.local": "links inside groups",
-    "links.global": "links between groups",
-    "transceivers.total": "modules",
-    "cables_total": "cables",
-    "oversubscription.leaf": "oversubscription of leaves",
-    "oversubscription.spine": "oversubscription of spines",
-    "bisection_gbps": "bisection",
-    "growth": "endpoints that still fit",
-    "free_ports.leaf": "free ports of leaves",
-    "free_ports.spine": "free ports of spines",
-    "free_ports.core": "free ports of cores",
-    "links_chosen.server-leaf.way": "server to leaf built as",
-    "links_chosen.leaf-spine.way": "leaf to spine built as",
-    "links_chosen.spine-core.way": "spine to core built as",
-    "capacity_bytes": "capacity",
-    "read_bytes_per_second": "reading",
-    "write_bytes_per_second": "writing",
-    "racks": "racks",
-    "facility_power_w": "power of the facility",
-    "energy_cost_per_year": "energy cost a year",
-    "total_cost": "cost over the years",
-    "cost_per_gpu_hour": "cost of a GPU-hour",
-}
-"""What the numbers that matter are called, in the order of importance, by the end of their path below its group."""
-COSTS = ("energy_cost_per_year", "total_cost", "cost_per_gpu_hour")
-_MONEY = "money"
-_RANKS = {key: rank for rank, key in enumerate(WORDS)}
+UNRANKED = 1000
+"""The rank of numbers that nobody looks for; they come behind all others."""
 
 
 class Changed(NamedTuple):
@@ -247,9 +180,15 @@ class Changed(NamedTuple):
     unit: str
     old: Any
     new: Any
-    important: bool
+    rank: int
+    """How early a reader wants to see it, whatever it belongs to."""
     ends: tuple[Ends | None, Ends | None]
     """The least and the most that it may be on each side, where it is an estimate there."""
+
+    @property
+    def important(self) -> bool:
+        """Whether a reader wants to see it at all."""
+        return self.rank < UNRANKED
 
     @property
     def change(self) -> int | Fraction | None:
@@ -275,12 +214,14 @@ def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
             continue
         if not (was or became) or _only_spelled(was, became):
             continue
-        unit = new.units.get(path) or old.units.get(before.get(path, "")) or _unit(key)
-        label = WORDS.get(key) or key.replace("_", " ").replace(".", ", ")
+        row = row_at(tuple(path.split(".")))
+        unit = new.units.get(path) or old.units.get(before.get(path, "")) or (row.unit if row else "")
+        label = (row and row.title) or key.replace("_", " ").replace(".", ", ")
+        rank = row.rank if row and row.rank else UNRANKED
         ends = old.ends(before.get(path, "")), new.ends(path)
-        found.append(Changed(path, group, label, unit, was, became, key in WORDS and not _is_aside(path), ends))
-    groups = {group: rank for rank, group in enumerate(dict.fromkeys(_groups(old, new)))}
-    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), not each.important, rank(each)))
+        found.append(Changed(path, group, label, unit, was, became, rank, ends))
+    groups = {group: place for place, group in enumerate(dict.fromkeys(_groups(old, new)))}
+    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), each.rank))
 
 
 def described(side: Side, fabric: str) -> str:
@@ -301,11 +242,6 @@ def _is_number(value: Any) -> bool:
 def _only_spelled(was: Any, became: Any) -> bool:
     """Whether a number is only written otherwise, such as 1 and 1.0."""
     return _is_number(was) and _is_number(became) and Fraction(was) == Fraction(became)
-
-
-def _is_aside(path: str) -> bool:
-    """Whether a path is of a second opinion or a range, not of the design."""
-    return "second_opinion" in path or "_range" in path
 
 
 def fabric_path(side: Side, fabric: str) -> str:
@@ -382,15 +318,3 @@ def _groups(old: Side, new: Side) -> Iterator[str]:
         fabrics = (*new.fabrics, *old.fabrics)
         yield from (f"{before}{FABRICS}.{name.rpartition('.')[2]}" for name in fabrics if cluster_of(name) == cluster)
         yield from (f"{before}{group}" for group in ("storage", "site", "operation"))
-
-
-def _unit(key: str) -> str:
-    if key in COSTS:
-        return _MONEY
-    found = [unit for end, unit in UNITS.items() if key.endswith(end)]
-    return max(found, key=len) if found else ""
-
-
-def rank(each: Changed) -> int:
-    """How early a reader wants to see it, whatever it belongs to."""
-    return _RANKS.get(_group(each.path)[1], len(_RANKS))

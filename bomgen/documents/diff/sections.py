@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from bomgen.documents.diff.changes import Changed, described, fabric_path, rank
+from bomgen.documents.diff.changes import Changed, described, fabric_path
 from bomgen.documents.diff.difference import EXCHANGE, Difference
 from bomgen.documents.diff.expansion import Expansion, Ordered
 from bomgen.documents.diff.matching import (
@@ -208,7 +208,7 @@ def _numbers(found: Difference) -> Iterator[DiffSection]:
 
 def design(found: Difference) -> DiffSection:
     """All numbers of the design in one section, those first that a reader wants first, whichever part has them."""
-    ranked = sorted(found.numbers, key=lambda each: (not each.important, rank(each)))
+    ranked = sorted(found.numbers, key=lambda each: each.rank)
     rows = tuple(DiffRow(_number(each).sign, (_title(each.group), *_number(each).cells)) for each in ranked)
     first = sum(each.important for each in ranked)
     return DiffSection(DESIGN, rows, first, "numbers", ("Of", "Number", *OLD_NEW), OLD_NEW)

@@ -23,6 +23,7 @@ from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.prediction.predict import COVERAGES
 
 Measured = int | Fraction | Decimal | None
+Ends = tuple[Measured, Measured]
 POWER = "power_w"
 ESTIMATED = ("power", "racks")
 """Measures that rest on an estimate where the maximum power of a part is not published."""
@@ -42,22 +43,18 @@ class Candidate(NamedTuple):
     measures: Mapping[str, Measured]
     """By name (plan/search_space.py); None is what nobody knows: a cost where a line has no price."""
     currency: str = ""
-    low: Decimal | None = None
-    high: Decimal | None = None
-    """What it costs at the lowest and at the highest prices."""
     unpriced: tuple[str, ...] = ()
     """Parts without a price."""
-    ranges: Mapping[str, tuple[Measured, Measured]] = {}
-    """The ends of the range of each measure that is an estimate, by name (`ESTIMATED`)."""
-    days: tuple[Measured, Measured] | None = None
-    """The ends of the interval of the days where they are predicted, the fewest first; None where they are not."""
+    ends: Mapping[str, Ends] = {}
+    """The least and the most of each measure that has a range, by name (`RANGED`): the cost at the lowest and at the
+    highest prices, the interval of days that are predicted, what is an estimate."""
     problem: Problem | None = None
     """Why it cannot be built; then it has no measures."""
 
     @property
-    def ends(self) -> Mapping[str, tuple[Measured, Measured]]:
-        """The ends of the range of each measure that has one, by name (`RANGED`)."""
-        return {"cost": (self.low, self.high), **({"days": self.days} if self.days else {}), **self.ranges}
+    def ranges(self) -> Mapping[str, Ends]:
+        """The range of each measure that is an estimate, by name (`ESTIMATED`)."""
+        return {name: self.ends[name] for name in ESTIMATED if name in self.ends}
 
 
 def candidate(place: int, report: Report, confidence: int | None = None) -> Candidate:
@@ -68,7 +65,8 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Cand
     designs = [each.design for each in report.each_cluster]
     hardware = measure_hardware(designs, report.quote)
     days, ends = days_of_runs([(design.plan, design.sizing) for design in designs], confidence)
-    return hardware._replace(place=place, measures={**hardware.measures, "days": days}, days=ends)
+    ranges = {**hardware.ends, "days": ends} if ends else hardware.ends
+    return hardware._replace(place=place, measures={**hardware.measures, "days": days}, ends=ranges)
 
 
 def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
@@ -83,10 +81,8 @@ def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
             **{name: _sum(summed) for name, summed in figures.items()},
         },
         totals.currency,
-        totals.low,
-        totals.high,
         tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
-        {name: ends for name in ESTIMATED if (ends := _ends(figures[name]))},
+        {"cost": (totals.low, totals.high)} | {name: ends for name in ESTIMATED if (ends := _ends(figures[name]))},
     )
 
 
@@ -104,9 +100,7 @@ def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
     }
 
 
-def days_of_runs(
-    runs: Sequence[tuple[Plan, Sizing]], confidence: int | None
-) -> tuple[Measured, tuple[Measured, Measured] | None]:
+def days_of_runs(runs: Sequence[tuple[Plan, Sizing]], confidence: int | None) -> tuple[Measured, Ends | None]:
     """Return the days of the slowest of several runs, and the ends of their interval where any is predicted.
 
     With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
@@ -139,7 +133,7 @@ def _sum(figures: Sequence[Figure | None]) -> Measured:
     return sum(known) if len(known) == len(figures) else None
 
 
-def _ends(figures: Sequence[Figure | None]) -> tuple[Measured, Measured] | None:
+def _ends(figures: Sequence[Figure | None]) -> Ends | None:
     """The ends of the range of a sum of figures; None where it is not known, or no estimate."""
     known = [figure for figure in figures if figure]
     if len(known) < len(figures) or not any(figure.bounds for figure in known):
@@ -237,10 +231,9 @@ def candidate_at(columns: Columns, row: int, currency: str) -> Candidate:
         else:
             values[name] = Fraction(str(value))
     ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
-    ranges = {name: ends[name] for name in ESTIMATED if ends[name] != (None, None)}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
-    days = None if ends["days"] == (None, None) else ends["days"]
-    return Candidate(columns.start + row, values, currency, *ends["cost"], parts, ranges, days)
+    ends = {name: found for name, found in ends.items() if found != (None, None)}
+    return Candidate(columns.start + row, values, currency, parts, ends)
 
 
 def columns_of(start: int, candidates: Iterable[Candidate], currency: str) -> Columns:

@@ -11,7 +11,7 @@ from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Sec
 from bomgen.core.language import Language
 from bomgen.core.money import MONEY, Totals, decimal
 from bomgen.documents.charts.types import Chart, Point, Points
-from bomgen.documents.search.candidates import WIDEST, Candidate, Measured
+from bomgen.documents.search.candidates import WIDEST, Candidate, Ends, Measured
 from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import MEASURES
 
@@ -19,7 +19,7 @@ MAX_REASONS = 5
 """Reasons why designs cannot be built that are listed; the others are counted."""
 MAX_NAMES = 3
 """Parts without a price that a sentence names."""
-_COUNTS = ("gpus", "servers", "switches", "modules", "racks")
+_COUNTS = tuple(name for name, unit in MEASURES.items() if unit == "count")
 """What every row shows, whether it is minimised or not."""
 
 
@@ -111,9 +111,9 @@ def _front_table(front: Front, language: Language) -> Table:
     shown = [*front.minimised, *(name for name in _COUNTS if name not in front.minimised)]
     shown = [name for name in shown if any(row.candidate.measures[name] is not None for row in front.rows)]
     ranges = dict[str, tuple[str, str]]()
-    if "cost" in front.minimised and any(row.candidate.low != row.candidate.high for row in front.rows):
+    if "cost" in front.minimised and any(len({*_ends(row, "cost")}) > 1 for row in front.rows):
         ranges["cost"] = ("low", "high")
-    if any(row.candidate.days for row in front.rows):
+    if any("days" in row.candidate.ends for row in front.rows):
         ranges["days"] = ("fewest", "most")
     columns = [Column("number", word("search-number"), "number", 6)]
     columns += [Column(axis.key, short_key(axis.key), "text", 18) for _, axis in axes]
@@ -131,11 +131,14 @@ def _front_table(front: Front, language: Language) -> Table:
         for name in shown:
             cells.append(Cell(found.measures[name], _unit(name, found.currency), estimate=found.ranges.get(name)))
             if name in ranges:
-                ends = (found.low, found.high) if name == "cost" else found.days or (None, None)
-                cells += [Cell(end, _unit(name, found.currency)) for end in ends]
+                cells += [Cell(end, _unit(name, found.currency)) for end in _ends(row, name)]
         cells.append(Cell(_describe_next(front, row, language)))
         rows.append(Row(tuple(cells)))
     return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True)
+
+
+def _ends(row: FrontRow, name: str) -> Ends:
+    return row.candidate.ends.get(name, (None, None))
 
 
 def _describe_next(front: Front, row: FrontRow, language: Language) -> str | None:
@@ -183,7 +186,7 @@ def _refused_table(front: Front, language: Language) -> Table:
 
 def _notes(front: Front, language: Language) -> Iterator[str]:
     word = language.word
-    if front.space.confidence and any(row.candidate.days for row in front.rows):
+    if front.space.confidence and any("days" in row.candidate.ends for row in front.rows):
         yield word("search-confidence", coverage=str(front.space.confidence))
     if front.tried < front.space.size:
         yield word("search-interrupted", tried=language.integer(front.tried), size=language.integer(front.space.size))

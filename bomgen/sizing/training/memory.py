@@ -54,10 +54,10 @@ class ParallelSplit(NamedTuple):
 
     tensor: Figure
     pipeline: Figure
-    interleave: Figure
+    data: Figure
     context: Figure
     expert: Figure
-    data: Figure
+    interleave: Figure
     sequence_parallel: bool
 
 

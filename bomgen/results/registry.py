@@ -1,0 +1,91 @@
+"""The registry of numbers: a row each, the property of `schemas/bom.schema.json` at its path in bom.json.
+
+Beside its type and description a row may say what documents make of the number:
+
+- `title`: what `bomgen diff` calls it
+- `x-unit`: its unit, of those that are no counts
+- `x-better`: which direction is better, `less` or `more`
+- `x-rank`: how early a reader of a diff wants to see it, 1 first
+- `x-sum`: that it adds up over clusters, or over fabrics of a role: of `all`, or of those where it is `known`
+- `x-compare`: that `bomgen compare` has a row for it: true, or the key of the row
+- `x-table`: the table of the report that has it, and what is below it
+
+Labels are in `data/language/`, by the end of the path. To add a number, add its row, and a field of its name to the
+record that `results/numbers.py` reads it from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from bomgen.core.resources import folder, text, unfold
+
+Path = tuple[str, ...]
+Better = Literal["less", "more", ""]
+"""Which direction is better; empty: neither."""
+LESS: Better = "less"
+MORE: Better = "more"
+NEITHER: Better = ""
+KNOWN = "known"
+"""Of numbers that several have together: those that have none are left out. Else all of them must know theirs."""
+EACH = "*"
+"""Stands in the path of a row for names that plans choose, such as those of fabrics."""
+
+
+class Number(NamedTuple):
+    """A row: what documents make of a number, or of a word that stands among numbers."""
+
+    path: Path
+    title: str
+    unit: str
+    better: Better
+    rank: int | None
+    summed: str
+    compared: str
+    """The key of its row in a comparison; empty: it has none."""
+    table: str
+
+
+@cache
+def registry() -> Mapping[Path, Number]:
+    """Return every row by its path, in the order of the schema."""
+    whole = json.loads(text(folder("schemas") / "bom.schema.json"))
+    found = dict[Path, Number]()
+    for row in _rows_below(whole, whole, ()):
+        found.setdefault(row.path, row)
+    return found
+
+
+def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path, table: str = "") -> Iterator[Number]:
+    for part in unfold(whole, schema):
+        named, others = part.get("properties", {}), part.get("additionalProperties")
+        for key, row in (*named.items(), *([(EACH, others)] if isinstance(others, dict) else ())):
+            at = (*path, key)
+            compared, shown_in = row.get("x-compare", ""), row.get("x-table", table)
+            yield Number(
+                at,
+                row.get("title", ""),
+                row.get("x-unit", ""),
+                row.get("x-better", NEITHER),
+                row.get("x-rank"),
+                row.get("x-sum", ""),
+                compared if isinstance(compared, str) else ".".join(at),
+                shown_in,
+            )
+            yield from _rows_below(whole, row, at, shown_in)
+
+
+def row_at(path: Path) -> Number | None:
+    """Return the row of a number; None for one that the schema does not have."""
+    rows, found = registry(), list[Path]([()])
+    for step in path:
+        found = [at for before in found for at in ((*before, step), (*before, EACH)) if at in rows]
+    return rows[found[0]] if found else None
+
+
+def rows_below(*path: str) -> Iterator[Number]:
+    """Yield the rows below a path, in the order of the schema."""
+    return (row for at, row in registry().items() if at[: len(path)] == path)
