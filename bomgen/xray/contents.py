@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
 from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
@@ -25,12 +23,9 @@ def xray_document(found: Xray, language: Language) -> Document:
     counts = {severity: sum(1 for each in found.findings if each.severity == severity) for severity in SEVERITIES}
     return Document(
         title=word("xray-heading", file=found.bill.file),
-        subtitle="",
         language=language.code,
-        facts=(),
         headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
         sections=tuple(section for section in _sections(found, language) if section.tables or section.text),
-        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
         footer=word("compare-footer", version=__version__),
     )
 
