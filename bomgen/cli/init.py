@@ -156,7 +156,7 @@ def _write(file: str, text: str) -> None:
 
 def _echo_designs() -> None:
     from bomgen.cli.documents import give
-    from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+    from bomgen.core.document import Column, Document, Row, Section, Table, row_of
     from bomgen.core.language import language
     from bomgen.workflow.pipeline import size_plan
     from bomgen.workflow.plan_files import open_plan
@@ -166,7 +166,7 @@ def _echo_designs() -> None:
     for name, path in designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
-        rows.append(Row((Cell(name), Cell(", ".join(counts)), Cell(clusters[0][0].title))))
+        rows.append(row_of(name, ", ".join(counts), clusters[0][0].title))
     columns = (Column("design", "Design"), Column("gpus", "GPUs", "number"), Column("title", "Title"))
     section = Section("designs", "", tables=(Table("designs", "", columns, tuple(rows)),))
     give(Document("", words.code, (section,)), words)

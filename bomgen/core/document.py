@@ -116,6 +116,13 @@ class Row:
     """Whether the row is new, gone or changed, where texts say so."""
 
 
+def row_of(
+    *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
+) -> Row:
+    """Return a row of cells, or of values that need no more than themselves."""
+    return Row(tuple(each if isinstance(each, Cell) else Cell(each) for each in values), group, in_stock, id, sign)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of equal columns."""

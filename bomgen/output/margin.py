@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
@@ -98,7 +98,7 @@ def _sum_rows(margin: Margin, language: Language) -> Iterator[Row]:
         if each is margin.total:
             name = language.word("ui-total")
         texts = (net, cost, earned, share if share == NOTHING else sign + share)
-        yield Row((Cell(name), Cell(""), *map(Cell, texts)), language.word("margin-categories"))
+        yield row_of(name, "", *texts, group=language.word("margin-categories"))
 
 
 def _amounts(net: Decimal | None, cost: Decimal | None, currency: str, language: Language) -> tuple[str, str]:

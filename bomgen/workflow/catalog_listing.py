@@ -12,7 +12,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record, UnknownPart, named_length
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
-from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import IDS
 from bomgen.core.units import parse
@@ -67,7 +67,7 @@ def topology(name: str) -> Document:
     """Return all that a topology says of itself: limits, drawing, and what a plan may say of it."""
     found = declaration.topology(name)
     options = found.options["properties"] if found.options else {}
-    rows = tuple(Row((Cell(key), Cell(schema["description"]))) for key, schema in options.items())
+    rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
     title = f"under `{found.name}:` of a fabric"
     tables = (Table("options", title, (Column("key", ""), Column("description", "")), rows),) if rows else ()
     return Document(f"topology {found.name}", ENGLISH, (Section(found.name, "", tuple(_drawn(found)), tables),))

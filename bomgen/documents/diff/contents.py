@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.documents.diff.changes import FABRICS, Changed, described, rank
@@ -127,7 +127,7 @@ def _totals(found: Difference, language: Language) -> Table:
     columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
     known = found.money if not found.unpriced_side else None
     change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
-    row = Row((Cell(language.word("ui-total")), total_of(found.old.totals), total_of(found.new.totals), change))
+    row = row_of(language.word("ui-total"), total_of(found.old.totals), total_of(found.new.totals), change)
     return Table("money", language.word("compare-money"), columns, (row,), open=True)
 
 
@@ -137,19 +137,17 @@ def _money(found: Difference, language: Language, chart: Drawing | None) -> Sect
     word, currency = language.word, found.new.totals.currency
     totals = _totals(found, language)
     rows = [
-        Row(
-            (
-                Cell(word(f"category-{each.category}") if each.category in CATEGORIES else each.category),
-                each.old,
-                each.new,
-                Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
-            )
+        row_of(
+            word(f"category-{each.category}") if each.category in CATEGORIES else each.category,
+            each.old,
+            each.new,
+            Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
         )
         for each in changed_categories(found)
     ]
     if found.money and (tax := found.money.parts["tax"]):
         amounts = (found.old.totals.tax, found.new.totals.tax, tax)
-        rows.append(Row((Cell(word("quote-tax")), *(Cell(amount, currency) for amount in amounts))))
+        rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
     by_category = Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)
     tables = (by_category, *([_causes(found, language)] if found.money else []))
     return Section("money", word("compare-money"), tables=tables, drawings=(chart,) if chart else ())
@@ -162,7 +160,7 @@ def _causes(found: Difference, language: Language) -> Table:
         Column("amount", word("column-amount"), "money", 20),
     )
     parts = found.money.parts if found.money else {}
-    rows = [Row((Cell(word(f"diff-{name}")), Cell(amount, currency))) for name, amount in parts.items() if amount]
+    rows = [row_of(word(f"diff-{name}"), Cell(amount, currency)) for name, amount in parts.items() if amount]
     return Table("causes", word("diff-by-cause"), columns, tuple(rows), open=True)
 
 
@@ -224,9 +222,7 @@ def _line(pair: Pair, language: Language, currency: str | None) -> Row:
     pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
     category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
     name, change = item_name(item, language), line_change(pair, currency)
-    return Row(
-        (Cell(item.sku or item.part), Cell(name), Cell(item.id), *pieces, Cell(change, currency or "")), category
-    )
+    return row_of(item.sku or item.part, name, item.id, *pieces, Cell(change, currency or ""), group=category)
 
 
 def item_name(item: Item, language: Language) -> str:
@@ -281,14 +277,14 @@ def _added_and_removed(found: Difference, language: Language, review: bool) -> I
     )
     for key, sign, side, clusters, fabrics in changes:
         for name in clusters:
-            yield Row((Cell(name), Cell(said(key, described_cluster(side, name)))), sign=sign)
+            yield row_of(name, said(key, described_cluster(side, name)), sign=sign)
         for name in fabrics:
-            yield Row((Cell(name), Cell(said(key, described(side, name, language)))), sign=sign)
+            yield row_of(name, said(key, described(side, name, language)), sign=sign)
     for old, new in (*found.renamed_clusters.items(), *found.renamed_fabrics.items()):
         if old and new:
-            yield Row((Cell(new), Cell(language.word("diff-renamed", name=old))), sign="~")
+            yield row_of(new, language.word("diff-renamed", name=old), sign="~")
         elif review:
-            yield Row((Cell(new or old), Cell(language.word("diff-was-only" if new else "diff-is-only"))), sign="~")
+            yield row_of(new or old, language.word("diff-was-only" if new else "diff-is-only"), sign="~")
 
 
 def _number(each: Changed, found: Difference, language: Language) -> Row:
@@ -298,7 +294,7 @@ def _number(each: Changed, found: Difference, language: Language) -> Row:
     cells = (_value(value, unit, language, ends) for value, ends in values)
     change = Cell(each.change, unit, base=None if each.change is None else each.old)
     sign: Sign = "+" if each.old is None else "-" if each.new is None else "~"
-    return Row((Cell(_label(each, language)), *cells, change), _group(each, language), sign=sign)
+    return row_of(_label(each, language), *cells, change, group=_group(each, language), sign=sign)
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
@@ -336,9 +332,8 @@ def plan_section(found: Difference, language: Language) -> Section:
     )
     keys = found.keys or ()
     rows = tuple(
-        Row(
-            (Cell(each.key), Cell(each.old), Cell(each.new), Cell(each.place)),
-            sign="+" if each.old is None else "-" if each.new is None else "~",
+        row_of(
+            each.key, each.old, each.new, each.place, sign="+" if each.old is None else "-" if each.new is None else "~"
         )
         for each in keys
     )
@@ -356,8 +351,9 @@ def alternatives_section(found: Difference, language: Language) -> Section:
     )
     title = word("section-alternatives")
     rows = tuple(
-        Row(
-            (Cell(name), *(Cell(None) if money is None else total_of(money) for money in each)),
+        row_of(
+            name,
+            *(Cell(None) if money is None else total_of(money) for money in each),
             sign="+" if each[0] is None else "-" if each[1] is None else "~",
         )
         for name, each in found.alternatives.items()

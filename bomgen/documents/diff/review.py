@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bomgen.core.document import Cell, Column, Document, Row, Section, Sign, Table
+from bomgen.core.document import Cell, Column, Document, Section, Sign, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.diff.contents import (
@@ -72,8 +72,10 @@ def _money_review(found: Difference, language: Language) -> Section | None:
     )
     currency, base = found.new.totals.currency, Fraction(split.old)
     rows = tuple(
-        Row(
-            (Cell(name), Cell(amount, currency, base=0), Cell(language.relative(Fraction(amount or 0), base))),
+        row_of(
+            name,
+            Cell(amount, currency, base=0),
+            language.relative(Fraction(amount or 0), base),
             sign=_sign(amount or 0),
         )
         for name, amount in changes
@@ -131,7 +133,7 @@ def _moves(found: Difference, language: Language) -> Section | None:
         counts = (each.old, each.stay, each.moved, each.free, each.added)
         remarks = word("list-comma").join(_remarks(each, language))
         texts = (Cell(each.fabric), Cell(each.kind, "word"))
-        rows.append(Row((*texts, *map(Cell, counts), Cell(remarks)), sign="~" if each.moved or each.free else ""))
+        rows.append(row_of(*texts, *counts, remarks, sign="~" if each.moved or each.free else ""))
     said = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
     if machines := sum(moves.elsewhere.values()):
         said.append(message("diff-machines-move", machines=machines))
@@ -168,7 +170,7 @@ def _bill_review(found: Difference, language: Language) -> Section:
         what = word("list-comma").join(_line_changes(pair, language, currency or ""))
         cells = (pieces, Cell(item_name(pair.item, language)), Cell(pair.item.id), Cell(what))
         sign: Sign = "+" if pair.change == ADDED else "-" if pair.change == REMOVED else _sign(pair.pieces) or "~"
-        rows.append(Row((*cells, *((amount,) if currency else ())), sign=sign))
+        rows.append(row_of(*cells, *((amount,) if currency else ()), sign=sign))
     same, title = found.unchanged + len(found.pairs) - len(rows), word("section-bill")
     text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(rows)))
     tables = (Table("lines", title, columns, tuple(rows), most=MOST_ROWS, keys=2),) if rows else ()
