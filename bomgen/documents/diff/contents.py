@@ -293,8 +293,12 @@ def _number(each: Changed, found: Difference, language: Language) -> Row:
     values = zip((each.old, each.new), each.ends, strict=True)
     cells = (_value(value, unit, language, ends) for value, ends in values)
     change = Cell(each.change, unit, base=None if each.change is None else each.old)
-    sign: Sign = "+" if each.old is None else "-" if each.new is None else "~"
+    sign = _sign_of(each.old, each.new)
     return row_of(_label(each, language), *cells, change, group=_group(each, language), sign=sign)
+
+
+def _sign_of(old: object, new: object) -> Sign:
+    return "+" if old is None else "-" if new is None else "~"
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
@@ -331,17 +335,12 @@ def plan_section(found: Difference, language: Language) -> Section:
         Column("place", word("diff-place"), "text", 44),
     )
     keys = found.keys or ()
-    rows = tuple(
-        row_of(
-            each.key, each.old, each.new, each.place, sign="+" if each.old is None else "-" if each.new is None else "~"
-        )
-        for each in keys
-    )
+    rows = tuple(row_of(each.key, each.old, each.new, each.place, sign=_sign_of(each.old, each.new)) for each in keys)
     table = Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS)
     return Section("plan", word("diff-plan"), tables=(table,) if rows else ())
 
 
-def alternatives_section(found: Difference, language: Language) -> Section:
+def alternatives_section(found: Difference, language: Language, review: bool = False) -> Section:
     """Return the alternatives whose totals changed, are new or gone."""
     word = language.word
     columns = (
@@ -353,8 +352,8 @@ def alternatives_section(found: Difference, language: Language) -> Section:
     rows = tuple(
         row_of(
             name,
-            *(Cell(None) if money is None else total_of(money) for money in each),
-            sign="+" if each[0] is None else "-" if each[1] is None else "~",
+            *(Cell("" if review else None) if money is None else total_of(money) for money in each),
+            sign=_sign_of(*each),
         )
         for name, each in found.alternatives.items()
     )

@@ -38,7 +38,7 @@ def review_document(found: Difference, language: Language, ranked: bool = False)
         _moves(found, language),
         design_section(found, language, review=True, ranked=ranked),
         _bill_review(found, language),
-        alternatives_section(found, language),
+        alternatives_section(found, language, review=True),
         warnings_section(found, language, review=True),
         Section("notes", "", notes=notes_of(found.notes, language)),
     )
