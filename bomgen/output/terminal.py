@@ -23,6 +23,9 @@ LEAST_TEXT = 20
 """A line is wrapped below its text only where that has as much room."""
 _LABEL = re.compile(r" *(?:- |.*\S  +(?=\S))")
 """The start of a line, up to the text that is wrapped: a bullet, or what stands before the last gap."""
+_MARKS = "[\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]*"
+_WORD = re.compile(rf"(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff]){_MARKS}\s*|\s+")
+"""What stays on a line: a word or a Chinese letter, with the marks behind it."""
 
 
 class Line(NamedTuple):
@@ -141,14 +144,21 @@ def _layouts(grid: _Grid, width: int | None) -> Iterator[tuple[Sequence[int], Se
     if width is None:
         yield range(len(natural)), natural
         return
-    room, least = width - grid.indent, list[int]()
+    room, broken = width - grid.indent, list[int]()
+    least = list[int]()
     for at, column in enumerate(columns):
-        word = max((_width(word) for cell in column for word in cell.split()), default=0)
-        narrow = max(LEAST_WIDTH, min(word, room // 2))
+        word = max((_width(word.rstrip()) for cell in column for word in _WORD.findall(cell)), default=0)
         number = max((_width(line) for cell in column for line in _above_its_range(cell).split("\n")), default=0)
-        least.append(number if grid.right[at] else min(natural[at], narrow))
+        least.append(number if grid.right[at] else min(natural[at], max(LEAST_WIDTH, min(word, room // 2))))
+        broken.append(number if grid.right[at] else min(natural[at], LEAST_WIDTH))
+    if _total(least) > room >= _total(broken):
+        least = broken
     for chosen in _shared_out(least, grid.keys, room):
         yield chosen, _widths([least[at] for at in chosen], [natural[at] for at in chosen], room)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def _above_its_range(cell: str) -> str:
@@ -161,7 +171,7 @@ def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
     names = list(range(keys))
     found = [names[:]]
     for at in range(keys, len(least)):
-        if len(found[-1]) > keys and sum(least[other] + len(GAP) for other in (*found[-1], at)) - len(GAP) > room:
+        if len(found[-1]) > keys and _total([least[other] for other in (*found[-1], at)]) > room:
             found.append(names[:])
         found[-1].append(at)
     return found
@@ -170,7 +180,7 @@ def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
 def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
     """The width of each column: the least, and a share of what is left for those that would take more."""
     widths = list(least)
-    left = room - sum(least) - len(GAP) * (len(least) - 1)
+    left = room - _total(least)
     wanting = sorted((each for each in range(len(least)) if natural[each] > least[each]), key=natural.__getitem__)
     for number, at in enumerate(wanting):
         more = max(min(natural[at] - least[at], left // (len(wanting) - number)), 0)
@@ -217,8 +227,12 @@ def _wrap_line(line: Line, width: int) -> Iterator[Line]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """A text in lines of at most `width` characters, broken between words where that is possible."""
-    from rich.console import Console
-    from rich.text import Text
-
-    return [part.plain.rstrip() for part in Text(text).wrap(Console(), width)]
+    """A text in lines of at most `width` characters, broken between words or Chinese letters where that is possible."""
+    found, line = list[str](), ""
+    for word in _WORD.findall(text):
+        for part in [word] if _width(word.rstrip()) <= width else word:
+            if line and _width(line + part.rstrip()) > width:
+                found.append(line.rstrip())
+                line = ""
+            line += part
+    return [*found, line.rstrip()]

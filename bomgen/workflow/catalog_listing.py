@@ -122,11 +122,11 @@ def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Docu
         if not any(field.startswith(key) for field in fields):
             raise ValueError(f"no part has a field '{key}'; {suggestion(key, fields, 'see one in full')}")
     rows = (
-        (record.kind, record.id, record.value("name"), summary(record))
+        (f"{record.kind} {record.id}", record.value("name"), summary(record))
         for record in records
         if all(_meets(record, key, value) for key, _, value in pairs)
     )
-    return _listed(dict.fromkeys(("Kind", "Id", "Name", "Figures"), "text"), rows)
+    return _listed(dict.fromkeys(("Part", "Name", "Figures"), "text"), rows)
 
 
 def _meets(record: Record, key: str, value: str) -> bool:
@@ -176,8 +176,8 @@ def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
             if read and read < limit:
                 reasons.append(f"read {read}")
             if reasons:
-                rows.append((record.kind, record.id, path, ", ".join(reasons)))
-    return _listed(dict.fromkeys(("Kind", "Id", "Figure", "Why"), "text"), rows)
+                rows.append((f"{record.kind} {record.id}", path, ", ".join(reasons)))
+    return _listed(dict.fromkeys(("Part", "Figure", "Why"), "text"), rows)
 
 
 def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
