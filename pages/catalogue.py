@@ -71,8 +71,12 @@ def _topologies() -> str:
 def _kind(catalog: Catalog, kind: str) -> str:
     described = _described(kind)
     listed = (
-        (f'<a href="#{record.id}">{escape(record.id)}</a>', html(str(record.value("name"))), html(told))
-        for record, told in zip(catalog.all(kind), _told(catalog, kind), strict=True)
+        (
+            f'<a href="#{record.id}">{escape(record.id)}</a>',
+            html(str(record.value("name"))),
+            html(catalog_listing.summary(record)),
+        )
+        for record in catalog.all(kind)
     )
     parts = [
         f"# {WORDS[kind]}\n\n{plain(described.get('description', ''))}\n",
@@ -88,12 +92,6 @@ def _described(kind: str) -> dict[str, Any]:
     )
     described: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return described
-
-
-def _told(catalog: Catalog, kind: str) -> Iterator[str]:
-    """What the list of a kind says of each part, behind its id and name."""
-    for line in catalog_listing.parts_of(catalog, kind):
-        yield line.rpartition("  (")[2].removesuffix(")")
 
 
 def _part(record: Record, keys: dict[str, Any]) -> str:

@@ -18,7 +18,9 @@ def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) ->
     Instead of a KIND any number that a vendor prints finds its part.
     """
     from bomgen.catalog.files import KINDS, Catalog, UnknownPart
-    from bomgen.cli.tables import print_lines, terminal_width
+    from bomgen.cli.documents import give
+    from bomgen.core.language import language
+    from bomgen.core.messages import ENGLISH
     from bomgen.workflow import catalog_listing
 
     shelves = Catalog()
@@ -28,16 +30,18 @@ def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) ->
     searched = [kind] if kind in KINDS else list(KINDS)
     try:
         if where:
-            lines = catalog_listing.parts_where(shelves, searched, where)
+            found = [catalog_listing.parts_where(shelves, searched, where)]
         elif audit:
-            lines = catalog_listing.audit(shelves, searched)
+            found = [catalog_listing.audit(shelves, searched)]
         elif kind is None:
-            lines = catalog_listing.kinds(shelves)
+            found = [catalog_listing.kinds(shelves)]
         elif kind not in KINDS:
-            lines = catalog_listing.parts_named(shelves, kind)
+            found = catalog_listing.parts_named(shelves, kind)
         else:
-            lines = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
-        print_lines(lines, terminal_width())
+            shown = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
+            found = [shown]
+        for document in found:
+            give(document, language(ENGLISH))
     except UnknownPart as error:
         raise click.UsageError(str(error) if kind in KINDS else _no_kind(str(kind))) from None
     except ValueError as error:
@@ -53,7 +57,9 @@ def _no_kind(name: str) -> str:
 
 
 def _echo_topologies(name: str | None) -> None:
-    from bomgen.cli.tables import DRAWING, print_lines, terminal_width
+    from bomgen.cli.documents import give
+    from bomgen.core.language import language
+    from bomgen.core.messages import ENGLISH
     from bomgen.fabric.declaration import topologies
     from bomgen.workflow.catalog_listing import topologies_listed, topology
 
@@ -62,4 +68,4 @@ def _echo_topologies(name: str | None) -> None:
 
         hint = suggestion(name, topologies(), f"there are {', '.join(topologies())}")
         raise click.UsageError(f"no topology '{name}'; {hint}")
-    print_lines(topology(name) if name else topologies_listed(), terminal_width(), start=DRAWING)
+    give(topology(name) if name else topologies_listed(), language(ENGLISH))

@@ -23,8 +23,6 @@ from bomgen.cli.plans import build_report, open_plans
 from bomgen.core.safety import read_sent
 
 if TYPE_CHECKING:
-    from bomgen.core.language import Language
-    from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
@@ -88,16 +86,18 @@ def compare(
         else:
             reports.append(report)
     if reports:
-        from bomgen.cli.tables import terminal_width
+        from bomgen.cli.documents import give
         from bomgen.core.language import language
-        from bomgen.output.writer import render_comparison
+        from bomgen.documents.compare.comparison import compared, data, document
+        from bomgen.output.drawing.charts import comparison_drawing
 
         words = language(code or reports[0].plan.quote.language)
-        width = terminal_width() if form == "text" and output is None else None
-        if width is None:
-            write_out(render_comparison(reports, words, form, alternatives, every), output)
+        found = compared(reports, words, alternatives)
+        if form == "json":
+            write_out(data(found).encode(), output)
         else:
-            _print(reports, words, alternatives, every, width)
+            chart = comparison_drawing(found, words) if form == "html" else None
+            give(document(found, words, chart), words, form, output, every)
     sys.exit(worst)
 
 
@@ -121,16 +121,3 @@ def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
             print_problems(errors.problems, lambda _: "")
             worst = max(worst, WRONG_PLAN)
     return files, worst
-
-
-def _print(reports: Sequence[Report], words: Language, alternatives: bool, every: bool, width: int) -> None:
-    """Print the comparison in lines of at most `width` characters."""
-    from bomgen.cli.tables import print_lines, print_table
-    from bomgen.documents.compare.comparison import compared, document
-    from bomgen.output.terminal import parts
-
-    for part in parts(document(compared(reports, words, alternatives), words), words, every):
-        if isinstance(part, str):
-            print_lines([part], width)
-        else:
-            print_table(part, width)

@@ -15,17 +15,16 @@ import click
 from bomgen.cli.messages import (
     NOT_WRITTEN,
     PASSED,
-    UNSHOWN,
     WRONG_PLAN,
     WRONG_USAGE,
     choose_form,
     complain,
-    plain,
     refuse_overwriting,
     write_out,
 )
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
+from bomgen.core.messages import ENGLISH, message
 
 if TYPE_CHECKING:
     from bomgen.documents.diff.data import Limit
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from bomgen.workflow.plan_files import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
-DOCUMENTS = ("html", "xlsx", "pdf")
-TONES = {"+": "green", "-": "red", "~": "yellow"}
 
 
 @click.command()
@@ -106,10 +103,7 @@ def diff(
     with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
         found, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
     reasons = list(passed(found, most, fail_on_change))
-    if form == "text" and output is None:
-        _print(found, every)
-    else:
-        write_out(_written(found, report, form, every, reasons), output)
+    _give(found, report, form, output, every, reasons)
     for reason in reasons:
         complain(f"bomgen: threshold passed: {reason}")
     if reasons:
@@ -218,10 +212,10 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     from bomgen.workflow.stages import BrokenResult
 
     if old is None or new is None:
-        return add_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
+        return add_moves(found, None, message("diff-moves-of-bills"))
     links = max(_links(side) for side in (found.old, found.new))
     if links > MOST_CABLES:
-        return add_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
+        return add_moves(found, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
     try:
         before, after = ({each.plan.cluster_name or "": each for each in side.each_cluster} for side in (old, new))
         of_each = {
@@ -232,7 +226,7 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
         }
         return add_moves(found, sum_moves(of_each))
     except (PlanErrors, BrokenResult) as error:
-        return add_moves(found, None, f"the cables cannot be listed: {error}")
+        return add_moves(found, None, message("diff-moves-not-listed", error=str(error)))
 
 
 def _links(side: Side) -> int:
@@ -240,50 +234,33 @@ def _links(side: Side) -> int:
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 
 
-def _print(found: Difference, every: bool) -> None:
-    """Print the text, in colours where it goes to a terminal."""
-    from bomgen.cli.tables import print_lines, print_table, terminal_width
-    from bomgen.documents.diff.text import HEADLINE, TITLE, Toned, parts
+def _give(
+    found: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
+) -> None:
+    """Print what changed or write it to a file; `report` is the result of NEW where that is a plan."""
+    from bomgen.cli.documents import give
+    from bomgen.core.language import language
+    from bomgen.documents.diff.review import review_document
+    from bomgen.output.writer import OutputError, render_difference
 
-    width = terminal_width()
-    for part in parts(found, every):
-        if isinstance(part, Toned):
-            bold = True if part.tone in (HEADLINE, TITLE) else None
-            print_lines([part.text], width, bold=bold)
-        elif width is None:
-            for text, tone in part.lines():
-                click.echo(click.style(plain(text, UNSHOWN), fg=TONES.get(tone)))
-        else:
-            print_table(part.table(TONES), width)
+    words = language(report.plan.quote.language if report else ENGLISH)
+    if form == "text":
+        give(review_document(found, words), words, form, output, every)
+    elif form == "md":
+        from bomgen.output.comment import comment
 
-
-def _written(found: Difference, report: Report | None, form: str, every: bool, reasons: list[str]) -> bytes:
-    """What goes to a file or a program; `report` is the result of NEW where that is a plan."""
-    if form in DOCUMENTS:
-        return _document(found, report, form)
-    if form == "json":
+        write_out(comment(review_document(found, words, ranked=True), words).encode("utf-8", "replace"), output)
+    elif form == "json":
         import json
 
         from bomgen.documents.diff.data import to_data
 
         text = json.dumps(to_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    elif form == "md":
-        from bomgen.documents.diff.text import markdown
-
-        text = markdown(found)
+        write_out(text.encode("utf-8", "replace"), output)
     else:
-        from bomgen.documents.diff.text import lines
-
-        text = "".join(f"{line}\n" for line, _ in lines(found, every))
-    return text.encode("utf-8", "replace")
-
-
-def _document(found: Difference, report: Report | None, form: str) -> bytes:
-    """The document of a difference. Ends the command where no PDF can be written."""
-    from bomgen.output.writer import OutputError, render_difference
-
-    try:
-        return render_difference(found, report, form)
-    except OutputError as error:
-        complain(f"bomgen: not written: {error}")
-        sys.exit(NOT_WRITTEN)
+        try:
+            content = render_difference(found, report, form)
+        except OutputError as error:
+            complain(f"bomgen: not written: {error}")
+            sys.exit(NOT_WRITTEN)
+        write_out(content, output)

@@ -155,22 +155,18 @@ def _write(file: str, text: str) -> None:
 
 
 def _echo_designs() -> None:
-    from bomgen.cli.tables import print_table, terminal_width
-    from bomgen.core.document import TextTable
+    from bomgen.cli.documents import give
+    from bomgen.core.document import Column, Document, Row, Section, Table, row_of
     from bomgen.core.language import language
     from bomgen.workflow.pipeline import size_plan
     from bomgen.workflow.plan_files import open_plan
     from bomgen.workflow.starters import designs
 
-    words, rows = language("en"), list[tuple[str, str, str]]()
+    words, rows = language("en"), list[Row]()
     for name, path in designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
-        rows.append((name, ", ".join(counts), clusters[0][0].title))
-    columns = terminal_width()
-    if columns is not None:
-        print_table(TextTable(rows, right=(1,)), columns)
-        return
-    names, width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for name, gpus, title in rows:
-        click.echo(f"{name:{names}}  {gpus:>{width}}  {title}")
+        rows.append(row_of(name, ", ".join(counts), clusters[0][0].title))
+    columns = (Column("design", "Design"), Column("gpus", "GPUs", "number"), Column("title", "Title"))
+    section = Section("designs", "", tables=(Table("designs", "", columns, tuple(rows)),))
+    give(Document("", words.code, (section,)), words)

@@ -31,10 +31,11 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
+    from bomgen.cli.documents import give
     from bomgen.cli.plans import watched
-    from bomgen.cli.tables import print_lines, print_table, terminal_width
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.margin import SHOWN, notes, table
+    from bomgen.core.language import language
+    from bomgen.output.margin import margin_document, to_csv, to_json
     from bomgen.workflow.pipeline import compute_margin
 
     file = open_one_plan(plan, root)
@@ -46,9 +47,8 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)
     show(tuple(dict.fromkeys((*report.problems, *report.stale, *found.problems))), file)
-    columns = terminal_width() if form == "text" and output is None else None
-    if columns is None:
-        write_out(SHOWN[form](found).encode(), output)
+    if form == "text":
+        words = language(report.plan.quote.language)
+        give(margin_document(found, words), words, form, output)
     else:
-        print_table(table(found), columns)
-        print_lines(notes(found), columns)
+        write_out((to_csv if form == "csv" else to_json)(found).encode(), output)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, print_problems, refuse_overwriting, say, write_out
+from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, print_problems, refuse_overwriting, write_out
 from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
+from bomgen.core.messages import ENGLISH
 from bomgen.core.safety import read_sent
 from bomgen.output.registry import PRICE_LISTS
 
@@ -117,7 +118,10 @@ def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
 
 def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
     """Print how a list was understood, on standard error where that is `aside`, and what it warns of."""
-    from bomgen.output.terminal import describe, use_of
+    from bomgen.cli.documents import give
+    from bomgen.core.language import language
+    from bomgen.output.price_list_reading import describe, use_of
+    from bomgen.output.terminal import lines
     from bomgen.reading.part_numbers import built_in_parts
 
     parts = built_in_parts()
@@ -125,9 +129,10 @@ def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
     if report:
         bought = {names[0]: names for line in report.quote.all_lines if (names := line.line.names)}
         use = use_of(found, report.plan.name, [*bought.values()], [*bought], parts)
-    for line in describe(found, parts, use):
-        if not aside:
-            say(line)
-        elif not is_set(QUIET):
-            complain(line)
+    document, words = describe(found, parts, use), language(ENGLISH)
+    if not is_set(QUIET) and not aside:
+        give(document, words)
+    elif not is_set(QUIET):
+        for line in lines(document, words):
+            complain(line.text)
     print_problems(found.warnings, lambda _: "")

@@ -162,30 +162,24 @@ class _Line:
 
 
 def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, output: str | None) -> None:
-    """Write what was found, to a file or to standard output; tables fit a terminal."""
-    from bomgen.cli.tables import print_lines, print_table, terminal_width
+    """Write what was found, to a file or to standard output."""
+    from bomgen.cli.documents import give
     from bomgen.core.language import language
     from bomgen.documents.search.contents import search_document
     from bomgen.output.search_results import render_search
-    from bomgen.output.terminal import parts
     from bomgen.output.writer import OutputError
     from bomgen.workflow.inputs import source_of
 
     data = source_of(file, settings).data
     words = language((data.get("quote") or {}).get("language", ENGLISH))
-    width = terminal_width() if form == "text" and output is None else None
-    if width is None:
-        try:
-            content = render_search(front, data["name"], words, form)
-        except OutputError as error:
-            raise click.UsageError(str(error)) from None
-        write_out(content, output)
+    if form == "text":
+        give(search_document(front, data["name"], words), words, form, output, every=True)
         return
-    for part in parts(search_document(front, data["name"], words), words, every=True):
-        if isinstance(part, str):
-            print_lines([part], width)
-        else:
-            print_table(part, width)
+    try:
+        content = render_search(front, data["name"], words, form)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+    write_out(content, output)
 
 
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:

@@ -17,7 +17,6 @@ from bomgen.cli.messages import (
     print_text,
     refuse_overwriting,
     say,
-    to_standard_output,
 )
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
 from bomgen.core.safety import read_sent
@@ -119,26 +118,10 @@ def _show(found: Xray, form: str, every: bool, code: str) -> None:
 
         print_text(json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n")
         return
+    from bomgen.cli.documents import give
     from bomgen.xray.contents import xray_document
 
-    document = xray_document(found, words)
-    if form == "text":
-        from bomgen.cli.tables import print_lines, print_table, terminal_width
-        from bomgen.output.terminal import parts, text
-
-        width = terminal_width()
-        if width is None:
-            to_standard_output(text(document, words, every))
-            return
-        for part in parts(document, words, every):
-            if isinstance(part, str):
-                print_lines([part], width)
-            else:
-                print_table(part, width)
-        return
-    from bomgen.output.writer import render_page
-
-    to_standard_output(render_page(document, words, form))
+    give(xray_document(found, words), words, form, every=every)
 
 
 def _write(text: str, output: str) -> None:

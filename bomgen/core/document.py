@@ -7,13 +7,12 @@ workbook can calculate with them and a page can format them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bomgen.core.money import Totals
+from bomgen.core.money import NO_TOTALS, Totals
 
 # picture ------------------------------------------------------------------------------------------------------------
 # The vendor's picture: what kind of file it is, told by its first bytes.
@@ -68,6 +67,7 @@ USUAL_WIDTH = 14
 """Width of a column that needs no more [characters]."""
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
+Sign = Literal["", "+", "-", "~"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ class Cell:
     """The range of an estimate; None if the value is not an estimate."""
     best: bool = False
     """Whether it is the best of its row, where plans stand side by side."""
+    base: Value = None
+    """What the value is a change of: it is written with its sign, and with its share of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,15 @@ class Row:
     """Whether the customer has what the row is about: no share of the hardware is taken of it."""
     id: str | None = None
     """The id of the line of a bill, which a workbook keeps out of sight."""
+    sign: Sign = ""
+    """Whether the row is new, gone or changed, where texts say so."""
+
+
+def row_of(
+    *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
+) -> Row:
+    """Return a row of cells, or of values that need no more than themselves."""
+    return Row(tuple(each if isinstance(each, Cell) else Cell(each) for each in values), group, in_stock, id, sign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +136,24 @@ class Table:
     """Whether a page never folds it away, however long it is."""
     folded: bool = False
     """Whether it is folded away wherever something can be, however short it is."""
+    most: int | None = None
+    """Rows that a terminal shows at first; it counts the others."""
+    keys: int = 1
+    """Columns at the left that name a row; a terminal repeats them where the others need several tables."""
+
+
+def heading_of(table: Table, index: int) -> str:
+    """Return the title of a column, with its currency where it has one."""
+    title, currency = table.columns[index].title, currency_of(table, index)
+    return f"{title} ({currency})" if currency else title
+
+
+def currency_of(table: Table, index: int) -> str:
+    """Return the currency of a column of money where it has only one: its heading names it."""
+    if table.columns[index].kind != "money":
+        return ""
+    found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
+    return found.pop() if len(found) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,15 +240,15 @@ class Document:
     """A whole report, or a quote."""
 
     title: str
-    subtitle: str
     language: str
-    facts: tuple[tuple[str, str], ...]
-    """Label and text of the cover: customer, date, validity, plan."""
-    headline: tuple[tuple[str, Cell], ...]
-    """The few numbers that the reader came for."""
     sections: tuple[Section, ...]
-    totals: Totals
-    footer: str
+    subtitle: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Label and text of the cover: customer, date, validity, plan."""
+    headline: tuple[tuple[str, Cell], ...] = ()
+    """The few numbers that the reader came for."""
+    totals: Totals = NO_TOTALS
+    footer: str = ""
     parties: tuple[Party, ...] = ()
     logo: Logo | None = None
     protected: bool = False
@@ -241,21 +270,3 @@ class Document:
             if section.id == id:
                 return section
         raise KeyError(id)
-
-
-# text table ---------------------------------------------------------------------------------------------------------
-# A table of text: what is printed with columns as wide as they come, or fitted to a terminal.
-
-
-class TextTable(NamedTuple):
-    """Rows of equally many cells. A row with text in its first cell alone is a heading; one without text is a gap."""
-
-    rows: Sequence[Sequence[str]]
-    right: Collection[int] = ()
-    """Columns that end at the right: numbers."""
-    keys: int = 1
-    """How many columns at the left name a row; they are repeated where the others need several tables."""
-    indent: str = ""
-    """Before every row."""
-    styles: Sequence[str] = ()
-    """How each row looks, as rich names it; none: as it is."""

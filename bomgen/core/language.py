@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
@@ -42,6 +43,7 @@ _HALF = Fraction(1, 2)
 _BASE = 10
 _DAYS = "days"
 _SHARE = "share"
+_POINTS = "points"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
 _KEPT = ("key", "id")
@@ -133,6 +135,15 @@ class Language(NamedTuple):
         smaller = "< " if value and not steps else ""
         return smaller + self.share(Fraction(max(steps, 1 if smaller else 0), _STEP))
 
+    def relative(self, change: Fraction, base: Fraction) -> str:
+        """A change as a share of what was there, in tenths of a per cent; nothing where nothing was there."""
+        if not base:
+            return ""
+        tenths = round(abs(change / base) * _STEP)
+        if not tenths and change:
+            return f"< 0{self.point}1 %"
+        return f"{_sign(change)}{tenths // _BASE}{self.point}{tenths % _BASE} %"
+
     def exact_share(self, share: Fraction) -> str:
         """A share in per cent with all its digits, where these end."""
         percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
@@ -199,11 +210,24 @@ class Language(NamedTuple):
             return str(figure.value)
         return self.value(figure.value, figure.unit, figure.bounds)
 
-    def cell(self, cell: Cell) -> str:
-        """A cell's value with its unit; a lower bound as one."""
-        text = self.value(cell.value, cell.unit, cell.estimate)
+    def cell(self, cell: Cell, named: bool = True) -> str:
+        """A cell's value with its unit, an amount without its currency where that is not to be `named`."""
+        if cell.base is not None and not isinstance(cell.value, str | None):
+            return self._change(cell, cell.value, cell.base, named)
+        if isinstance(cell.value, Decimal) and not named:
+            text = self.about(self.amount(cell.value, cell.unit), cell.estimate, lambda end: self.bare(end, cell.unit))
+        else:
+            text = self.value(cell.value, cell.unit, cell.estimate)
         text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
         return f"{BEST} {text}" if cell.best else text
+
+    def _change(self, cell: Cell, change: int | float | Fraction | Decimal, base: Value, named: bool) -> str:
+        """A change with its sign and its share of what was there; that of a share in percentage points."""
+        if cell.unit == _SHARE:
+            return f"{_sign(change)}{self._plain(abs(Fraction(change)) * _PERCENT, _POINTS)}"
+        text = _sign(change) + self.cell(replace(cell, value=-change if change < 0 else change, base=None), named)
+        share = "" if isinstance(base, str | None) else self.relative(Fraction(change), Fraction(base))
+        return f"{text} ({share})" if share else text
 
     def _grouped(self, text: str) -> str:
         """Python's `1,234.5` in this language."""
@@ -236,6 +260,10 @@ class Language(NamedTuple):
 def is_prefixed(value: Value, unit: str) -> bool:
     """Whether a value is shown in thousands of its unit, such as GB, so that the unit stands behind the number."""
     return unit in PREFIXED and isinstance(value, int | float | Fraction) and not -_STEP < value < _STEP
+
+
+def _sign(change: int | float | Fraction | Decimal) -> str:
+    return "+" if change > 0 else "-" if change < 0 else ""
 
 
 def _scientific(value: int | float | Fraction) -> str:

@@ -50,6 +50,10 @@ class Totals(NamedTuple):
     """At the highest; None: a line has neither a price nor a range."""
 
 
+NO_TOTALS = Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0)
+"""Those of a document that sums nothing up."""
+
+
 def minor_unit(currency: str) -> Decimal:
     """The smallest amount of a currency."""
     return Decimal(1).scaleb(-minor_units().get(currency, _USUAL_PLACES))

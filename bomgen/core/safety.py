@@ -119,6 +119,13 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
+def printable(text: str) -> str:
+    """Return a text without what moves a cursor or begins a line: a space for one, and � for what is none."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else " " if sign.isspace() else "�" for sign in text)
+
+
 # readable files -----------------------------------------------------------------------------------------------------
 # Which files are never read, whatever names them.
 

@@ -1,17 +1,17 @@
-"""Margins as text for a terminal, as CSV and as JSON."""
+"""Margins as a document, as CSV and as JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.document import TextTable
-from bomgen.core.language import Language, language
+from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table, row_of
+from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
 
@@ -22,10 +22,8 @@ COLUMNS = (
     *("of", "category", "id", "part", "description", "pieces", "unit_cost", "amount", "cost", "margin", "share"),
     *("bound", "missing", "currency"),
 )
-WIDEST = 40
-"""Letters of a name in the text."""
-GAP = "  "
 NOTHING = "-"
+LEAST, MOST = "≥ ", "≤ "
 
 
 def to_data(margin: Margin) -> dict[str, Any]:
@@ -38,11 +36,12 @@ def to_data(margin: Margin) -> dict[str, Any]:
     }
 
 
-def _json(margin: Margin) -> str:
+def to_json(margin: Margin) -> str:
+    """Return the margins as JSON."""
     return json.dumps(to_data(margin), ensure_ascii=False, indent=1) + "\n"
 
 
-def _csv(margin: Margin) -> str:
+def to_csv(margin: Margin) -> str:
     """A row a line, then a row a category, then the total; `of` says which."""
     rows = [{"of": LINE, **_line_data(line), "bound": EXACT if not line.missing else ""} for line in margin.lines]
     for each in (*margin.categories, margin.total):
@@ -64,57 +63,49 @@ def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
     return Decimal(value) if name in ("margin", "share") and value is not None else value
 
 
-def table(margin: Margin) -> TextTable:
-    """The margins as rows: a header, a row per line of the bill, a gap, then the sums."""
-    words = language("en")
-    header = ("line", "pieces", f"net {margin.currency}", "cost", "margin", "share")
-    rows = [header, *(_line_row(line, words, margin.currency) for line in margin.lines), ("",) * len(header)]
-    rows += [_sum_row(each, words, margin.currency) for each in (*margin.categories, margin.total)]
-    return TextTable(rows, right=range(1, len(header)))
+def margin_document(margin: Margin, language: Language) -> Document:
+    """Return the margins as a document: the lines of the bill, then the sums of its categories."""
+    word, currency = language.word, margin.currency
+    columns = (
+        Column("line", word("diff-line")),
+        Column("pieces", word("xray-pieces"), "number"),
+        *(Column(key, f"{word(f'margin-{key}')} ({currency})", "number") for key in ("net", "cost", "margin")),
+        Column("share", word("margin-share"), "number"),
+    )
+    rows = [*_line_rows(margin, language), *_sum_rows(margin, language)]
+    table = Table("margin", "", columns, tuple(rows))
+    return Document("", language.code, (Section("margin", "", tables=(table,), notes=tuple(_notes(margin, language))),))
 
 
-def _text(margin: Margin) -> str:
-    rows = table(margin).rows
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [_aligned(row, widths) for row in rows]
-    return "\n".join([*lines, *notes(margin)]) + "\n"
+def _line_rows(margin: Margin, language: Language) -> Iterator[Row]:
+    for line in margin.lines:
+        amounts = _amounts(line.priced.amount, line.cost, margin.currency, language)
+        earned = NOTHING if line.margin is None else language.amount(line.margin, margin.currency)
+        texts = (*amounts, earned, _percent(line.share))
+        cells = (Cell(line.priced.line.id), Cell(line.priced.line.pieces), *map(Cell, texts))
+        yield Row(cells, language.word("margin-lines"))
 
 
-SHOWN: Mapping[str, Callable[[Margin], str]] = {"text": _text, "csv": _csv, "json": _json}
-"""What writes each form."""
+def _sum_rows(margin: Margin, language: Language) -> Iterator[Row]:
+    for each in (*margin.categories, margin.total):
+        sign = {AT_LEAST: LEAST, AT_MOST: MOST}.get(each.bound, "")
+        net, cost = _amounts(each.amount, each.cost, margin.currency, language)
+        net = f"{LEAST}{net}" if each.without_price and each.amount is not None else net
+        cost = f"{LEAST}{cost}" if each.without_cost and each.cost is not None else cost
+        earned = NOTHING if each.margin is None else sign + language.amount(each.margin, margin.currency)
+        share = _percent(each.share)
+        name = language.words.get(f"category-{each.name}", each.name)
+        if each is margin.total:
+            name = language.word("ui-total")
+        texts = (net, cost, earned, share if share == NOTHING else sign + share)
+        yield row_of(name, "", *texts, group=language.word("margin-categories"))
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [
-        cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return GAP.join(cells).rstrip()
-
-
-def _line_row(line: Earned, words: Language, currency: str) -> tuple[str, ...]:
-    def shown(amount: Decimal | None, otherwise: str) -> str:
-        return otherwise if amount is None else words.amount(amount, currency)
-
-    net = shown(line.priced.amount, "no price")
-    cost, margin = shown(line.cost, "no cost"), shown(line.margin, NOTHING)
-    name = line.priced.line.id
-    name = name if len(name) <= WIDEST else name[: WIDEST - len(NOTHING)] + "…"
-    return (name, words.integer(line.priced.line.pieces), net, cost, margin, _percent(line.share))
-
-
-def _sum_row(each: Sum, words: Language, currency: str) -> tuple[str, ...]:
-    def shown(amount: Decimal | None, least: int, otherwise: str) -> str:
-        return otherwise if amount is None else ("≥ " if least else "") + words.amount(amount, currency)
-
-    sign = {AT_LEAST: "≥ ", AT_MOST: "≤ "}.get(each.bound, "")
-    share = _percent(each.share)
+def _amounts(net: Decimal | None, cost: Decimal | None, currency: str, language: Language) -> tuple[str, str]:
+    """The net amount and the cost as texts, or that there is none."""
     return (
-        each.name,
-        "",
-        shown(each.amount, each.without_price, "no price"),
-        shown(each.cost, each.without_cost, "no cost"),
-        NOTHING if each.margin is None else sign + words.amount(each.margin, currency),
-        share if share == NOTHING else sign + share,
+        language.word("ui-no-price") if net is None else language.amount(net, currency),
+        language.word("margin-no-cost") if cost is None else language.amount(cost, currency),
     )
 
 
@@ -122,13 +113,12 @@ def _percent(share: Fraction | None) -> str:
     return NOTHING if share is None else f"{_decimal(share):.2%}"
 
 
-def notes(margin: Margin) -> Iterator[str]:
+def _notes(margin: Margin, language: Language) -> Iterator[Note]:
     """What the sums leave out."""
     total = margin.total
-    for count, word in ((total.without_price, "price"), (total.without_cost, "cost")):
+    for count, key in ((total.without_price, "margin-without-price"), (total.without_cost, "margin-without-cost")):
         if count:
-            of = f"{count} of {total.lines} lines {'has' if count == 1 else 'have'} no {word}"
-            yield f"{of}; sums leave {'it' if count == 1 else 'them'} out (≥ at least, ≤ at most)"
+            yield Note("info", language.word(key, count=count, lines=total.lines))
 
 
 def _line_data(line: Earned) -> dict[str, Any]:

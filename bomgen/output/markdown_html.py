@@ -19,7 +19,19 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table
+from bomgen.core.document import (
+    Cell,
+    Column,
+    Derivation,
+    Document,
+    Logo,
+    Row,
+    Section,
+    Step,
+    Table,
+    currency_of,
+    heading_of,
+)
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
 from bomgen.output.registry import QUOTE, REPORT
@@ -238,7 +250,7 @@ class _View:
         On a page texts that are not stacked say in their kind how wide they are, beside each other.
         """
         all: list[tuple[str, str]] = [
-            (column.kind, self._title(table, index)) for index, column in enumerate(table.columns)
+            (column.kind, heading_of(table, index)) for index, column in enumerate(table.columns)
         ]
         if not stacked:
             return all
@@ -257,17 +269,6 @@ class _View:
         longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
         return min(column.width, max(longest, len(column.title)) + _ROOM)
 
-    def _title(self, table: Table, index: int) -> str:
-        title, currency = table.columns[index].title, self._currency(table, index)
-        return f"{title} ({currency})" if currency else title
-
-    def _currency(self, table: Table, index: int) -> str:
-        """The currency of a column of money, when it has only one."""
-        if table.columns[index].kind != "money":
-            return ""
-        found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
-        return found.pop() if len(found) == 1 else ""
-
     def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
 
@@ -284,7 +285,7 @@ class _View:
 
     def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
         """What the cells of each row show; all texts in one field when these are stacked."""
-        currencies = [self._currency(table, index) for index in range(len(table.columns))]
+        currencies = [currency_of(table, index) for index in range(len(table.columns))]
         stacked = stacked and _stacks(table)
         for row in rows:
             columns = list(zip(table.columns, row.cells, currencies, strict=True))

@@ -33,11 +33,7 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
         return _csv(front)
     if form == "parquet":
         return _parquet(front)
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(search_document(front, name, language), language, every=True)
-    return render_page(_page(front, name, language, form), language, form)
+    return render_page(_page(front, name, language, form), language, form, every=True)
 
 
 def _page(front: Front, name: str, language: Language, form: str) -> Document:

@@ -1,216 +1,238 @@
-"""Documents of tables, and how a price list was understood, as text for a terminal."""
+"""Documents as text: columns aligned by the width of their letters, and fitted to a terminal where its width is given.
+
+In a terminal long cells wrap inside their column, and columns without room go to a table below. A pipe or a file gets
+every row on one line, so that programs can read it.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
-from unicodedata import east_asian_width
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from bomgen.core.document import Document, Table, TextTable
+from bomgen.core.document import Cell, Column, Document, Section, Table, currency_of, heading_of
 from bomgen.core.language import Language
-from bomgen.core.money import decimal
-from bomgen.reading.list_columns import Column
-from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, LeftOut
-from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.price_lists import PriceList
+from bomgen.core.safety import printable
 
-_GAP = "  "
-_BOLD = "bold"
-_WIDE = ("W", "F")
-"""Characters that take the place of two."""
+GAP = "  "
+"""Between columns, and before every row."""
+BOLD = "bold"
+LEAST_WIDTH = 24
+"""A longer text may be wrapped to so few characters before a column goes to a table below."""
+LEAST_TEXT = 20
+"""A line is wrapped below its text only where that has as much room."""
+_LABEL = re.compile(r" *(?:- |.*\S  +(?=\S))")
+"""The start of a line, up to the text that is wrapped: a bullet, or what stands before the last gap."""
+_MARKS = "[\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]*"
+_WORD = re.compile(rf"(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff]){_MARKS}\s*|\s+")
+"""What stays on a line: a word or a Chinese letter, with the marks behind it."""
+
+
+class Line(NamedTuple):
+    """A line of text and its style: bold, or the sign of a row (`+`, `-`, `~`)."""
+
+    text: str
+    style: str = ""
 
 
 def text(document: Document, language: Language, every: bool = False) -> bytes:
-    """The tables and notes of a document in UTF-8, columns aligned; `every` table, or those that are not folded."""
-    lines = list[str]()
-    for each in parts(document, language, every):
-        lines += [each] if isinstance(each, str) else align(each)
-    return ("\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n").encode("utf-8")
+    """Return a document as UTF-8; `every` row of its tables, or those that matter."""
+    return "".join(f"{line.text}\n" for line in lines(document, language, every)).encode("utf-8", "replace")
 
 
-def parts(document: Document, language: Language, every: bool = False) -> Iterator[str | TextTable]:
-    """The lines and the tables of a document, one after the other. Headings in a table are rows with a single text.
+def lines(document: Document, language: Language, every: bool = False, width: int | None = None) -> Iterator[Line]:
+    """Return the lines of a document, of at most `width` characters where that is given."""
+    first = True
+    for block in _blocks(document, language, every, width):
+        if block and not first:
+            yield Line("")
+        for line in block:
+            first = False
+            yield from [line] if width is None else _wrap_line(line, width)
 
-    Of a folded table there is a line that says how many rows it has, unless `every` one is shown.
-    """
-    colon = language.word("ui-colon")
-    yield from (document.title, "")
+
+def _blocks(document: Document, language: Language, every: bool, width: int | None) -> Iterator[list[Line]]:
+    """The parts of a document that a blank line separates."""
+    titles = [Line(printable(document.title))] if document.title else []
+    yield [*titles, *([Line(printable(document.subtitle), BOLD)] if document.subtitle else [])]
+    several = len([section for section in document.sections if section.title]) > 1
     for section in document.sections:
-        yield from (*section.text, *([""] if section.text else []))
-        for table in section.tables:
-            if table.folded and not every:
-                yield from (language.word("text-folded", title=table.title, rows=len(table.rows)), "")
+        is_open = section.text or section.notes or any(every or not table.folded for table in section.tables)
+        heading = [Line(section.title, BOLD)] if several and section.title and is_open else []
+        for block in _section_blocks(section, language, every, width):
+            if block:
+                yield [*heading, *block]
+                heading = []
+
+
+def _section_blocks(section: Section, language: Language, every: bool, width: int | None) -> Iterator[list[Line]]:
+    yield [Line(printable(line)) for line in section.text]
+    for table in section.tables:
+        if table.folded and not every:
+            rows = language.integer(len(table.rows))
+            yield [Line(language.word("text-folded", title=table.title, rows=rows))]
+            continue
+        title = [Line(printable(table.title))] if table.title not in ("", section.title) else []
+        left = 0 if every or table.most is None else max(len(table.rows) - table.most, 0)
+        more = [Line(GAP + language.word("text-more", rows=language.integer(left)))] if left else []
+        yield [*title, *_table_lines(table, language, len(table.rows) - left, width), *more]
+    before = language.word("name-in")
+    yield [Line(f"{language.word(f'ui-{note.level}')}{before}{printable(note.text)}") for note in section.notes]
+
+
+# tables -------------------------------------------------------------------------------------------------------------
+
+
+class _Grid(NamedTuple):
+    """The texts of a table: of each row its cells, sign and style; a heading has a single cell."""
+
+    rows: Sequence[tuple[Sequence[str], str, str]]
+    right: Sequence[bool]
+    keys: int
+    indent: int
+
+
+def _table_lines(table: Table, language: Language, shown: int, width: int | None) -> Iterator[Line]:
+    """The rows of a table: texts begin at the left, numbers end at the right; headings move no column."""
+    grid = _grid(table, language, shown)
+    for number, (columns, widths) in enumerate(_layouts(grid, width)):
+        yield from [Line("")] if number else []
+        for row, sign, style in grid.rows:
+            if len(row) < len(grid.right):
+                yield Line(row[0], style)
                 continue
-            yield from [table.title] if table.folded else []
-            yield from (_table(table, language), "")
-        yield from (f"{language.word(f'ui-{note.level}')}{colon} {note.text}" for note in section.notes)
-        yield from [""] if section.notes else []
+            cells = [_cell_lines(row[at], room, grid.right[at]) for at, room in zip(columns, widths, strict=True)]
+            for at in range(max(map(len, cells))):
+                start = f"{GAP}{'' if at else sign}".ljust(grid.indent)
+                texts = (cell[at] if at < len(cell) else "" for cell in cells)
+                padded = (_pad(*each) for each in zip(texts, widths, (grid.right[at] for at in columns), strict=True))
+                yield Line((start + GAP.join(padded)).rstrip(), style)
 
 
-def _table(table: Table, language: Language) -> TextTable:
-    rows, styles = [[column.title for column in table.columns]], [_BOLD]
+def _grid(table: Table, language: Language, shown: int) -> _Grid:
+    currencies = [currency_of(table, at) for at in range(len(table.columns))]
+    titles = [heading_of(table, at) for at in range(len(table.columns))]
+    rows: list[tuple[Sequence[str], str, str]] = [(titles, "", BOLD)] if any(titles) else []
     group = None
-    for row in table.rows:
+    for row in table.rows[:shown]:
         if row.group is not None and row.group != group:
-            rows.append([row.group, *[""] * (len(table.columns) - 1)])
-            styles.append(_BOLD)
+            rows.append(([printable(row.group)], "", BOLD))
         group = row.group
-        rows.append([_GAP + language.cell(row.cells[0]), *(language.cell(cell) for cell in row.cells[1:])])
-        styles.append("")
-    rows[0][0] = _GAP + rows[0][0]
-    numbers = [at for at, column in enumerate(table.columns) if column.kind != "text"]
-    return TextTable(rows, right=numbers, styles=styles)
+        cells = zip(table.columns, row.cells, currencies, strict=True)
+        rows.append(([printable(cell_text(*each, language)) for each in cells], row.sign, row.sign))
+    signed = any(row.sign for row in table.rows[:shown])
+    return _Grid(
+        rows,
+        [column.kind != "text" for column in table.columns],
+        table.keys,
+        len(GAP) * 2 if signed else len(GAP),
+    )
 
 
-def align(table: TextTable) -> Iterator[str]:
-    """Cells side by side: texts begin at the left, numbers end at the right. Headings move no column."""
-    whole = [row for row in table.rows if any(row[1:])]
-    widths = [max(map(_width, cells)) for cells in zip(*whole, strict=True)]
-    for row in table.rows:
-        padded = []
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            room = " " * (width - _width(cell))
-            padded.append(room + cell if at in table.right else cell + room)
-        yield _GAP.join(padded)
+def cell_text(column: Column, cell: Cell, currency: str, language: Language) -> str:
+    """Return what a cell shows; `currency` is what the heading of its column names."""
+    if cell.value is None and column.kind == "money":
+        return language.word("ui-no-price")
+    return language.cell(cell, named=not currency)
+
+
+def _layouts(grid: _Grid, width: int | None) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """The columns of each table that is drawn, and their widths."""
+    rows = [row for row, _, _ in grid.rows if len(row) == len(grid.right)]
+    columns = [[row[at] for row in rows] for at in range(len(grid.right))]
+    natural = [max(map(_width, column), default=0) for column in columns]
+    if width is None:
+        yield range(len(natural)), natural
+        return
+    room, broken = width - grid.indent, list[int]()
+    least = list[int]()
+    for at, column in enumerate(columns):
+        word = max((_width(word.rstrip()) for cell in column for word in _WORD.findall(cell)), default=0)
+        number = max((_width(line) for cell in column for line in _above_its_range(cell).split("\n")), default=0)
+        least.append(number if grid.right[at] else min(natural[at], max(LEAST_WIDTH, min(word, room // 2))))
+        broken.append(number if grid.right[at] else min(natural[at], LEAST_WIDTH))
+    if _total(least) > room >= _total(broken):
+        least = broken
+    for chosen in _shared_out(least, grid.keys, room):
+        yield chosen, _widths([least[at] for at in chosen], [natural[at] for at in chosen], room)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _above_its_range(cell: str) -> str:
+    """Return a number, with the range of an estimate on a line of its own."""
+    return cell.replace(" (", "\n(")
+
+
+def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
+    """The columns of each table: those that name a row, and as many others as there is room for, one at least."""
+    names = list(range(keys))
+    found = [names[:]]
+    for at in range(keys, len(least)):
+        if len(found[-1]) > keys and _total([least[other] for other in (*found[-1], at)]) > room:
+            found.append(names[:])
+        found[-1].append(at)
+    return found
+
+
+def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
+    """The width of each column: the least, and a share of what is left for those that would take more."""
+    widths = list(least)
+    left = room - _total(least)
+    wanting = sorted((each for each in range(len(least)) if natural[each] > least[each]), key=natural.__getitem__)
+    for number, at in enumerate(wanting):
+        more = max(min(natural[at] - least[at], left // (len(wanting) - number)), 0)
+        widths[at] += more
+        left -= more
+    return widths
+
+
+# letters ------------------------------------------------------------------------------------------------------------
 
 
 def _width(text: str) -> int:
-    return sum(2 if east_asian_width(sign) in _WIDE else 1 for sign in text)
+    """How many characters of a terminal a text takes: a wide letter takes two, an accent none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
-# list reading -------------------------------------------------------------------------------------------------------
-# How a vendor's price list was understood, as text.
-
-FIRST = 5
-"""Prices that are shown of a list."""
-NAMED = 10
-"""Rows of each kind that are named."""
-GAP = "  "
-REASONS = {
-    NO_PRICE: ("row without a price", "rows without a price"),
-    FREE: ("row with a price of 0", "rows with a price of 0"),
-    UNIT_UNKNOWN: ("row priced by another unit than pieces", "rows priced by another unit than pieces"),
-    NO_PART: ("row with a price and no part", "rows with a price and no part"),
-    SUM: ("subtotal or total", "subtotals and totals"),
-    NOTE: ("note", "notes"),
-    HEADER: ("header again", "headers again"),
-    SAME: ("row that repeats another", "rows that repeat others"),
-}
-NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART)
-"""Rows that a reader may miss."""
+def _pad(text: str, width: int, right: bool) -> str:
+    room = " " * (width - _width(text))
+    return room + text if right else text + room
 
 
-class Use(NamedTuple):
-    """What a plan takes of a list."""
-
-    plan: str
-    used: int
-    """Rows of parts that it uses."""
-    parts: int
-    """Parts that it buys."""
-    unpriced: Sequence[str]
-    """Those of them that the list has no price for."""
+def _cell_lines(cell: str, width: int, right: bool) -> list[str]:
+    if _width(cell) <= width:
+        return [cell]
+    return [part for line in (_above_its_range(cell) if right else cell).split("\n") for part in _wrap(line, width)]
 
 
-def describe(found: PriceList, parts: PartIndex, use: Use | None = None) -> Iterator[str]:
-    """Lines: what each column was taken for, the first prices, what was left out, and what no part is known for."""
-    file = found.source.file
-    for layout in found.layouts:
-        sheet = f", sheet '{layout.table.name}'" if layout.table.name else ""
-        yield f"{file}{sheet}: header in line {layout.header.line}"
-        breaks = {column.at: f"{role} from {quantity or 1}" for role, quantity, column in layout.breaks}
-        taken = {column.at: (role, column) for role, column in layout.columns.items()}
-        taken |= {column.at: (breaks[column.at], column) for *_, column in layout.breaks}
-        rows = [
-            (column.letter, _quoted(column), role.replace("_", " "), column.why)
-            for _, (role, column) in sorted(taken.items())
-        ]
-        rows += [(column.letter, _quoted(column), "not read", "") for column in layout.unused]
-        yield from _aligned(rows)
-    yield from found.notes
-    for kind, names in (("without prices", found.unread), ("hidden", found.hidden)):
-        if names:
-            yield f"sheets that are not read, {kind}: {', '.join(names)}"
-    entries = found.source.data["prices"]
-    yield ""
-    yield (
-        f"{_count(len(entries), ('price', 'prices'))}, of these the first:"
-        if len(entries) > FIRST
-        else _count(len(entries), ("price", "prices")) + ":"
-    )
-    yield from _aligned([_price(entry, parts) for entry in entries[:FIRST]])
-    yield from _left_out(found.left_out)
-    yield from _unmatched(entries, found, parts)
-    if use:
-        yield ""
-        priced = use.parts - len(use.unpriced)
-        yield f"{use.plan} uses {use.used} of the {len(entries)} prices, for {priced} of its {use.parts} parts"
-        if use.unpriced:
-            yield f"  no price in it: {', '.join(use.unpriced)}"
-
-
-def _quoted(column: Column) -> str:
-    return f"'{column.heading.text}'" if column.heading.text else ""
-
-
-def _price(entry: dict[str, Any], parts: PartIndex) -> tuple[str, ...]:
-    ids = parts.ids(entry["part"])
-    amount = f"{decimal(entry['price']):f}" if "price" in entry else f"{entry.get('min')} to {entry.get('max')}"
-    known = f"= {ids[0]}" if len(ids) == 1 and ids[0] != entry["part"].lower() else ""
-    pieces = f"from {entry['from_quantity']}" if "from_quantity" in entry else ""
-    until = f"until {entry['valid_until']}" if "valid_until" in entry else ""
-    return entry["part"], f"{amount} {entry['currency']}", pieces, until, entry.get("lead_time", ""), known
-
-
-def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
-    counts = Counter(row.reason for row in rows)
-    if not counts:
+def _wrap_line(line: Line, width: int) -> Iterator[Line]:
+    """A line in several of at most `width` characters, which go on below the text behind its label."""
+    if _width(line.text) <= width:
+        yield line
         return
-    yield ""
-    yield "left out: " + ", ".join(_count(counts[reason], names) for reason, names in REASONS.items() if counts[reason])
-    for reason in NAMED_REASONS:
-        of_reason = [row for row in rows if row.reason == reason]
-        for row in of_reason[:NAMED]:
-            yield f"  line {row.mark.line}: {reason}: {row.text}"
-        if len(of_reason) > NAMED:
-            yield f"  ... and {len(of_reason) - NAMED} more with {reason}"
+    found = _LABEL.match(line.text)
+    label = found[0] if found else ""
+    hang = _width(label)
+    if hang > width - LEAST_TEXT:
+        label, hang = "", 0
+    for number, part in enumerate(_wrap(line.text[len(label) :], width - hang)):
+        yield Line((" " * hang if number else label) + part, line.style)
 
 
-def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: PartIndex) -> Iterator[str]:
-    """The prices of parts that nobody knows, or that are several."""
-    unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
-    if not unknown:
-        return
-    yield ""
-    yield f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:"
-    for at, part in unknown[:NAMED]:
-        several = parts.ids(part)
-        near = several or parts.nearest(part)
-        words = (
-            f"fits several: {', '.join(several)}" if several else f"near: {', '.join(near)}" if near else "none is near"
-        )
-        yield f"  line {found.source.mark(('prices', at)).line}: {part} ({words})"
-    if len(unknown) > NAMED:
-        yield f"  ... and {len(unknown) - NAMED} more"
-
-
-def use_of(
-    found: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
-) -> Use:
-    """What a plan takes of a list: `names` are those of each of its parts, `shown` what each is called."""
-    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in found.source.data["prices"]]
-    of_plan = {name for each in names for name in each}
-    of_list = {name for each in listed for name in each}
-    unpriced = [name for name, each in zip(shown, names, strict=True) if not set(each) & of_list]
-    return Use(plan, sum(bool(each & of_plan) for each in listed), len(shown), unpriced)
-
-
-def _count(number: int, names: tuple[str, str]) -> str:
-    return f"{number} {names[number != 1]}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their cells below each other, without columns that are empty."""
-    used = [at for at in range(len(rows[0])) if any(row[at] for row in rows)]
-    return (f"{GAP}{line}".rstrip() for line in align(TextTable([[row[at] for at in used] for row in rows])))
+def _wrap(text: str, width: int) -> list[str]:
+    """A text in lines of at most `width` characters, broken between words or Chinese letters where that is possible."""
+    found, line = list[str](), ""
+    for word in _WORD.findall(text):
+        for part in [word] if _width(word.rstrip()) <= width else word:
+            if line and _width(line + part.rstrip()) > width:
+                found.append(line.rstrip())
+                line = ""
+            line += part
+    return [*found, line.rstrip()]

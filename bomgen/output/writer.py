@@ -56,29 +56,6 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def render_comparison(
-    reports: Sequence[Report], words: Language, form: str, alternatives: bool = False, every: bool = False
-) -> bytes:
-    """Reports side by side in a format: text, md, html, xlsx or json.
-
-    With `alternatives` those of each stand behind it; `every` row is in the text, or those that differ.
-    """
-    from bomgen.documents.compare.comparison import compared, data, document
-
-    found = compared(reports, words, alternatives)
-    if form == "json":
-        return data(found).encode("utf-8")
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(document(found, words), words, every)
-    if form == "html":
-        from bomgen.output.drawing.charts import comparison_drawing
-
-        return render_page(document(found, words, comparison_drawing(found, words)), words, form)
-    return render_page(document(found, words), words, form)
-
-
 def render_difference(found: Difference, new: Report | None, form: str) -> bytes:
     """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
@@ -98,8 +75,15 @@ def render_difference(found: Difference, new: Report | None, form: str) -> bytes
     return render_page(changes_document(found, words, changes_drawing(found, words)), words, form)
 
 
-def render_page(page: Document, words: Language, form: str) -> bytes:
-    """A document of tables in a format: md, html, pdf or xlsx. Raises OutputError where no PDF can be written."""
+def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
+    """Return a document in a format: text, md, html, pdf or xlsx; `every` row is in the text, or those that matter.
+
+    Raises OutputError where no PDF can be written.
+    """
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(page, words, every)
     if form == "xlsx":
         from bomgen.output.xlsx.workbook import tables
 

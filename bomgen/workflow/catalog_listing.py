@@ -1,9 +1,9 @@
-"""The catalogue as text for the terminal, and as a schema that editors complete from."""
+"""The catalogue as documents, and as a schema that editors complete from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -12,14 +12,16 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record, UnknownPart, named_length
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
+from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import IDS
 from bomgen.core.units import parse
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
 from bomgen.plan.schema import PLAN, document
 
-WIDTH = 30
-TOPOLOGY_WIDTH = 16
+INDENT = "  "
+"""Before what stands below a figure."""
 _OF_INTEREST = {
     "gpu": ("bf16_tflops", "memory", "power"),
     "server": ("gpu", "gpus", "nics", "power"),
@@ -42,60 +44,71 @@ UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 """Units in which a condition and a value of the catalogue may be written differently."""
 
 
-def kinds(catalog: Catalog) -> Iterator[str]:
-    """A line for each kind of part, with how many there are."""
-    for kind in KINDS:
-        yield f"{kind:12} {len(catalog.ids(kind)):4}"
-    yield f"{'topology':12} {len(declaration.topologies()):4}"
+def kinds(catalog: Catalog) -> Document:
+    """Return the kinds of part, with how many there are."""
+    rows = [(kind, len(catalog.ids(kind))) for kind in KINDS]
+    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(declaration.topologies()))])
 
 
-def topologies_listed() -> Iterator[str]:
-    """Each topology with its limits and a drawing."""
-    for number, each in enumerate(declaration.described()):
-        if number:
-            yield ""
-        yield f"{each.name:{TOPOLOGY_WIDTH}} {each.limits}"
-        yield ""
-        yield from _drawn(each)
+def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
+    """A table alone."""
+    shown = tuple(Row(tuple(map(Cell, row))) for row in rows)
+    heads = tuple(Column(title, title, kind) for title, kind in columns.items())
+    return Document("", ENGLISH, (Section("list", "", tables=(Table("list", "", heads, shown),)),))
 
 
-def topology(name: str) -> Iterator[str]:
-    """All that a topology says of itself: limits, drawing, and what a plan may say of it."""
+def topologies_listed() -> Document:
+    """Return each topology with its limits and a drawing."""
+    sections = (Section(each.name, each.name, tuple(_drawn(each))) for each in declaration.described())
+    return Document("", ENGLISH, tuple(sections))
+
+
+def topology(name: str) -> Document:
+    """Return all that a topology says of itself: limits, drawing, and what a plan may say of it."""
     found = declaration.topology(name)
-    yield f"topology {found.name}"
-    yield f"  {found.limits}"
-    yield ""
-    yield from _drawn(found)
-    if found.options:
-        yield ""
-        yield f"  under `{found.name}:` of a fabric"
-        for key, schema in found.options["properties"].items():
-            yield f"    {key:{TOPOLOGY_WIDTH}} {schema['description']}"
+    options = found.options["properties"] if found.options else {}
+    rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
+    title = f"under `{found.name}:` of a fabric"
+    tables = (Table("options", title, (Column("key", ""), Column("description", "")), rows),) if rows else ()
+    return Document(f"topology {found.name}", ENGLISH, (Section(found.name, "", tuple(_drawn(found)), tables),))
 
 
 def _drawn(topology: Topology) -> Iterator[str]:
-    return (f"  {line}".rstrip() for line in topology.drawing.splitlines())
+    yield topology.limits
+    yield ""
+    yield from (f"  {line}".rstrip() for line in topology.drawing.splitlines())
 
 
-def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
-    """A line for each part of a kind: id, name and a few figures."""
-    for record in catalog.all(kind):
-        yield f"{record.id:{WIDTH}} {record.value('name')}  ({_summary(record)})"
+def parts_of(catalog: Catalog, kind: str) -> Document:
+    """Return the parts of a kind: id, name and a few figures."""
+    rows = [
+        (record.id, record.value("name"), *("" if value is None else _plain(value) for value in _figures_of(record)))
+        for record in catalog.all(kind)
+    ]
+    figures = list(zip(*rows, strict=True))[len(("id", "name")) :]
+    heads = (key.replace("_", " ").capitalize() for key in _OF_INTEREST[kind])
+    kinds: Iterator[ColumnKind] = (
+        "number" if all(text[:1].isdigit() or not text for text in texts) else "text" for texts in figures
+    )
+    columns: dict[str, ColumnKind] = {"Id": "text", "Name": "text", **dict(zip(heads, kinds, strict=True))}
+    return _listed(columns, rows)
 
 
-def parts_named(catalog: Catalog, number: str) -> Iterator[str]:
-    """All that is known of the parts of any kind with a number, an alias or an id. Raises UnknownPart without any."""
+def parts_named(catalog: Catalog, number: str) -> list[Document]:
+    """Return all that is known of the parts of any kind with a number, an alias or an id.
+
+    Raises UnknownPart without any.
+    """
     wanted = number.lower()
     family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
     found = [record for kind in KINDS for record in catalog.all(kind) if {wanted, family} & set(record.names)]
     if not found:
         raise UnknownPart("part", number, lambda: "`bomgen catalog KIND` lists the parts of a kind")
-    for record in found:
-        yield from part(catalog, record.kind, wanted if family in record.names else record.id)
+    return [part(catalog, record.kind, wanted if family in record.names else record.id) for record in found]
 
 
-def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Iterator[str]:
-    """A line for each part that meets all conditions, such as `rate=800G fibre=single-mode`.
+def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Document:
+    """Return each part that meets all conditions, such as `rate=800G fibre=single-mode`.
 
     A key may be the beginning of a field's name; a value is one of its values, in any unit. Raises ValueError for a
     condition without a value, or a key that no part has.
@@ -108,9 +121,12 @@ def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Iter
     for key, _, _ in pairs:
         if not any(field.startswith(key) for field in fields):
             raise ValueError(f"no part has a field '{key}'; {suggestion(key, fields, 'see one in full')}")
-    for record in records:
-        if all(_meets(record, key, value) for key, _, value in pairs):
-            yield f"{record.kind:12} {record.id:{WIDTH}} {record.value('name')}  ({_summary(record)})"
+    rows = (
+        (f"{record.kind} {record.id}", record.value("name"), summary(record))
+        for record in records
+        if all(_meets(record, key, value) for key, _, value in pairs)
+    )
+    return _listed(dict.fromkeys(("Part", "Name", "Figures"), "text"), rows)
 
 
 def _meets(record: Record, key: str, value: str) -> bool:
@@ -139,12 +155,13 @@ def _same(held: Any, wanted: str) -> bool:
     return False
 
 
-def audit(catalog: Catalog, kinds: Sequence[str]) -> Iterator[str]:
-    """A line for each fact that is not known, rests on one weak source, or was read a year before the newest one."""
+def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
+    """Return each fact that is not known, rests on one weak source, or was read a year before the newest one."""
     records = [record for kind in kinds for record in catalog.all(kind)]
     days = [str(source.get("read", "")) for record in records for source in record.data.get("sources", {}).values()]
     newest = max(days, default="")
     limit = f"{int(newest[:4]) - 1}{newest[4:]}" if newest else ""
+    rows = list[tuple[str, ...]]()
     for record in records:
         sources = record.data.get("sources", {})
         for path, figure in _figures(record.data):
@@ -159,7 +176,8 @@ def audit(catalog: Catalog, kinds: Sequence[str]) -> Iterator[str]:
             if read and read < limit:
                 reasons.append(f"read {read}")
             if reasons:
-                yield f"{record.kind:12} {record.id:{WIDTH}} {path:{WIDTH}} {', '.join(reasons)}"
+                rows.append((f"{record.kind} {record.id}", path, ", ".join(reasons)))
+    return _listed(dict.fromkeys(("Part", "Figure", "Why"), "text"), rows)
 
 
 def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -176,31 +194,44 @@ def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 def described(record: Record) -> str:
     """A part of the catalogue on one line: who makes it, and a few figures."""
     vendor = record.value("vendor")
-    return ": ".join(text for text in (vendor and str(vendor), _summary(record)) if text)
+    return ": ".join(text for text in (vendor and str(vendor), summary(record)) if text)
 
 
-def _summary(record: Record) -> str:
+def summary(record: Record) -> str:
+    """Return a few figures of a part on one line."""
+    pairs = zip(_OF_INTEREST[record.kind], _figures_of(record), strict=True)
+    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in pairs if value is not None)
+
+
+def _figures_of(record: Record) -> list[Any]:
     values = {key: record.value(key) for key in _OF_INTEREST[record.kind]} | _counted(record)
-    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None)
+    return list(values.values())
 
 
-def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
-    """All that is known of one part: each figure with its confidence and sources, then the sources themselves.
+def part(catalog: Catalog, kind: str, name: str) -> Document:
+    """Return all that is known of one part: each figure with its confidence and sources, then the sources themselves.
 
     Raises UnknownPart when there is none.
     """
     record = catalog.find(kind, name)
-    yield f"{kind} {record.id}"
+    rows = list[tuple[str, ...]]()
     if length := named_length(record.id, name):
-        yield f"  {'length':{WIDTH}} {float(length):g} m"
+        rows.append(("length", f"{float(length):g} m", ""))
     for key, raw in (record.data | _counted(record)).items():
         if key != "sources":
-            yield from _entry(key, raw, 1)
-    if sources := record.data.get("sources"):
-        yield "  sources"
-        for id, source in sources.items():
-            address = f"  {source['url']}" if "url" in source else ""
-            yield f"    {id:{WIDTH - 2}} {source['title']}{address}"
+            rows += _entry(key, raw, "")
+    sources = [(id, source["title"], source.get("url", "")) for id, source in record.data.get("sources", {}).items()]
+    tables = [
+        Table(
+            title,
+            title if title != "figures" else "",
+            tuple(Column(str(at), "") for at in range(len(of[0]))),
+            tuple(Row(tuple(map(Cell, row))) for row in of),
+        )
+        for title, of in (("figures", rows), ("sources", sources))
+        if of
+    ]
+    return Document(f"{kind} {record.id}", ENGLISH, (Section("part", "", tables=tuple(tables)),))
 
 
 def _counted(record: Record) -> dict[str, Any]:
@@ -214,26 +245,24 @@ def _counted(record: Record) -> dict[str, Any]:
     return {"parameters": model.parameters.value, "active_parameters": model.active_parameters.value}
 
 
-def _entry(key: str, raw: Any, depth: int) -> Iterator[str]:
-    label = f"{'  ' * depth}{key.replace('_', ' '):{WIDTH}}"
+def _entry(key: str, raw: Any, indent: str) -> Iterator[tuple[str, str, str]]:
+    """A figure, or the figures of a mapping: what it is called, its value, and how well that is known."""
+    label = indent + key.replace("_", " ")
     if isinstance(raw, dict) and "value" in raw:
         names = raw.get("source", [])
         source = ", ".join([names] if isinstance(names, str) else names)
-        note = f"  ({raw['note']})" if raw.get("note") else ""
-        yield f"{label} {_plain(raw['value'])}  [{raw.get('confidence', 'given')}: {source}]{note}"
+        note = f" ({raw['note']})" if raw.get("note") else ""
+        yield label, _plain(raw["value"]), f"[{raw.get('confidence', 'given')}: {source}]{note}"
     elif isinstance(raw, dict):
-        yield label.rstrip()
+        yield label, "", ""
         for below, value in raw.items():
-            yield from _entry(str(below), value, depth + 1)
+            yield from _entry(str(below), value, indent + INDENT)
     elif isinstance(raw, list) and raw and isinstance(raw[0], dict | str):
-        yield label.rstrip()
-        for item in raw:
-            text = (
-                ", ".join(f"{name} {_plain(value)}" for name, value in item.items()) if isinstance(item, dict) else item
-            )
-            yield f"{'  ' * (depth + 1)}- {text}"
+        for at, item in enumerate(raw):
+            held = item.items() if isinstance(item, dict) else ()
+            yield label if not at else "", ", ".join(f"{name} {_plain(value)}" for name, value in held) or item, ""
     else:
-        yield f"{label} {_plain(raw)}"
+        yield label, _plain(raw), ""
 
 
 def _plain(value: Any) -> str:

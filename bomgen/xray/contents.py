@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
 from bomgen.core.plain_data import plain
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
@@ -25,12 +23,9 @@ def xray_document(found: Xray, language: Language) -> Document:
     counts = {severity: sum(1 for each in found.findings if each.severity == severity) for severity in SEVERITIES}
     return Document(
         title=word("xray-heading", file=found.bill.file),
-        subtitle="",
         language=language.code,
-        facts=(),
         headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
         sections=tuple(section for section in _sections(found, language) if section.tables or section.text),
-        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
         footer=word("compare-footer", version=__version__),
     )
 
@@ -86,14 +81,12 @@ def _findings(found: Xray, language: Language) -> Table:
         Column("money", word("column-amount"), "money", NARROW),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(name_place(each.mark)),
-                Cell(language.message(each.message)),
-                Cell(each.pieces) if each.pieces else Cell(""),
-                Cell("") if each.money is None else Cell(each.money, found.bill.currency),
-            ),
-            word(f"xray-{each.severity}"),
+        row_of(
+            name_place(each.mark),
+            language.message(each.message),
+            Cell(each.pieces) if each.pieces else Cell(""),
+            Cell("") if each.money is None else Cell(each.money, found.bill.currency),
+            group=word(f"xray-{each.severity}"),
         )
         for each in found.findings
     )
@@ -113,7 +106,7 @@ def _fabrics(found: Xray, language: Language) -> Table:
     for fabric in found.fabrics:
         title = _title(fabric, language)
         if not fabric.designs:
-            rows.append(Row((Cell(word("xray-explains-nothing")), Cell(""), Cell(0)), title))
+            rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
         for design in fabric.designs:
             switches = " + ".join(
                 f"{count} {word(f'ui-tier-{tier}') if tier in _TIERS else tier}" for tier, count in design.tiers
@@ -123,9 +116,7 @@ def _fabrics(found: Xray, language: Language) -> Table:
             said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
             said += [design.homing] if design.homing else []
             said += [word("xray-repeats")] if design.repeats else []
-            rows.append(
-                Row((Cell(word("list-comma").join(said)), Cell(design.servers), Cell(len(fabric.lines))), title)
-            )
+            rows.append(row_of(word("list-comma").join(said), design.servers, len(fabric.lines), group=title))
     return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)
 
 
@@ -156,15 +147,13 @@ def _lines(found: Xray, language: Language) -> Table:
         for line in fabric.lines:
             claimed.setdefault(line.mark, {})[_name(fabric)] = None
     rows = (
-        Row(
-            (
-                Cell(name_place(line.mark) if line.mark.sheet else line.mark.line),
-                Cell(line.shown),
-                Cell(line.pieces) if line.quantity is not None else Cell(None),
-                Cell(_part(line, language)),
-                Cell(language.message(line.recognition.named.reason) if line.recognition.named else ""),
-                Cell(word("list-comma").join(claimed.get(line.mark, ()))),
-            )
+        row_of(
+            name_place(line.mark) if line.mark.sheet else line.mark.line,
+            line.shown,
+            Cell(line.pieces) if line.quantity is not None else Cell(None),
+            _part(line, language),
+            language.message(line.recognition.named.reason) if line.recognition.named else "",
+            word("list-comma").join(claimed.get(line.mark, ())),
         )
         for line in found.bill.lines
     )

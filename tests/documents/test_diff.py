@@ -14,22 +14,32 @@ import pytest
 from bills_by_hand import bom, line, side
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import override, read
 from bomgen.documents.diff.changes import changed_keys
 from bomgen.documents.diff.data import limit, passed, to_data
 from bomgen.documents.diff.difference import compare
-from bomgen.documents.diff.sections import headline
+from bomgen.documents.diff.headline import headline
+from bomgen.documents.diff.review import review_document
 from bomgen.documents.diff.side import DERIVATIONS, bill_in, side_of
-from bomgen.documents.diff.text import MOST_LINES, markdown, safe
-from bomgen.documents.diff.text import lines as text_lines
+from bomgen.output.comment import MOST_LINES, comment, safe
+from bomgen.output.terminal import text as text_of
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "schemas" / "diff.schema.json").read_text("utf-8"))
 
 
-def shown(found: Any) -> str:
+ENGLISH = language("en")
+
+
+def shown(found: Any, words: Language = ENGLISH) -> str:
     """The text of a comparison."""
-    return "\n".join(each.text for each in text_lines(found))
+    return text_of(review_document(found, words), words).decode()
+
+
+def markdown(found: Any) -> str:
+    """The comment of a comparison."""
+    return comment(review_document(found, ENGLISH, ranked=True), ENGLISH)
 
 
 # lines --------------------------------------------------------------------------------------------------------------
@@ -83,7 +93,7 @@ def test_a_renamed_fabric_keeps_its_lines() -> None:
     assert {"compute": "gpu-net"} == found.renamed_fabrics
     assert ["renamed"] == [pair.change for pair in found.pairs]
     assert () == found.numbers
-    assert "was called compute" in shown(found)
+    assert "was compute" in shown(found)
 
 
 def test_order_of_lines_says_nothing() -> None:
@@ -157,7 +167,7 @@ def test_other_currencies_are_not_subtracted() -> None:
     """Totals in two currencies stand side by side."""
     found = compare(side(line("a", 2, "5.00")), side(line("a", 3, "5.00"), currency="EUR"))
     assert found.money is None
-    assert "10.00 USD -> 15.00 EUR" in headline(found)
+    assert "10.00 USD -> 15.00 EUR" in headline(found, ENGLISH)
     assert "amounts are not subtracted" in shown(found)
     assert to_data(found, [])["money"] is None
 
@@ -384,6 +394,37 @@ def test_markdown_fits_a_review_comment() -> None:
     assert 1 == written.count("<details>") == written.count("</details>")
 
 
+def test_a_review_is_in_the_language_of_the_quote() -> None:
+    """A Chinese review has Chinese titles, labels, changes and notes, aligned by what wide letters take."""
+    fabric = {"role": "compute", "topology": "fat-tree", "switches": {"leaf": 4}}
+    more = {**fabric, "switches": {"leaf": 5}}
+    new = line("b", 3, "2.00"), line("c", 1)
+    found = compare(side(line("b", 2, "2.00"), fabrics={"f": fabric}), side(*new, fabrics={"f": more, "g": fabric}))
+    said = shown(found, language("zh"))
+    for words in (
+        "+5 叶交换机",
+        "新增网络 g",
+        "费用",
+        "叶交换机",
+        "新增、胖树：4 叶交换机",
+        "2 -> 3",
+        "无报价",
+        "说明：",
+    ):
+        assert words in said
+    assert not {"Money", "Design", "new", "gone", "no price"} & set(said.split())
+
+
+def test_points_and_per_cent_are_distinguished() -> None:
+    """A share changes by percentage points, any other number by a share of what it was: 40 % to 45 %, 20 to 18."""
+    old, new = (side(workload={"mfu": mfu, "days": days}) for mfu, days in ((0.4, 20), (0.45, 18)))
+    found = compare(old, new)
+    for words, points in ((ENGLISH, "+5 percentage points"), (language("zh"), "+5 个百分点")):
+        for written in (shown(found, words), comment(review_document(found, words), words)):
+            assert points in written
+            assert "-2 (-10.0 %)" in written
+
+
 def test_unchanged_says_so() -> None:
     """A result that did not change is said to be the same, in every form."""
     one = side(line("a", 1, "5.00"))
@@ -401,10 +442,10 @@ def test_numbers_are_grouped_and_what_matters_comes_first() -> None:
     new = side(fabrics={"compute": more, "new": {"role": "y", "topology": "access", "switches": {"leaf": 2}}})
     found = compare(old, new)
     text = shown(found)
-    assert "+1 leaf" not in headline(found)  # two more stand in the fabric that is new
-    assert "+3 leaf, new fabric new, fabric old gone" in headline(found)
-    assert "leaf switches" in text
-    assert "and 1 other numbers: --all shows them" in text
+    assert "+1 leaf" not in headline(found, ENGLISH)  # two more stand in the fabric that is new
+    assert "+3 leaf, new fabric new, fabric old gone" in headline(found, ENGLISH)
+    assert "Leaf switches" in text
+    assert "Other numbers: 1 rows; --all shows them" in text
     assert "access: 2 leaf, 0 links" in text
 
 

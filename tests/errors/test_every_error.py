@@ -100,8 +100,6 @@ NOT_PROVOKED = {
     "git does not have '{}' at {}": "a broken git checkout; tests/cli/test_diff_command.py",
     "the totals are in {} and {}: amounts are not subtracted": "a note of a comparison; tests/documents/test_diff.py",
     "lines without a price: {} of {old_lines} before": "a note of a comparison; tests/documents/test_diff.py",
-    "The result is the same; only the text of the plan differs": "a comparison; tests/cli/test_diff_command.py",
-    "machines move on the floor plan": "a remark of a comparison; tests/cli/test_diff_command.py",
     "{} than before; at most {} is allowed": "exit code 4, nothing wrong; tests/cli/test_diff_command.py",
     "the result has no number '{}'; {}": "wrong usage; tests/results/test_explain.py",
     "an unpaired surrogate, U+{}; remove it": "arguments that are not UTF-8; tests/workflow/test_library.py",

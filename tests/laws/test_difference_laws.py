@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
 from bomgen.documents.diff.data import to_data
 from bomgen.documents.diff.difference import Difference, compare
+from bomgen.documents.diff.review import review_document
 from bomgen.documents.diff.side import Item, bill_in, side_of
-from bomgen.documents.diff.text import lines as text_lines
-from bomgen.documents.diff.text import markdown
+from bomgen.output.comment import comment
+from bomgen.output.terminal import text
 
 IDS = st.sampled_from(
     [f"{fabric}.{use}" for fabric in ("compute", "storage") for use in ("leaf", "spine", "cable", "m")]
@@ -113,8 +115,9 @@ def test_back_is_the_reverse_of_there(old: dict[str, Any], new: dict[str, Any]) 
 def test_every_form_can_be_written(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Text, Markdown and JSON are written of any comparison."""
     found = compared(old, new)
-    assert list(text_lines(found, every=True))
-    assert markdown(found)
+    for words in map(language, ("en", "zh")):
+        assert text(review_document(found, words), words, every=True)
+        assert comment(review_document(found, words, ranked=True), words)
     assert json.dumps(to_data(found, []), allow_nan=False)
 
 
@@ -148,6 +151,7 @@ def test_no_file_gives_a_traceback(bill: dict[str, Any], data: st.DataObject) ->
         found = compare(side_of(bill, "old"), side_of(read, "new"))
     except PlanErrors:
         return
-    assert list(text_lines(found, every=True))
-    assert markdown(found)
+    for words in map(language, ("en", "zh")):
+        assert text(review_document(found, words), words, every=True)
+        assert comment(review_document(found, words, ranked=True), words)
     assert to_data(found, [])

@@ -76,7 +76,7 @@ def _document(hostile: str = "Leaf switch", complete: bool = True, priced: int =
     list_price, discount, tax = Decimal("825000"), Decimal("123750"), Decimal("91162.5")
     totals = Totals("USD", complete, list_price, discount, Fraction(13, 100), tax, Decimal("792412.5"), priced, 3)
     headline = (("GPUs", Cell(2048, "GPUs", PATH)), ("Total", Cell(Decimal("792412.5"), "USD")))
-    return Document(hostile, hostile, "en", (("Customer", hostile),), headline, sections, totals, hostile)
+    return Document(hostile, "en", sections, hostile, (("Customer", hostile),), headline, totals, hostile)
 
 
 class _Page(HTMLParser):

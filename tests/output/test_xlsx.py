@@ -121,16 +121,16 @@ def make(
     bill = Section("bill", BILL, tables=(Table("bill", BILL, COLUMNS, tuple(rows)),))
     return Document(
         "Cluster",
-        "Quote",
         "en",
-        (("Customer", "Example"),),
-        (("GPUs", Cell(2048, "GPUs", LEAVES.path)),),
         (
             Section("summary", "Summary", notes=(Note("warning", "Look at this.", "plan.yaml:1:1"),)),
             bill,
             *sections,
             Section("derivations", "Derivations", derivations=(LEAVES,)),
         ),
+        "Quote",
+        (("Customer", "Example"),),
+        (("GPUs", Cell(2048, "GPUs", LEAVES.path)),),
         totals,
         "bomgen & plan",
     )

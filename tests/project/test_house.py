@@ -46,7 +46,7 @@ THIRD_PARTY = {
     ),
     "distributed": ("workflow.search_parts",),
     "pyarrow": ("output.cables.parquet", "output.search_results"),
-    "rich": ("cli.tables",),
+    "rich": ("output.terminal",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.tables",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Note, Row, Section, Table, row_of
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.pricing.bill_line import CATEGORIES
@@ -96,7 +96,7 @@ def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     )
     reports = [writer.report, *(other for _, other in named)]
     rows = [
-        Row((Cell(writer.word(f"category-{category}")), *(Cell(_count(each, category)) for each in reports)))
+        row_of(writer.word(f"category-{category}"), *(Cell(_count(each, category)) for each in reports))
         for category in COUNTED
     ]
     shown = tuple(row for row in rows if any(cell.value for cell in row.cells[1:]))
@@ -119,9 +119,7 @@ def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:
     )
     planned, wanted = _parts(writer, writer.report), _parts(writer, other)
     rows = tuple(
-        Row(
-            (Cell(writer.word(f"category-{key[0]}")), Cell(key[1]), Cell(planned.get(key, 0)), Cell(wanted.get(key, 0)))
-        )
+        row_of(writer.word(f"category-{key[0]}"), key[1], planned.get(key, 0), wanted.get(key, 0))
         for key in sorted({*planned, *wanted}, key=_place)
         if planned.get(key, 0) != wanted.get(key, 0)
     )
@@ -170,5 +168,5 @@ def _rows(writer: Writer, reason: Reason) -> Iterator[Row]:
         Cell(writer.word("taken-because", taken=say(reason.chosen), why=say(reason.because))),
     ]
     for other in reason.others:
-        yield Row((*taken, Cell(say(other.name)), Cell(say(other.reason))))
+        yield row_of(*taken, say(other.name), say(other.reason))
         taken = [Cell("")] * len(taken)

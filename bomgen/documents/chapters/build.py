@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Identity
-from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Derived
 from bomgen.design.assembly import BuiltFabric
@@ -104,7 +104,7 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
     """All numbers of a fabric."""
     base = ("fabrics", built.plan.name)
     rows = tuple(
-        Row((Cell(_label(writer, built, path[2:])), *writer.row(path).cells[1:]))
+        row_of(_label(writer, built, path[2:]), *writer.row(path).cells[1:])
         for path in writer.numbers
         if path[:2] == base
     )
@@ -234,15 +234,13 @@ def _required(writer: Writer) -> Table:
         Column("explain", writer.word("column-why"), "text", 60),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(line.sku or writer.word("no-part-number")),
-                Cell(writer.described(line)),
-                Cell(line.quantity.value),
-                Cell(line.required_by.name if line.required_by else ""),
-                Cell(writer.origin(line.quantity)),
-            ),
-            writer.word(f"category-{line.category}"),
+        row_of(
+            line.sku or writer.word("no-part-number"),
+            writer.described(line),
+            line.quantity.value,
+            line.required_by.name if line.required_by else "",
+            writer.origin(line.quantity),
+            group=writer.word(f"category-{line.category}"),
         )
         for line in (priced.line for priced in writer.report.quote.unpriced_required)
     )
@@ -257,13 +255,11 @@ def _open_items(writer: Writer) -> Table:
         Column("source", writer.word("column-source"), "text", 60),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(describe_choice(writer, item)),
-                Cell(item.quantity.value if item.quantity else writer.word("quantity-open")),
-                Cell(item.required_by.name),
-                Cell(item.source or writer.word("unverified")),
-            )
+        row_of(
+            describe_choice(writer, item),
+            item.quantity.value if item.quantity else writer.word("quantity-open"),
+            item.required_by.name,
+            item.source or writer.word("unverified"),
         )
         for item in writer.report.bill.open_items
     )

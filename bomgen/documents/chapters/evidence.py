@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bomgen.core.document import Cell, Column, Derivation, Row, Section, Step, Table
+from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
 from bomgen.core.provenance import Cited, Derived, Figure, telling_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
@@ -22,13 +22,11 @@ def assumption_section(writer: Writer) -> Section:
         Column("source", writer.word("column-source"), "text", 60),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(writer.language.message(origin.name)),
-                Cell(writer.held(figure), writer.unit(figure)),
-                Cell(writer.language.message(origin.why)),
-                Cell(writer.sources(origin)),
-            )
+        row_of(
+            writer.language.message(origin.name),
+            Cell(writer.held(figure), writer.unit(figure)),
+            writer.language.message(origin.why),
+            writer.sources(origin),
         )
         for figure, origin in assumptions(writer.report, writer.numbers.values())
     )
@@ -47,14 +45,7 @@ def check_section(writer: Writer) -> Section:
         Column("path", writer.word("column-path"), "text", 40),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(writer.word(f"status-{check.status}")),
-                Cell(check.id),
-                Cell(writer.language.message(check.message)),
-                Cell(check.path),
-            )
-        )
+        row_of(writer.word(f"status-{check.status}"), check.id, writer.language.message(check.message), check.path)
         for check in writer.report.checks
     )
     return Section(
@@ -79,13 +70,8 @@ def source_section(writer: Writer) -> Section:
         seen.add((origin.of, str(figure.value)))
         confidence = writer.word(f"confidence-{origin.confidence}") if origin.verified else writer.word("unverified")
         rows.append(
-            Row(
-                (
-                    Cell(writer.cited(origin)),
-                    Cell(writer.held(figure), writer.unit(figure)),
-                    Cell(writer.sources(origin)),
-                    Cell(confidence),
-                )
+            row_of(
+                writer.cited(origin), Cell(writer.held(figure), writer.unit(figure)), writer.sources(origin), confidence
             )
         )
     table = Table("sources", writer.word("table-sources"), columns, tuple(rows))

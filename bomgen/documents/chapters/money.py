@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Party, Row, Section, Table
+from bomgen.core.document import Cell, Column, Note, Party, Row, Section, Table, row_of
 from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import Party as Side
@@ -114,9 +114,7 @@ def _confidence_table(writer: Writer) -> Table:
     )
     rows = [(writer.word(f"doubt-{reason}"), found.by_reason[reason]) for reason in REASONS]
     rows += [(writer.word("doubt-any"), found.doubtful), (writer.word("doubt-net"), found.net)]
-    shown = tuple(
-        Row((Cell(name), Cell(amount, currency), Cell(found.share(amount), "share"))) for name, amount in rows
-    )
+    shown = tuple(row_of(name, Cell(amount, currency), Cell(found.share(amount), "share")) for name, amount in rows)
     caption = writer.word("confidence-unpriced", lines=found.unpriced) if found.unpriced else None
     return Table("confidence", writer.word("table-confidence"), columns, shown, caption)
 
@@ -192,13 +190,11 @@ def _rates(writer: Writer) -> Table:
         Column("source", writer.word("column-source"), "text", 50),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(currency),
-                Cell(writer.word("rate", currency=currency, rate=f"{given.rate:f}", own=quote.currency)),
-                Cell(writer.language.date(given.date)),
-                Cell(given.source or ""),
-            )
+        row_of(
+            currency,
+            writer.word("rate", currency=currency, rate=f"{given.rate:f}", own=quote.currency),
+            writer.language.date(given.date),
+            given.source or "",
         )
         for currency, given in quote.exchange.items()
     )
@@ -258,11 +254,9 @@ def costs_table(writer: Writer) -> Table:
 def _row(writer: Writer, part: Part) -> Row:
     currency = writer.report.quote.totals.currency
     lines = writer.word("priced-lines", priced=part.priced_lines, lines=part.lines)
-    return Row(
-        (
-            Cell(writer.word(f"category-{part.category}")),
-            Cell(part.amount, currency, least=not part.complete),
-            Cell(writer.language.rough_share(part.share) if part.amount is not None else None),
-            Cell(lines),
-        )
+    return row_of(
+        writer.word(f"category-{part.category}"),
+        Cell(part.amount, currency, least=not part.complete),
+        writer.language.rough_share(part.share) if part.amount is not None else None,
+        lines,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.documents.chapters.writer import Writer
 from bomgen.results.registry import Path
 from bomgen.sizing.serving.replicas import Shortage
@@ -53,7 +53,7 @@ def _estimate(writer: Writer) -> Table:
             continue
         low, high = (writer.cell(end) for end in (reversed(ends) if name == "gpus_required" else ends))
         unit = Cell(writer.language.unit(high.unit, high.value))
-        rows.append(Row((Cell(writer.label(path)), low, writer.cell(path), high, unit)))
+        rows.append(row_of(writer.label(path), low, writer.cell(path), high, unit))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
@@ -189,13 +189,13 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
             Cell(_names(slot)),
             Cell(writer.language.message(slot.identity.name) if slot.identity else ""),
         )
-        yield Row((*where, *cells))
+        yield row_of(*where, *cells)
     if group.pdus:
         lying = [pdu for pdu in group.pdus if pdu.unit]
         spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
         unit = spans_text(spans) if lying else writer.word("units-beside")
         names = ", ".join(pdu_words(writer.language, pdu) for pdu in group.pdus)
-        yield Row((*where, Cell(unit), Cell(len(group.pdus)), Cell(None), Cell(None), Cell(names), Cell("PDU")))
+        yield row_of(*where, unit, len(group.pdus), None, None, names, "PDU")
 
 
 def _units(writer: Writer, slot: Slot) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
@@ -39,13 +39,11 @@ def _levels(writer: Writer, stored: Stored) -> Table:
         Column("why", writer.word("column-level-for"), "text", 70),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(writer.language.value(level.name, "word")),
-                Cell(level.read.value, level.read.unit),
-                Cell(level.write.value, level.write.unit),
-                Cell(writer.word(f"level-{level.name}")),
-            )
+        row_of(
+            writer.language.value(level.name, "word"),
+            Cell(level.read.value, level.read.unit),
+            Cell(level.write.value, level.write.unit),
+            writer.word(f"level-{level.name}"),
         )
         for level in stored.levels
     )
@@ -179,7 +177,7 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
             f"{row['model']} {row['precision']}",
         )
         measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
-        rows.append(Row((*(Cell(text) for text in cells), Cell(split), *measured)))
+        rows.append(row_of(*(Cell(text) for text in cells), split, *measured))
     caption = writer.word("caption-nearest-steps")
     return Table("nearest-steps", writer.word("table-nearest-steps"), columns, tuple(rows), caption)
 
@@ -214,7 +212,7 @@ def _published(writer: Writer, said: Opinions) -> Table:
             gpu=each.run.gpu,
         )
         source = Cell(_where(writer, each.run.gpu_hours))
-        rows.append(Row((Cell(run), writer.cell((*base, "mfu")), writer.cell((*base, "days")), source)))
+        rows.append(row_of(run, writer.cell((*base, "mfu")), writer.cell((*base, "days")), source))
     caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
 
@@ -233,14 +231,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
         if path[0] == WORKLOAD and (row := row_at(path)) and row.table not in NO_BASIS
     ]
     rows = tuple(
-        Row(
-            (
-                Cell(name),
-                Cell(writer.held(figure), figure.unit),
-                Cell(_kind(writer, figure)),
-                Cell(_where(writer, figure)),
-            )
-        )
+        row_of(name, Cell(writer.held(figure), figure.unit), _kind(writer, figure), _where(writer, figure))
         for name, figure in _leaves(writer, figures)
     )
     caption = writer.word("caption-basis")

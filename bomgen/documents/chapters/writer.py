@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from bomgen.catalog.parts import GENERIC
-from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
@@ -182,7 +182,7 @@ class Writer:
         figure, value = self.numbers[path], self.cell(path)
         named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
         unit = "" if named else self.language.unit(figure.unit, value.value)
-        return Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
+        return row_of(self.label(path), value, unit, self.origin(figure))
 
     def table(self, id: str, *parts: str, rows: Sequence[Row] = ()) -> Table:
         """A table of numbers with how each came about: rows, else those of its parts one behind the other."""

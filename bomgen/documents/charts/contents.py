@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.money import Totals
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
@@ -62,7 +62,7 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
     bars.append(_doubtful(writer, found.doubtful, found.share(found.doubtful)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
-    shown = tuple(Row((Cell(word(key)), Cell(amount, totals.currency))) for key, amount in rows)
+    shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
     data = Table("price-range", word("chart-range"), columns, shown)
     yield Chart("price-range", data.title, word("chart-range-text"), Bars(tuple(bars)), data)
 
@@ -131,7 +131,7 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
         ),
     )
     rows = tuple(
-        Row((Cell(language.value(length, "m")), *(Cell(pieces[length].get(medium, 0)) for medium in media)))
+        row_of(language.value(length, "m"), *(Cell(pieces[length].get(medium, 0)) for medium in media))
         for length in lengths
     )
     data = Table("cable-lengths", word("chart-cables"), columns, rows)
@@ -296,7 +296,7 @@ def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
         (word("label-servers_required"), [_count(each.servers) for each in money]),
         (word("chart-purchase"), [Cell(each.purchase, totals.currency, least=least) for each in money]),
     ]
-    known = tuple(Row((Cell(name), *cells)) for name, cells in rows if cells[0].value is not None)
+    known = tuple(row_of(name, *cells) for name, cells in rows if cells[0].value is not None)
     caption = word("caption-predicted") if predicted.point.gpus_required else None
     return Table("predicted", word("chart-predicted"), columns, known, caption)
 
@@ -361,7 +361,7 @@ def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) ->
         rows.append(Row(tuple(cells)))
     if amounts:
         costs = (Cell(amount, totals.currency) for amount in amounts)
-        rows.append(Row((Cell(word("chart-purchase")), *costs, Cell(""), Cell(""))))
+        rows.append(row_of(word("chart-purchase"), *costs, "", ""))
     return Table("sensitivity", word("chart-sensitivity"), tuple(columns), tuple(rows))
 
 

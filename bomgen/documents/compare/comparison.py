@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
 from bomgen.core.plain_data import plain
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, lines, workloads
@@ -86,10 +85,7 @@ def document(found: Comparison, language: Language, chart: Drawing | None = None
     )
     return Document(
         title=word("compare-heading", names=word("list-comma").join(each.name for each in found.columns)),
-        subtitle="",
         language=language.code,
-        facts=(),
-        headline=(),
         sections=(
             Section(
                 "comparison",
@@ -101,7 +97,6 @@ def document(found: Comparison, language: Language, chart: Drawing | None = None
             ),
             Section("plans", word("section-compared"), tables=(_plans(found, language),)),
         ),
-        totals=_empty_totals(),
         footer=word("compare-footer", version=__version__),
     )
 
@@ -134,12 +129,6 @@ def _plans(found: Comparison, language: Language) -> Table:
     rows = [(each.name, each.writer.report) for each in found.columns]
     texts = [(name, report.plan.title, report.plan_file, report.sha256[:DIGITS]) for name, report in rows]
     return Table("plans", word("section-compared"), columns, tuple(Row(tuple(map(Cell, row))) for row in texts))
-
-
-def _empty_totals() -> Totals:
-    """A comparison has no sum of its own."""
-    nothing = Decimal(0)
-    return Totals("", True, nothing, nothing, None, nothing, nothing, 0, 0)
 
 
 def data(found: Comparison) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import money
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.customer_quote.record import (
@@ -191,13 +191,11 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     )
     found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
     rows = tuple(
-        Row(
-            (
-                Cell(_part_number(lines[0], language)),
-                Cell(lines[0].description),
-                Cell(_count_pieces(lines)),
-                _sum(lines, quote.totals.currency),
-            )
+        row_of(
+            _part_number(lines[0], language),
+            lines[0].description,
+            _count_pieces(lines),
+            _sum(lines, quote.totals.currency),
         )
         for lines in found
     )
@@ -236,7 +234,7 @@ def _required(quote: CustomerQuote, language: Language) -> Table | None:
         Column("pieces", language.word("quote-pieces"), "number", 10),
     )
     rows = tuple(
-        Row((Cell(_part_number(lines[0], language)), Cell(lines[0].description), Cell(_count_pieces(lines))))
+        row_of(_part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _by_part(line for line in quote.lines if not line.counted)
     )
     caption = language.word("quote-required-lead")
@@ -314,11 +312,8 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         *(Column(f"amount-{at}", each.name, "money", 20) for at, each in enumerate(quote.alternatives)),
     )
     rows = [
-        Row(
-            (
-                Cell(word(f"category-{category}")),
-                *(_category_amount(each, category, currency) for each in quote.alternatives),
-            )
+        row_of(
+            word(f"category-{category}"), *(_category_amount(each, category, currency) for each in quote.alternatives)
         )
         for category in CATEGORIES
         if any(category in each.amounts for each in quote.alternatives)
@@ -328,10 +323,10 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         Cell(each.amount if each.priced_lines else None, currency, least=each.priced_lines > 0 and not each.complete)
         for each in totals
     )
-    rows.append(Row((Cell(_total_label(quote.totals, language)), *amounts), id=TOTAL))
+    rows.append(row_of(_total_label(quote.totals, language), *amounts, id=TOTAL))
     if all(each.complete for each in totals):
         differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)
-        rows.append(Row((Cell(word("quote-difference")), *differences), id=DIFFERENCE))
+        rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
     return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
 
@@ -421,10 +416,7 @@ def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
         Column("description", word("column-description"), "text", 50),
         Column("pieces", word("quote-pieces"), "number", 10),
     )
-    rows = tuple(
-        Row((Cell(each.part_number or word("no-part-number")), Cell(each.description), Cell(each.pieces)))
-        for each in pieces
-    )
+    rows = tuple(row_of(each.part_number or word("no-part-number"), each.description, each.pieces) for each in pieces)
     return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
 
 
@@ -439,15 +431,8 @@ def _networks(cluster: QuotedCluster, language: Language) -> Table:
         Column("switches", word("compare-switches"), "text", 44),
     )
     rows = tuple(
-        Row(
-            (
-                Cell(each.name),
-                Cell(each.topology),
-                Cell(each.rate_gbps, "Gb/s"),
-                Cell(each.endpoints),
-                Cell(each.oversubscription),
-                Cell(each.switches),
-            )
+        row_of(
+            each.name, each.topology, Cell(each.rate_gbps, "Gb/s"), each.endpoints, each.oversubscription, each.switches
         )
         for each in cluster.fabrics
     )
@@ -461,7 +446,7 @@ def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
         Column("name", language.word("quote-item"), "text", 50),
         Column("value", language.word("column-value"), "number", 20),
     )
-    rows = tuple(Row((Cell(label), cell)) for label, cell in cluster.site)
+    rows = tuple(row_of(label, cell) for label, cell in cluster.site)
     return Table(
         f"site-{cluster.name}", _in_cluster(cluster, language, language.word("section-site")), columns, rows, open=True
     )

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bomgen.core.language import Language
 from bomgen.core.provenance import Mark
 from bomgen.documents.diff.matching import ONLY, Names, cluster_of
 from bomgen.documents.diff.side import Ends, Side
@@ -224,15 +225,26 @@ def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
     return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), each.rank))
 
 
-def described(side: Side, fabric: str) -> str:
+def described(side: Side, fabric: str, language: Language) -> str:
     """A fabric in a few words, for one that is new or gone."""
     base = fabric_path(side, fabric)
     get = side.numbers.get
-    tiers = [f"{count} {tier}" for tier in ("leaf", "spine", "core") if (count := get(f"{base}.switches.{tier}"))]
+    tiers = [
+        f"{count} {language.value(tier, 'word')}"
+        for tier in ("leaf", "spine", "core")
+        if (count := get(f"{base}.switches.{tier}"))
+    ]
     links = sum(
         value for path, value in side.numbers.items() if path.startswith(f"{base}.links.") and _is_number(value)
     )
-    return f"{get(f'{base}.topology') or 'a fabric'}: {' + '.join(tiers) or 'no switches'}, {links} links"
+    return language.word(
+        "diff-fabric",
+        topology=language.value(get(f"{base}.topology"), "word")
+        if f"{base}.topology" in side.numbers
+        else language.word("diff-a-fabric"),
+        tiers=" + ".join(tiers) or language.word("diff-no-switches"),
+        links=links,
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
 from bomgen.core.language import Language
-from bomgen.core.money import ANY_AMOUNT, Totals
-from bomgen.documents.diff.changes import FABRICS, Changed
-from bomgen.documents.diff.difference import Difference
+from bomgen.core.money import ANY_AMOUNT
+from bomgen.documents.diff.changes import FABRICS, Changed, described
+from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered
-from bomgen.documents.diff.matching import RENAMED, Pair
-from bomgen.documents.diff.side import Ends, Money, Side
-from bomgen.documents.diff.words import MONEY, SHOWN_UNITS, line_change
+from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
+from bomgen.documents.diff.side import Ends, Item, Money, Side, Warned
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
 
+if TYPE_CHECKING:
+    pass
+
+MOST_ROWS = 40
+"""Rows of a table that a review shows at first."""
+MONEY = "money"
+SHOWN_UNITS = ("W", "Gb/s", "kg", "days", "h", "min", "s", "bytes", "bytes/s", "kWh", "FLOP/s", "share", "m", "BTU/h")
+"""Units that say what a number is; the others, such as pieces, say what its label says."""
 GROUPS = {
     "cluster": "compare-cluster",
     "workload": "compare-workload",
@@ -62,15 +69,15 @@ def _sum(side: Side, category: str) -> Cell:
 def changes_document(found: Difference, language: Language, chart: Drawing | None = None) -> Document:
     """Everything that changed as a document for every renderer; what is equal is left out."""
     word = language.word
-    notes = tuple(Note("info", language.message(text)) for text in found.notes)
+    notes = notes_of(found.notes, language)
     sections = (
         _money(found, language, chart),
-        _order(found, language),
+        order_section(found, language),
         _bill(found, language),
-        _design(found, language),
-        _plan(found, language),
-        _alternatives(found, language),
-        _warnings(found, language),
+        design_section(found, language),
+        plan_section(found, language),
+        alternatives_section(found, language),
+        warnings_section(found, language),
     )
     held = [section for section in sections if section and section.tables]
     if held:
@@ -81,19 +88,21 @@ def changes_document(found: Difference, language: Language, chart: Drawing | Non
         ]
     return Document(
         title=word("diff-heading", old=found.old.name, new=found.new.name),
-        subtitle="",
         language=language.code,
-        facts=(),
         headline=tuple(_headline(found, language)),
         sections=tuple(held),
-        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
         footer=word("compare-footer", version=__version__),
     )
 
 
+def notes_of(texts: Iterable[str], language: Language) -> tuple[Note, ...]:
+    """Return messages as notes."""
+    return tuple(Note("info", language.message(text)) for text in texts)
+
+
 def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
     for side, key in ((found.old, "diff-total-before"), (found.new, "diff-total-after")):
-        yield language.word(key), _total(side.totals)
+        yield language.word(key), total_of(side.totals)
     if found.money and not found.unpriced_side:
         yield language.word("diff-change"), Cell(found.money.change, found.new.totals.currency)
 
@@ -102,7 +111,8 @@ def _known(cell: Cell) -> Decimal:
     return cell.value if isinstance(cell.value, Decimal) else Decimal(0)
 
 
-def _total(money: Money) -> Cell:
+def total_of(money: Money) -> Cell:
+    """Return a total as a cell."""
     if money.is_unknown:
         return Cell(None, money.currency)
     return Cell(money.amount, money.currency, least=not money.complete)
@@ -117,7 +127,7 @@ def _totals(found: Difference, language: Language) -> Table:
     columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
     known = found.money if not found.unpriced_side else None
     change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
-    row = Row((Cell(language.word("ui-total")), _total(found.old.totals), _total(found.new.totals), change))
+    row = row_of(language.word("ui-total"), total_of(found.old.totals), total_of(found.new.totals), change)
     return Table("money", language.word("compare-money"), columns, (row,), open=True)
 
 
@@ -127,19 +137,17 @@ def _money(found: Difference, language: Language, chart: Drawing | None) -> Sect
     word, currency = language.word, found.new.totals.currency
     totals = _totals(found, language)
     rows = [
-        Row(
-            (
-                Cell(word(f"category-{each.category}") if each.category in CATEGORIES else each.category),
-                each.old,
-                each.new,
-                Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
-            )
+        row_of(
+            word(f"category-{each.category}") if each.category in CATEGORIES else each.category,
+            each.old,
+            each.new,
+            Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
         )
         for each in changed_categories(found)
     ]
     if found.money and (tax := found.money.parts["tax"]):
         amounts = (found.old.totals.tax, found.new.totals.tax, tax)
-        rows.append(Row((Cell(word("quote-tax")), *(Cell(amount, currency) for amount in amounts))))
+        rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
     by_category = Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)
     tables = (by_category, *([_causes(found, language)] if found.money else []))
     return Section("money", word("compare-money"), tables=tables, drawings=(chart,) if chart else ())
@@ -152,12 +160,12 @@ def _causes(found: Difference, language: Language) -> Table:
         Column("amount", word("column-amount"), "money", 20),
     )
     parts = found.money.parts if found.money else {}
-    rows = [Row((Cell(word(f"diff-{name}")), Cell(amount, currency))) for name, amount in parts.items() if amount]
+    rows = [row_of(word(f"diff-{name}"), Cell(amount, currency)) for name, amount in parts.items() if amount]
     return Table("causes", word("diff-by-cause"), columns, tuple(rows), open=True)
 
 
-def _order(found: Difference, language: Language) -> Section | None:
-    """What an expansion takes, and what it leaves over, where it is not a quote of its own."""
+def order_section(found: Difference, language: Language) -> Section | None:
+    """Return what an expansion takes, and what it leaves over, where it is not a quote of its own."""
     if found.expansion is None:
         return None
     word, currency = language.word, found.new.totals.currency
@@ -168,7 +176,7 @@ def _order(found: Difference, language: Language) -> Section | None:
         Column("amount", word("column-amount"), "money", 20),
     )
 
-    def table(id: str, title: str, ordered: Sequence[Ordered], shown: Sequence[Column]) -> Table:
+    def table(id: str, title: str, ordered: Sequence[Ordered], shown: Sequence[Column], sign: Sign) -> Table:
         cells = (
             (
                 Cell(row.sku or row.part),
@@ -178,11 +186,11 @@ def _order(found: Difference, language: Language) -> Section | None:
             )
             for row in ordered
         )
-        return Table(id, title, tuple(shown), tuple(Row(each[: len(shown)]) for each in cells), open=True)
+        return Table(id, title, tuple(shown), tuple(Row(each[: len(shown)], sign=sign) for each in cells), open=True)
 
     tables = (
-        table("order", word("diff-order"), found.expansion.order, columns),
-        table("left-over", word("expansion-left-over"), found.expansion.free, columns[:-1]),
+        table("order", word("diff-order"), found.expansion.order, columns, "+"),
+        table("left-over", word("expansion-left-over"), found.expansion.free, columns[:-1], "-"),
     )
     return Section("order", word("diff-order"), tables=tuple(each for each in tables if each.rows))
 
@@ -211,26 +219,29 @@ def _bill(found: Difference, language: Language) -> Section:
 
 def _line(pair: Pair, language: Language, currency: str | None) -> Row:
     item = pair.item
+    pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
+    category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
+    name, change = item_name(item, language), line_change(pair, currency)
+    return row_of(item.sku or item.part, name, item.id, *pieces, Cell(change, currency or ""), group=category)
+
+
+def item_name(item: Item, language: Language) -> str:
+    """Return what stands on a line of the bill."""
     name = language.message(item.description)
     if item.description == item.role and f"charge-{item.role}" in language.words:
         name = language.word(f"charge-{item.role}")
-    pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
-    category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
-    shown = language.word("in-stock", name=name) if item.in_stock else name
-    change = line_change(pair, currency)
-    return Row(
-        (Cell(item.sku or item.part), Cell(shown), Cell(item.id), *pieces, Cell(change, currency or "")), category
-    )
+    return language.word("in-stock", name=name) if item.in_stock else name
 
 
-def _design(found: Difference, language: Language) -> Section:
-    """The numbers that changed; those that few ask for are folded."""
+def design_section(found: Difference, language: Language, review: bool = False, ranked: bool = False) -> Section:
+    """Return the numbers that changed, `ranked` by what a reader asks first, or by group; the others are folded."""
     word = language.word
     columns = _before_and_after(language, Column("name", word("column-name"), "text", 40), "number")
     status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
 
     def table(id: str, title: str, important: bool) -> Table:
         of = [each for each in found.numbers if each.important is important]
+        of = sorted(of, key=lambda number: number.rank) if ranked else of
         return Table(
             id,
             title,
@@ -241,31 +252,53 @@ def _design(found: Difference, language: Language) -> Section:
         )
 
     tables = (
-        Table("fabrics", word("diff-status"), status, tuple(_added_and_removed(found, language)), open=True),
+        Table(
+            "fabrics",
+            "" if review else word("diff-status"),
+            status,
+            tuple(_added_and_removed(found, language, review)),
+            open=True,
+        ),
         table("design", word("diff-design"), True),
         table("numbers", word("diff-other-numbers"), False),
     )
     return Section("design", word("diff-design"), tables=tuple(each for each in tables if each.rows))
 
 
-def _added_and_removed(found: Difference, language: Language) -> Iterator[Row]:
-    """Clusters and fabrics that are new, gone or called otherwise."""
-    for names, key in (
-        ((*found.added_clusters, *found.added_fabrics), "diff-new"),
-        ((*found.removed_clusters, *found.removed_fabrics), "diff-gone"),
-    ):
-        yield from (Row((Cell(name), Cell(language.word(key)))) for name in names)
+def _added_and_removed(found: Difference, language: Language, review: bool) -> Iterator[Row]:
+    """Clusters and fabrics that are new, gone or called otherwise; a review says what they are."""
+
+    def said(key: str, what: str) -> str:
+        return language.word(key) + (language.word("list-comma") + what if review else "")
+
+    changes: tuple[tuple[str, Sign, Side, Sequence[str], Sequence[str]], ...] = (
+        ("diff-new", "+", found.new, found.added_clusters, found.added_fabrics),
+        ("diff-gone", "-", found.old, found.removed_clusters, found.removed_fabrics),
+    )
+    for key, sign, side, clusters, fabrics in changes:
+        for name in clusters:
+            yield row_of(name, said(key, described_cluster(side, name)), sign=sign)
+        for name in fabrics:
+            yield row_of(name, said(key, described(side, name, language)), sign=sign)
     for old, new in (*found.renamed_clusters.items(), *found.renamed_fabrics.items()):
         if old and new:
-            yield Row((Cell(new), Cell(language.word("diff-renamed", name=old))))
+            yield row_of(new, language.word("diff-renamed", name=old), sign="~")
+        elif review:
+            yield row_of(new or old, language.word("diff-was-only" if new else "diff-is-only"), sign="~")
 
 
 def _number(each: Changed, found: Difference, language: Language) -> Row:
     currency = found.new.totals.currency
     unit = currency if each.unit == MONEY else each.unit if each.unit in SHOWN_UNITS else ""
-    values = zip((each.old, each.new, each.change), (*each.ends, None), strict=True)
+    values = zip((each.old, each.new), each.ends, strict=True)
     cells = (_value(value, unit, language, ends) for value, ends in values)
-    return Row((Cell(_label(each, language)), *cells), _group(each, language))
+    change = Cell(each.change, unit, base=None if each.change is None else each.old)
+    sign = _sign_of(each.old, each.new)
+    return row_of(_label(each, language), *cells, change, group=_group(each, language), sign=sign)
+
+
+def _sign_of(old: object, new: object) -> Sign:
+    return "+" if old is None else "-" if new is None else "~"
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
@@ -278,10 +311,9 @@ def _value(value: object, unit: str, language: Language, ends: Ends | None) -> C
 def _label(each: Changed, language: Language) -> str:
     """What a number is called: by its last steps, or by its key."""
     steps = each.path.split(".")
-    for key in (each.path, ".".join(steps[-2:]), steps[-1]):
-        if f"label-{key}" in language.words:
-            return language.word(f"label-{key}")
-    return each.label
+    ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
+    keys = (*(f"diff-number-{end}" for end in ends), f"label-{each.path}", *(f"label-{end}" for end in ends[1:]))
+    return next((language.word(key) for key in keys if key in language.words), each.label)
 
 
 def _group(each: Changed, language: Language) -> str:
@@ -293,7 +325,8 @@ def _group(each: Changed, language: Language) -> str:
     return language.word("name-in").join(part for part in (cluster, title) if part)
 
 
-def _plan(found: Difference, language: Language) -> Section:
+def plan_section(found: Difference, language: Language) -> Section:
+    """Return the keys of the plan that changed."""
     word = language.word
     columns = (
         Column("key", word("diff-key"), "text", 50),
@@ -302,12 +335,13 @@ def _plan(found: Difference, language: Language) -> Section:
         Column("place", word("diff-place"), "text", 44),
     )
     keys = found.keys or ()
-    rows = tuple(Row((Cell(each.key), Cell(each.old), Cell(each.new), Cell(each.place))) for each in keys)
-    table = Table("plan", word("diff-plan"), columns, rows, open=True)
+    rows = tuple(row_of(each.key, each.old, each.new, each.place, sign=_sign_of(each.old, each.new)) for each in keys)
+    table = Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS)
     return Section("plan", word("diff-plan"), tables=(table,) if rows else ())
 
 
-def _alternatives(found: Difference, language: Language) -> Section:
+def alternatives_section(found: Difference, language: Language, review: bool = False) -> Section:
+    """Return the alternatives whose totals changed, are new or gone."""
     word = language.word
     columns = (
         Column("name", word("section-alternatives"), "text", 40),
@@ -316,7 +350,11 @@ def _alternatives(found: Difference, language: Language) -> Section:
     )
     title = word("section-alternatives")
     rows = tuple(
-        Row((Cell(name), *(Cell(None) if money is None else _total(money) for money in each)))
+        row_of(
+            name,
+            *(Cell("" if review else None) if money is None else total_of(money) for money in each),
+            sign=_sign_of(*each),
+        )
         for name, each in found.alternatives.items()
     )
     return Section(
@@ -324,16 +362,24 @@ def _alternatives(found: Difference, language: Language) -> Section:
     )
 
 
-def _warnings(found: Difference, language: Language) -> Section:
+def warnings_section(found: Difference, language: Language, review: bool = False) -> Section:
+    """Return the warnings that are new or gone; a review has the ids of their rules."""
     word = language.word
-    columns = (
-        Column("status", word("diff-status"), "text", 12),
-        Column("warning", word("diff-warnings"), "text", 90),
+    columns = [Column("status", word("diff-status"), "text", 12), Column("warning", word("diff-warnings"), "text", 90)]
+    rows = []
+    warnings: tuple[tuple[str, Sign, Sequence[Warned]], ...] = (
+        ("diff-new", "+", found.added_warnings),
+        ("diff-gone", "-", found.removed_warnings),
     )
-    rows = tuple(
-        Row((Cell(word(key)), Cell(language.message(each.message))))
-        for key, those in (("diff-new", found.added_warnings), ("diff-gone", found.removed_warnings))
-        for each in those
-    )
+    for key, sign, those in warnings:
+        for each in those:
+            cells = (Cell(word(key)), Cell(language.message(each.message)), Cell(each.id))
+            rows.append(Row(cells[1:] if review else cells[:2], sign=sign))
+    if review:
+        columns = [columns[1], Column("id", word("diff-rule"))]
     title = word("diff-warnings")
-    return Section("warnings", title, tables=(Table("warnings", title, columns, rows, open=True),) if rows else ())
+    return Section(
+        "warnings",
+        title,
+        tables=(Table("warnings", title, tuple(columns), tuple(rows), open=True, most=MOST_ROWS),) if rows else (),
+    )

@@ -9,14 +9,15 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen import __version__
+from bomgen.core.language import language
+from bomgen.core.messages import ENGLISH
 from bomgen.core.money import minor_unit
 from bomgen.documents.diff.changes import described
-from bomgen.documents.diff.difference import Difference, split_line
+from bomgen.documents.diff.difference import Difference, line_change, split_line
 from bomgen.documents.diff.expansion import Ordered
+from bomgen.documents.diff.headline import headline
 from bomgen.documents.diff.matching import Pair, described_cluster
-from bomgen.documents.diff.sections import headline
 from bomgen.documents.diff.side import Item, Money, Side
-from bomgen.documents.diff.words import line_change, money_text, share_text
 
 FORMAT = 1
 """Version of this form."""
@@ -25,13 +26,14 @@ FORMAT = 1
 def to_data(found: Difference, passed: list[str]) -> dict[str, Any]:
     """A comparison as plain data; `passed` says which thresholds were passed, and why."""
     currency = found.new.totals.currency if found.money else None
+    words = language(ENGLISH)
     return {
         "bomgen_diff": FORMAT,
         "version": __version__,
         "old": _side(found.old),
         "new": _side(found.new),
         "changed": found.changed,
-        "headline": headline(found),
+        "headline": headline(found, words),
         "plan": None if found.keys is None else [each._asdict() for each in found.keys],
         "numbers": [
             {
@@ -56,8 +58,10 @@ def to_data(found: Difference, passed: list[str]) -> dict[str, Any]:
             "renamed": [{"old": old, "new": new} for old, new in found.renamed_clusters.items()],
         },
         "fabrics": {
-            "added": [{"name": name, "description": described(found.new, name)} for name in found.added_fabrics],
-            "removed": [{"name": name, "description": described(found.old, name)} for name in found.removed_fabrics],
+            "added": [{"name": name, "description": described(found.new, name, words)} for name in found.added_fabrics],
+            "removed": [
+                {"name": name, "description": described(found.old, name, words)} for name in found.removed_fabrics
+            ],
             "renamed": [{"old": old, "new": new} for old, new in found.renamed_fabrics.items()],
         },
         "warnings": {
@@ -245,12 +249,13 @@ def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:
     allowed = Fraction(old) * most.share if most.share is not None else Fraction(most.amount or 0)
     if Fraction(change) <= allowed:
         return ""
-    share = share_text(Fraction(change), Fraction(old))
-    more = f"{money_text(change, currency)} more" + (f" ({share})" if share else "")
+    words = language(ENGLISH)
+    share = words.relative(Fraction(change), Fraction(old))
+    more = f"{words.money(change, currency)} more" + (f" ({share})" if share else "")
     return f"{more} than before; at most {_limit_text(most, currency)} is allowed"
 
 
 def _limit_text(most: Limit, currency: str) -> str:
     if most.share is not None:
         return f"{float(most.share * _HUNDRED):g} %"
-    return money_text(most.amount or Decimal(0), currency)
+    return language(ENGLISH).money(most.amount or Decimal(0), currency)

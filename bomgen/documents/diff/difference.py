@@ -130,6 +130,17 @@ def _sum(amounts: Iterable[Decimal]) -> Decimal:
     return total
 
 
+def line_change(pair: Pair, currency: str | None) -> Decimal | None:
+    """How much more a line comes to; None where that is not known, or the sides have different currencies."""
+    amounts = [item.amount for item in (pair.old, pair.new) if item]
+    if currency is None or all(amount is None for amount in amounts):
+        return None
+    total = Decimal(0)
+    for amount in split_line(pair, currency).values():
+        total = ANY_AMOUNT.add(total, amount)
+    return total
+
+
 # difference ---------------------------------------------------------------------------------------------------------
 
 __all__ = ["Difference", "Side", "add_moves", "bill_in", "compare", "side_of"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, Totals, decimal
+from bomgen.core.money import MONEY, decimal
 from bomgen.documents.charts.types import Chart, Point, Points
 from bomgen.documents.search.candidates import WIDEST, Candidate, Ends, Measured
 from bomgen.documents.search.front import Excess, Front, FrontRow
@@ -26,7 +25,6 @@ _COUNTS = tuple(name for name, unit in MEASURES.items() if unit == "count")
 def search_document(front: Front, name: str, language: Language, chart: Drawing | None = None) -> Document:
     """A search as a document for every renderer; `name` is that of the plan."""
     word = language.word
-    nothing = Decimal(0)
     text = word(
         "search-lead" if front.rows else "search-lead-none",
         tried=language.integer(front.tried),
@@ -47,12 +45,8 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
     )
     return Document(
         title=word("search-title", name=name),
-        subtitle="",
         language=language.code,
-        facts=(),
-        headline=(),
         sections=(section,),
-        totals=Totals("", True, nothing, nothing, None, nothing, nothing, 0, 0),
         footer=word("compare-footer", version=__version__),
     )
 

@@ -1,0 +1,208 @@
+"""What changed as a document for a review, which is read as text or as a comment: the keys of the plan first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bomgen.core.document import Cell, Column, Document, Section, Sign, Table, row_of
+from bomgen.core.language import Language
+from bomgen.core.messages import message
+from bomgen.documents.diff.contents import (
+    MOST_ROWS,
+    alternatives_section,
+    design_section,
+    item_name,
+    notes_of,
+    order_section,
+    plan_section,
+    total_of,
+    warnings_section,
+)
+from bomgen.documents.diff.difference import EXCHANGE, Difference, line_change
+from bomgen.documents.diff.headline import ARROW, headline
+from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair
+
+if TYPE_CHECKING:
+    from bomgen.cabling.recabling import Moved
+
+
+def review_document(found: Difference, language: Language, ranked: bool = False) -> Document:
+    """Return everything that changed for a review; numbers `ranked` by what a reader asks first, or by group."""
+    sections = (
+        plan_section(found, language),
+        _money_review(found, language),
+        *_order_review(found, language),
+        _moves(found, language),
+        design_section(found, language, review=True, ranked=ranked),
+        _bill_review(found, language),
+        alternatives_section(found, language, review=True),
+        warnings_section(found, language, review=True),
+        Section("notes", "", notes=notes_of(found.notes, language)),
+    )
+    return Document(
+        title=f"{found.old.name} {ARROW} {found.new.name}",
+        subtitle=headline(found, language),
+        language=language.code,
+        sections=tuple(section for section in sections if section) if found.changed else (),
+    )
+
+
+def _money_review(found: Difference, language: Language) -> Section | None:
+    """The change of the total with its causes, each as a share of the total before."""
+    word, split = language.word, found.money
+    if split is not None and not split.change and not any(split.parts.values()):
+        return None
+    totals = [
+        word("ui-no-price") if side.totals.is_unknown else language.cell(total_of(side.totals))
+        for side in (found.old, found.new)
+    ]
+    changes = [(f"{word('ui-total')} {f' {ARROW} '.join(totals)}", None if split is None else split.change)]
+    if split is None or found.unpriced_side:
+        return Section("money", word("compare-money"), text=(changes[0][0],))
+    for name, amount in split.parts.items():
+        rates = f" ({_rates(found)})" if name == EXCHANGE else ""
+        changes += [(word(f"diff-{name}") + rates, amount)] if amount else []
+    columns = (
+        Column("cause", word("diff-cause")),
+        Column("amount", word("diff-change"), "money"),
+        Column("share", word("diff-share"), "number"),
+    )
+    currency, base = found.new.totals.currency, Fraction(split.old)
+    rows = tuple(
+        row_of(
+            name,
+            Cell(amount, currency, base=0),
+            language.relative(Fraction(amount or 0), base),
+            sign=_sign(amount or 0),
+        )
+        for name, amount in changes
+    )
+    return Section("money", word("compare-money"), tables=(Table("money", word("compare-money"), columns, rows),))
+
+
+def _rates(found: Difference) -> str:
+    return ", ".join(f"1 {name}: {was} {ARROW} {became}" for name, (was, became) in found.rates.items())
+
+
+def _sign(change: int | Decimal) -> Sign:
+    return "+" if change > 0 else "-" if change < 0 else ""
+
+
+def _order_review(found: Difference, language: Language) -> Iterator[Section]:
+    """The order with what it comes to, and what is left over."""
+    section, expansion = order_section(found, language), found.expansion
+    if section is None or expansion is None:
+        return
+    currency = found.new.totals.currency
+    said = []
+    if expansion.order and expansion.unpriced == len(expansion.order):
+        said.append(message("diff-order-unpriced"))
+    elif expansion.order:
+        amount, parts = language.money(expansion.amount, currency), len(expansion.order)
+        key = "diff-order-partly-priced" if expansion.unpriced else "diff-order-priced"
+        said.append(message(key, amount=amount, unpriced=expansion.unpriced, parts=parts))
+    if expansion.charges:
+        said.append(message("diff-order-charges", amount=language.money(expansion.charges, currency)))
+    if expansion.tax:
+        said.append(message("diff-order-tax", amount=language.money(expansion.tax, currency)))
+    for table in section.tables:
+        notes = notes_of(said, language) if table.id == "order" else ()
+        yield Section(table.id, table.title, tables=(table,), notes=notes)
+
+
+def _moves(found: Difference, language: Language) -> Section | None:
+    """The cables of an expansion that stay, move and come free, by kind of link."""
+    word, moves = language.word, found.moves
+    title = word("diff-moves")
+    if moves is None:
+        said = [message("diff-moves-unknown", why=found.moves_unknown)] if found.moves_unknown else []
+        return Section("moves", title, notes=notes_of(said, language)) if said else None
+    keys = ("before", "stay", "moved", "free", "added")
+    columns = (
+        Column("fabric", word("column-fabric")),
+        Column("kind", word("expansion-moves")),
+        *(Column(key, word(f"expansion-{key}"), "number") for key in keys),
+        Column("remarks", word("diff-remarks")),
+    )
+    cables = [each for each in moves.cables if each.old]
+    rows = []
+    for each in cables:
+        counts = (each.old, each.stay, each.moved, each.free, each.added)
+        remarks = word("list-comma").join(_remarks(each, language))
+        texts = (Cell(each.fabric), Cell(each.kind, "word"))
+        rows.append(row_of(*texts, *counts, remarks, sign="~" if each.moved or each.free else ""))
+    said = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
+    if machines := sum(moves.elsewhere.values()):
+        said.append(message("diff-machines-move", machines=machines))
+    return Section(
+        "moves", title, tables=(Table("moves", title, columns, tuple(rows), keys=2),), notes=notes_of(said, language)
+    )
+
+
+def _remarks(each: Moved, language: Language) -> Iterator[str]:
+    if each.of_pair_old != each.of_pair_new and each.of_pair_new[1]:
+        old, new = ("–".join(map(str, dict.fromkeys(ends))) for ends in (each.of_pair_old, each.of_pair_new))
+        yield language.word("diff-between-devices", old=old, new=new)
+    for key, count in (("diff-other-length", each.other_length), ("diff-other-cable", each.other_cable)):
+        if count:
+            yield language.word(key, count=language.integer(count))
+
+
+def _bill_review(found: Difference, language: Language) -> Section:
+    """The lines that changed, each with what changed on it."""
+    word, currency = language.word, found.new.totals.currency if found.money else None
+    columns = (
+        Column("pieces", word("quote-pieces"), "number"),
+        Column("part", word("column-description")),
+        Column("line", word("diff-line")),
+        Column("what", word("diff-what")),
+        *((Column("amount", word("column-amount"), "money"),) if currency else ()),
+    )
+    rows = []
+    for pair in found.pairs:
+        if pair.change == RENAMED:
+            continue
+        amount = Cell(line_change(pair, currency), currency or "", base=0)
+        pieces = Cell(abs(pair.pieces) or "")
+        what = word("list-comma").join(_line_changes(pair, language, currency or ""))
+        cells = (pieces, Cell(item_name(pair.item, language)), Cell(pair.item.id), Cell(what))
+        sign: Sign = "+" if pair.change == ADDED else "-" if pair.change == REMOVED else _sign(pair.pieces) or "~"
+        rows.append(row_of(*cells, *((amount,) if currency else ()), sign=sign))
+    same, title = found.unchanged + len(found.pairs) - len(rows), word("section-bill")
+    text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(rows)))
+    tables = (Table("lines", title, columns, tuple(rows), most=MOST_ROWS, keys=2),) if rows else ()
+    return Section("lines", title, text=(text,) if found.pairs else (), tables=tables)
+
+
+def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
+    """What changed on a line: numbers before and after."""
+    word, old, new = language.word, pair.old, pair.new
+    if old is None or new is None:
+        yield word("diff-new" if old is None else "diff-gone")
+        if pair.item.spare:
+            yield word("diff-spares-of", count=pair.item.spare)
+        if pair.replaces:
+            yield word("diff-in-place")
+        return
+    said = []
+    if old.quantity != new.quantity:
+        said.append(f"{language.integer(old.quantity)} {ARROW} {language.integer(new.quantity)}")
+    if old.spare != new.spare:
+        said.append(word("diff-spares", old=old.spare, new=new.spare))
+    was, became = (
+        "" if each.unit_price is None else language.unit_price(each.unit_price, currency) for each in (old, new)
+    )
+    if was != became:
+        key = "diff-unit-price" if was and became else "diff-priced-now" if became else "diff-unpriced-now"
+        said.append(word(key, old=was, new=became))
+    if old.discount != new.discount:
+        shares = (language.exact_share(Fraction(each.discount)) for each in (old, new))
+        said.append(word("diff-discount-was", change=f" {ARROW} ".join(shares)))
+    if not said and old.exchange_rate != new.exchange_rate:
+        said.append(word("diff-rate-was", old=old.exchange_rate, new=new.exchange_rate))
+    if not said and old.id != new.id:
+        said.append(word("diff-renamed", name=old.id))
+    yield from said or [word("diff-only-description")]

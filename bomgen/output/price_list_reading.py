@@ -1,0 +1,154 @@
+"""How a vendor's price list was understood, as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.messages import ENGLISH
+from bomgen.core.money import decimal
+from bomgen.reading.list_columns import Column as ListColumn
+from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, LeftOut
+from bomgen.reading.part_numbers import PartIndex
+from bomgen.reading.price_lists import PriceList
+
+FIRST = 5
+"""Prices that are shown of a list."""
+NAMED = 10
+"""Rows of each kind that are named."""
+REASONS = {
+    NO_PRICE: ("row without a price", "rows without a price"),
+    FREE: ("row with a price of 0", "rows with a price of 0"),
+    UNIT_UNKNOWN: ("row priced by another unit than pieces", "rows priced by another unit than pieces"),
+    NO_PART: ("row with a price and no part", "rows with a price and no part"),
+    SUM: ("subtotal or total", "subtotals and totals"),
+    NOTE: ("note", "notes"),
+    HEADER: ("header again", "headers again"),
+    SAME: ("row that repeats another", "rows that repeat others"),
+}
+NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART)
+"""Rows that a reader may miss."""
+
+
+class Use(NamedTuple):
+    """What a plan takes of a list."""
+
+    plan: str
+    used: int
+    """Rows of parts that it uses."""
+    parts: int
+    """Parts that it buys."""
+    unpriced: Sequence[str]
+    """Those of them that the list has no price for."""
+
+
+def describe(found: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
+    """Return what each column was taken for, the first prices, what was left out, and what no part is known for."""
+    entries = found.source.data["prices"]
+    number = _count(len(entries), ("price", "prices"))
+    title = f"{number}, of these the first:" if len(entries) > FIRST else f"{number}:"
+    unread = [
+        f"sheets that are not read, {kind}: {', '.join(names)}"
+        for kind, names in (("without prices", found.unread), ("hidden", found.hidden))
+        if names
+    ]
+    first = _table(title, [_price(entry, parts) for entry in entries[:FIRST]])
+    sections = (
+        Section("columns", "", tables=tuple(_layouts(found))),
+        Section("notes", "", text=(*found.notes, *unread)),
+        Section("prices", "", tables=(first,)),
+        Section("left-out", "", tables=tuple(_left_out(found.left_out))),
+        Section("unmatched", "", tables=tuple(_unmatched(entries, found, parts))),
+        Section("use", "", text=tuple(_use(use, len(entries)) if use else ())),
+    )
+    return Document("", ENGLISH, sections)
+
+
+def _layouts(found: PriceList) -> Iterator[Table]:
+    for layout in found.layouts:
+        sheet = f", sheet '{layout.table.name}'" if layout.table.name else ""
+        breaks = {column.at: f"{role} from {quantity or 1}" for role, quantity, column in layout.breaks}
+        taken = {column.at: (role, column) for role, column in layout.columns.items()}
+        taken |= {column.at: (breaks[column.at], column) for *_, column in layout.breaks}
+        rows = [
+            (column.letter, _quoted(column), role.replace("_", " "), column.why)
+            for _, (role, column) in sorted(taken.items())
+        ]
+        rows += [(column.letter, _quoted(column), "not read", "") for column in layout.unused]
+        yield _table(f"{found.source.file}{sheet}: header in line {layout.header.line}", rows)
+
+
+def _use(use: Use, prices: int) -> Iterator[str]:
+    priced = use.parts - len(use.unpriced)
+    yield f"{use.plan} uses {use.used} of the {prices} prices, for {priced} of its {use.parts} parts"
+    if use.unpriced:
+        yield f"no price in it: {', '.join(use.unpriced)}"
+
+
+def _quoted(column: ListColumn) -> str:
+    return f"'{column.heading.text}'" if column.heading.text else ""
+
+
+def _price(entry: dict[str, Any], parts: PartIndex) -> tuple[str, ...]:
+    ids = parts.ids(entry["part"])
+    amount = f"{decimal(entry['price']):f}" if "price" in entry else f"{entry.get('min')} to {entry.get('max')}"
+    known = f"= {ids[0]}" if len(ids) == 1 and ids[0] != entry["part"].lower() else ""
+    pieces = f"from {entry['from_quantity']}" if "from_quantity" in entry else ""
+    until = f"until {entry['valid_until']}" if "valid_until" in entry else ""
+    return entry["part"], f"{amount} {entry['currency']}", pieces, until, entry.get("lead_time", ""), known
+
+
+def _left_out(rows: Sequence[LeftOut]) -> Iterator[Table]:
+    counts = Counter(row.reason for row in rows)
+    if not counts:
+        return
+    shown = list[tuple[str, ...]]()
+    for reason in NAMED_REASONS:
+        of_reason = [row for row in rows if row.reason == reason]
+        shown += [(f"line {row.mark.line}", f"{reason}: {row.text}") for row in of_reason[:NAMED]]
+        if len(of_reason) > NAMED:
+            shown.append(("...", f"and {len(of_reason) - NAMED} more with {reason}"))
+    names = ", ".join(_count(counts[reason], names) for reason, names in REASONS.items() if counts[reason])
+    yield _table(f"left out: {names}", shown)
+
+
+def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: PartIndex) -> Iterator[Table]:
+    """The prices of parts that nobody knows, or that are several."""
+    unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
+    if not unknown:
+        return
+    rows = list[tuple[str, ...]]()
+    for at, part in unknown[:NAMED]:
+        several = parts.ids(part)
+        near = several or parts.nearest(part)
+        said = (
+            f"fits several: {', '.join(several)}" if several else f"near: {', '.join(near)}" if near else "none is near"
+        )
+        rows.append((f"line {found.source.mark(('prices', at)).line}", part, said))
+    if len(unknown) > NAMED:
+        rows.append(("...", f"and {len(unknown) - NAMED} more", ""))
+    yield _table(f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:", rows)
+
+
+def use_of(
+    found: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
+) -> Use:
+    """What a plan takes of a list: `names` are those of each of its parts, `shown` what each is called."""
+    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in found.source.data["prices"]]
+    of_plan = {name for each in names for name in each}
+    of_list = {name for each in listed for name in each}
+    unpriced = [name for name, each in zip(shown, names, strict=True) if not set(each) & of_list]
+    return Use(plan, sum(bool(each & of_plan) for each in listed), len(shown), unpriced)
+
+
+def _count(number: int, names: tuple[str, str]) -> str:
+    return f"{number} {names[number != 1]}"
+
+
+def _table(title: str, rows: Sequence[Sequence[str]]) -> Table:
+    """A table without headings, and without the columns that are empty."""
+    used = [at for at in range(len(rows[0])) if any(row[at] for row in rows)] if rows else []
+    columns = tuple(Column(str(at), "") for at in used)
+    return Table(title, title, columns, tuple(Row(tuple(Cell(row[at]) for at in used)) for row in rows))
