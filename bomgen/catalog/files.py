@@ -270,7 +270,6 @@ class Catalog:
     """Those that were asked for, by id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
     """The user's own folders by kind, as they were found."""
-    _parts: dict[tuple[str, str, Callable[[Record], Any]], Any] = field(default_factory=dict, repr=False)
     _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
     """Ids by part number, alias and id, for the kinds that were searched for one."""
 
@@ -296,15 +295,6 @@ class Catalog:
         found = self.find_original(kind, name)
         other = self.substitutes.get((kind, found.id))
         return self.find_original(kind, other) if other else found
-
-    def read_part(self, kind: str, name: str, read: Callable[[Record], T]) -> T:
-        """Return what `read` makes of the record of a part, which it reads once. Raises as `find`, and as `read`."""
-        record = self.find(kind, name)
-        key = (kind, record.id, read)
-        if key not in self._parts:
-            self._parts[key] = read(record)
-        found: T = self._parts[key]
-        return found
 
     def find_original(self, kind: str, name: str) -> Record:
         """The record of a kind by id, part number or alias; for cables also by the part number of one length.

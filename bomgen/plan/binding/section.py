@@ -127,7 +127,7 @@ class PlanSection(NamedTuple):
         try:
             if isinstance(raw, dict):
                 return build(inline_record(kind, self.source, (*self.path, key)))
-            return self.catalog.read_part(kind, str(raw), build)
+            return build(self.catalog.find(kind, str(raw)))
         except UnknownPart as error:
             self.problem(key, str(error), "unknown-part")
         except PlanErrors as errors:
