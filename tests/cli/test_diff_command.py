@@ -332,7 +332,7 @@ def test_machines_that_stand_elsewhere_are_counted(run: Run) -> None:
     """Where racks are drawn, an expansion that shifts them says how many machines have another place."""
     plan = str(ROOT / "plans" / "llama65b-quote.yaml")
     found = run(plan, plan, "--set", "site.layout=auto", "--set-new", "workload.training.target_days=15").stdout
-    assert "machines move on the floor plan; rows in site.layout keep their places" in found
+    assert "machines move on the floor plan (rows in site.layout keep their places)" in found
 
 
 # files --------------------------------------------------------------------------------------------------------------
