@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from bomgen.core.money import NO_TOTALS, Totals
 
 # picture ------------------------------------------------------------------------------------------------------------
-# The vendor's picture: what kind of file it is, told by its first bytes.
+# The vendor's logo: its kind of file, from its first bytes.
 
 MOST_LOGO = 10**6
 """Maximum size of the logo, which every quote carries [bytes]."""

@@ -153,7 +153,6 @@ class _Words:
         return _Term(self.language.inputs.get(name, NUMBER).replace(NUMBER, text), ATOM, value)
 
     def _operation(self, left: ast.expr, sign: type[ast.operator], right: ast.expr) -> _Term:
-        """Join two parts with an operator."""
         mark, binding, calculate = _SIGNS[sign]
         first, second = self.term(left), self.term(right)
         if not all(isinstance(part.value, int | float | Fraction) for part in (first, second)):

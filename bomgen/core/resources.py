@@ -109,7 +109,7 @@ def languages() -> tuple[str, ...]:
 
 
 # schema reading -----------------------------------------------------------------------------------------------------
-# What is read out of a JSON Schema beside judging by it; importing it does not import the library that judges.
+# Reading of JSON Schemas other than validation; importing this does not import the validation library.
 
 IDS = "x-catalog"
 """The keyword of values or keys that are ids of the catalogue: a list of kinds."""

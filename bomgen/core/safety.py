@@ -130,7 +130,7 @@ def printable(text: str) -> str:
 
 
 # readable files -----------------------------------------------------------------------------------------------------
-# Which files are never read, whatever names them.
+# Files that are never read, whatever refers to them.
 
 GIT = ".git"
 """The private folder of git: its configuration may hold credentials."""

@@ -147,7 +147,6 @@ def _properties(error: ValidationError) -> dict[str, Any]:
 
 
 def _maximum(error: ValidationError) -> Any:
-    """Return the maximum number of keys in the schema of an error, or None."""
     schema: Any = error.schema
     return schema.get("maxProperties") if isinstance(schema, dict) else None
 

@@ -256,7 +256,6 @@ def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
 
 
 def _remove(text: str, root: yaml.Node, path: Path) -> str:
-    """Return the text without the item of a list at the path."""
     items, at = _node(root, path[:-1]), path[-1]
     if not isinstance(items, yaml.SequenceNode) or not isinstance(at, int):
         raise TypeError("only items of lists are removed")

@@ -406,7 +406,6 @@ class _Builder:
 
 
 def _plain(node: yaml.Node) -> Any:
-    """Return the data of a composed node, without marks."""
     if isinstance(node, yaml.MappingNode):
         data = {str(key.value): _plain(value) for key, value in node.value}
         if len(data) < len(node.value):
