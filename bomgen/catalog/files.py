@@ -452,7 +452,6 @@ class Catalog:
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
-        """Return the ids of a kind by all their names."""
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for id in self._list(place):

@@ -310,7 +310,6 @@ _UNIT = {"context": "tokens", "window": "tokens"}
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
-    """Return the bytes of a model's weight files by number format."""
     found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
     return {name: figure for name, figure in found.items() if figure is not None}
 

@@ -44,7 +44,6 @@ def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _message(name: str, described: Collection[str]) -> str:
-    """Return the message about a source name that is not described."""
     close = nearest(name, described)
     meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
     return f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"

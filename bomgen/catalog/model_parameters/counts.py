@@ -75,7 +75,6 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
 
 
 def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
-    """Return the weights of attention; `found` are its matrices by name."""
     if compressed(model):
         return ZERO_PARAMETERS
     shape, hidden, layers = model.shape, model.shape["hidden"], found["o_proj"].count
