@@ -171,7 +171,7 @@ def mismatch(topology: Topology, fabric: Fabric) -> str | None:
 
 
 # registry -----------------------------------------------------------------------------------------------------------
-# The topologies that there are: the folder `topologies/` is the registry.
+# The registry of topologies: the folder `topologies/`.
 #
 # Each module of that folder declares a `TOPOLOGY` that plans can name, without registration.
 

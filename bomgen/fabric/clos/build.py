@@ -108,11 +108,11 @@ def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedC
 
 
 # build --------------------------------------------------------------------------------------------------------------
-# A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count.
+# A folded Clos as figures: the input and result of the search, rebuilt from formulas that explain each count.
 #
-# It refuses to go on when the formulas and the search disagree.
+# It raises an error when the formulas and the search disagree.
 #
-# Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
+# Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
 
 fixed_count_of_pod = floor_div("fixed_count_of_pod", "switches", "count", "pods")
 """The number that the plan fixes for all pods, of one pod."""
@@ -231,7 +231,6 @@ class Builder:
         return found
 
     def _ports_left_down(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
-        """Return the ports that a switch with these uplinks has for downlinks."""
         if up is None or cages.value == 0:
             return radix
         if radix.value == cages.value == up_radix.value:
@@ -331,7 +330,6 @@ class Builder:
         return smallest_fabric(self._numbers)
 
     def _spine_ports_down(self) -> Figure:
-        """Return the downlink ports of a spine."""
         radix, uplinks = self.figures["spine_radix"], self.demand.spine.uplinks
         if self.demand.spine.downlinks:
             return self.demand.spine.downlinks

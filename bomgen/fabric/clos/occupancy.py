@@ -314,7 +314,7 @@ def _split_group(group: LeafGroup, ports: int, first: int) -> Iterator[tuple[Lea
 
 
 # leaf ports ---------------------------------------------------------------------------------------------------------
-# How many ports of which machines are on each leaf: parts that serve several links of a leaf are counted from it.
+# The ports of each kind of machine on each leaf: parts that serve several links of a leaf are counted from them.
 
 
 class Leaf(NamedTuple):

@@ -201,7 +201,7 @@ def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: 
 
 
 # link kinds ---------------------------------------------------------------------------------------------------------
-# What the topologies of the folded Clos family share: tiers, kinds of link, and which port is connected to which.
+# The common parts of the folded Clos topologies: tiers, kinds of link, and the connection of ports.
 
 TIERS = ("leaf", "spine", "core")
 LEAF_SPINE = LinkKind(

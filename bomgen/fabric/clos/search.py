@@ -112,8 +112,6 @@ def require_smallest(numbers: Numbers) -> ClosShape:
 
 
 class _Smallest:
-    """The smallest shape found so far."""
-
     def __init__(self, numbers: Numbers, steps: Steps) -> None:
         self.numbers, self.steps = numbers, steps
         self.most_below_spine = most_down_of_spine(numbers)
@@ -151,7 +149,6 @@ def _mixes_a_cage(numbers: Numbers, down: int, up: int) -> bool:
 
 
 def _try_shapes(found: _Smallest, division: Division) -> None:
-    """Offer the shapes of a division that may be the smallest."""
     numbers = found.numbers
     rows = numbers.rails // division.rails_per_leaf if numbers.rails > 1 else 1
     if not numbers.core_radix and not numbers.pod_leaves:
@@ -322,7 +319,7 @@ def unplaced_reserved_ports(numbers: Numbers, shape: ClosShape) -> int:
 
 
 # reach --------------------------------------------------------------------------------------------------------------
-# How many endpoints a folded Clos of given switches reaches at most.
+# The maximum endpoints of a folded Clos of given switches.
 
 
 def largest_endpoints(numbers: Numbers) -> int:

@@ -264,7 +264,7 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
 
 
 # runners up ---------------------------------------------------------------------------------------------------------
-# What the search for the smallest folded Clos did not take: other numbers of tiers, other divisions of leaf ports.
+# The runners-up of the search for the smallest folded Clos: other numbers of tiers, other divisions of leaf ports.
 
 
 class Tried(NamedTuple):

@@ -100,7 +100,7 @@ def _transport_flow(
 
 
 # search -------------------------------------------------------------------------------------------------------------
-# The numbers of a dragonfly: the smallest balanced one, what given ones leave open, what would work instead.
+# The search for the numbers of a dragonfly: the smallest balanced one, values left open, and nearby values that work.
 
 LETTERS = ("p", "a", "h", "g")
 

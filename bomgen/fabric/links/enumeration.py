@@ -116,7 +116,7 @@ def _links_of_plane(
 # bisection ----------------------------------------------------------------------------------------------------------
 # A bound on the bisection of a fabric, from the links that its topology enumerates.
 #
-# Whatever cut separates the first half of the endpoints from the second carries at least the flow between them
+# Any cut that separates the first half of the endpoints from the second carries at least the flow between them
 # (max-flow min-cut, Ford and Fulkerson 1956). So a stated bisection that is larger than the cut found here is wrong,
 # whatever the topology. The cut is found by sweeps: every switch goes to the half that it has more bandwidth to.
 

@@ -17,7 +17,7 @@ from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, leaves_of_pods
 from bomgen.fabric.types import Fabric
 
 # mesh ---------------------------------------------------------------------------------------------------------------
-# Which switch of a mesh is connected to which: every one to every other.
+# The connections of a mesh: every switch to every other.
 
 Column = NDArray[np.int64]
 Ends = tuple[Column, Column, Column, Column]
@@ -32,7 +32,7 @@ def connect_peers(switches: int, each: int) -> Ends:
 
 
 # endpoints ----------------------------------------------------------------------------------------------------------
-# Which leaf every endpoint of a plane is attached to, and at which of its ports.
+# The leaf of every endpoint of a plane, and its port there.
 
 
 class Seats(NamedTuple):
@@ -169,7 +169,7 @@ def connect_cores(plane: Fabric) -> Ends:
 
 
 # dragonfly ----------------------------------------------------------------------------------------------------------
-# Which switch of a dragonfly is connected to which: all to all inside the groups and between them.
+# The connections of a dragonfly: all to all inside the groups and between them.
 
 
 class GroupSizes(NamedTuple):

@@ -337,7 +337,6 @@ def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKi
 
 
 def _free(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
-    """Return the ports for endpoints on all leaves."""
     found = [dragonfly.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
     return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
 

@@ -312,7 +312,6 @@ def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figur
 
 
 def _circuits_of_tori(tori: Figure, circuits: Mapping[str, Figure]) -> dict[str, Figure]:
-    """Return the circuit switches of all tori, which are not shared."""
     return {key: figure if key == "ports" else count_of_tori(tori, figure) for key, figure in circuits.items()}
 
 
