@@ -47,9 +47,9 @@ def parallel_links(fabric: Fabric, links: Links) -> int:
 
 
 # plugs --------------------------------------------------------------------------------------------------------------
-# What the links of one kind have in the cages at an end, and which of them may share a cage.
+# The parts of the links of one kind in the cages at an end, and which of them may share a cage.
 #
-# Both the count of modules and the cable list follow these rules: there is no other place that says what is in a cage.
+# Both the count of modules and the cable list follow these rules, which are the only ones about the content of cages.
 
 FIXED_FORMS = ("mpo", RJ45)
 """Forms of cage that take the plug of a cable without a module."""
@@ -176,10 +176,10 @@ def count_cables(plug: Plug, sockets: Iterable[Socket]) -> int:
 
 
 # port map -----------------------------------------------------------------------------------------------------------
-# The ports of a switch as cages and lanes, called what the vendor calls them where its record says so.
+# The ports of a switch as cages and lanes, with the vendor's names where its record has them.
 #
-# Where it does not they are numbered from 1 by cage: a cage with two ports has `1/1` and `1/2`; a port that is split
-# gets one more number; a line card stands in front.
+# Otherwise they are numbered from 1 by cage: a cage with two ports has `1/1` and `1/2`; a split port gets one more
+# number; a line card comes first.
 
 UPLINK = "uplink"
 """The ports of a switch that lead into another fabric, besides its kinds of link."""
@@ -304,7 +304,6 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
 def _idle_sockets(
     switch: Switch, wanted: PortDemand, others: Sequence[Figure], used: Mapping[int, _Used]
 ) -> Iterator[Socket]:
-    """Yield the sockets of one kind of link in cages that hold no link."""
     for index, group, first_cage in _groups(switch, wanted.rate, others):
         here, state = links_per_cage(group, wanted.rate), used.get(index)
         filled = ceil(state.links / state.per_cage) if state and state.links else 0

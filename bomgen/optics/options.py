@@ -221,7 +221,6 @@ def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
 
 
 def _cable_option(name: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """Return the preferred cable of a medium, or why none is possible."""
     found = next(cables(name, span, parts), None)
     if found:
         return MediumOption(name, found)
@@ -256,7 +255,6 @@ def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Modu
 
 
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """Return why no modules of a fibre are possible."""
     rules = parts.rules()
     fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
     if not all(fitting):

@@ -61,7 +61,7 @@ from bomgen.optics.types import (
 )
 
 # named parts --------------------------------------------------------------------------------------------------------
-# Building a kind of link from the medium, modules, cable or fibre that the plan names.
+# The medium of a kind of link from the medium, modules, cable or fibre that the plan specifies.
 
 
 def fitting_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:

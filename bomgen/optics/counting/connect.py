@@ -308,7 +308,6 @@ class _Builder:
             yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, span, (place,))
 
     def _modules(self, kind: _Kind) -> None:
-        """Count the modules at both ends of a kind of link."""
         links, upper = kind.links, kind.upper
         for group in kind.groups:
             if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED_FORMS:

@@ -75,7 +75,7 @@ BOTH_ENDS = both_ends()
 
 
 # by leaf ------------------------------------------------------------------------------------------------------------
-# Modules and cables on leaves whose links are of several kinds of machines: what each cage holds is worked out.
+# Modules and cables on leaves whose links are of several kinds of machines, calculated cage by cage.
 #
 # Other machines are given by kind: `ports` holds the ports of each kind.
 

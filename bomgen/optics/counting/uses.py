@@ -163,7 +163,7 @@ class Interconnect(NamedTuple):
 
 
 # shares -------------------------------------------------------------------------------------------------------------
-# Groups of link ends that are built the same way: what they are built of and what is plugged in at both ends.
+# Groups of link ends that are built the same way: their medium and the parts plugged in at both ends.
 
 
 class EndpointGroup(NamedTuple):
