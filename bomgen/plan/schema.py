@@ -90,7 +90,7 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
 
 
 # unknown parts ------------------------------------------------------------------------------------------------------
-# Names in a plan that no part of the catalogue has, found without binding the plan, which may be wrong otherwise.
+# Names in a plan that match no part of the catalogue, found without binding the plan, which may have other errors.
 
 
 def unknown_parts(source: Source, catalog: Catalog) -> list[Problem]:

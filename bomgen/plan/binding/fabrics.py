@@ -366,7 +366,6 @@ def _panels(section: PlanSection) -> PanelSpec | None:
 
 
 def _listed(given: object) -> tuple[str, ...]:
-    """Return one word or several as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
 
 

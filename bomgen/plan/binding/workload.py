@@ -95,7 +95,6 @@ def _count(section: PlanSection, key: str) -> int:
 
 
 def _own_step(section: PlanSection) -> OwnStep:
-    """Return a step that the user measured."""
     degrees = ("tensor", "pipeline", "interleave", "context", "expert")
     split = {key: section.quantity(key, "count", "parallelism-degree") for key in degrees}
     gpus, step = section.figure("gpus", "count"), section.figure("step", "days")
