@@ -231,7 +231,7 @@ def _first_compute(plan: Plan) -> FabricPlan | None:
 
 
 # peak flops ---------------------------------------------------------------------------------------------------------
-# Peak computing power: of a GPU at a precision, and the GPUs that a target needs.
+# Peak computing power: of a GPU at a precision, and the GPUs for a target.
 
 SPARSE = "sparse"
 

@@ -24,9 +24,9 @@ from bomgen.sizing.training.memory import Candidate, TimedSplit, expert_degrees
 # fewer gpus ---------------------------------------------------------------------------------------------------------
 # Whether a run would be faster on fewer of its GPUs, or with another recomputation.
 #
-# A count of GPUs with few divisors leaves only awkward splits, and a step has only so many micro-batches to share.
-# Splits that leave servers idle are predicted all at once, as arrays; those that fit are looked for from the fastest
-# on.
+# A count of GPUs with few divisors leaves only awkward splits, and a step has a limited number of micro-batches to
+# share. Splits that leave servers idle are predicted all at once, as arrays; those that fit are searched from the
+# fastest on.
 
 MORE_MICRO_BATCHES = 8
 """Micro-batches of a replica to try above the fewest: beyond, fewer GPUs gain nothing."""
@@ -105,7 +105,6 @@ def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Ite
 
 
 def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) -> Any:
-    """Return whether the matrix products alone are faster than `seconds`."""
     tensor, pipeline, context, _ = degrees.astype(float)
     slots = np.ceil(predict.batch / (data * predict.micro_batch)) + pipeline - 1
     return predict.least_seconds(tensor, pipeline, context, slots) < seconds

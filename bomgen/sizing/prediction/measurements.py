@@ -267,7 +267,7 @@ def _origin(fields: Mapping[str, str]) -> Cited:
 
 
 # nearest ------------------------------------------------------------------------------------------------------------
-# The measured steps nearest to a run: what a reader may hold against its prediction.
+# The measured steps nearest to a run, for comparison with its prediction.
 
 NEAREST = 5
 OTHER_GENERATION = 3.0

@@ -31,7 +31,7 @@ from bomgen.sizing.prediction.work import work_of_model
 from bomgen.sizing.training.memory import ParallelSplit
 
 # fitted -------------------------------------------------------------------------------------------------------------
-# What `make fit` found: inverse efficiencies of the terms, and how far predictions of unseen clusters were off.
+# The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
 
 FILE = "fit.json"
 TERMS = Terms._fields

@@ -44,7 +44,7 @@ domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
 
 
 # range --------------------------------------------------------------------------------------------------------------
-# What a predicted step means for a run: days and GPUs between the ends of its interval.
+# The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
 
 
 class Outlook(NamedTuple):

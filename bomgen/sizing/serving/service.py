@@ -141,8 +141,6 @@ class Serving(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A candidate replica, and the needs with it."""
-
     replica: Replica
     estimate: Estimate | None
     holding: Figure

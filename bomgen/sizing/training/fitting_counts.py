@@ -207,7 +207,6 @@ def _many_ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest
 
 
 def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
-    """Return which numbers have a divisor from `low` to `high`."""
     have = [any(low <= divisor <= high for divisor in divisors(number)) for number in numbers.tolist()]
     return np.array(have, np.bool_)
 

@@ -176,7 +176,6 @@ def _activations_beside_host(training: Training, split: ParallelSplit, kept: _Ke
 
 
 def _first_stage(training: Training, split: ParallelSplit, kept: _Kept) -> tuple[Figure, ...]:
-    """Return the inputs of the activations of the first stage."""
     if split.interleave.value > 1:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
@@ -196,7 +195,7 @@ def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) 
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
-# Splits of a run over GPUs that a search may choose, and the memory that each needs.
+# Splits of a run over GPUs that a search may choose, and the memory of each.
 
 NARAYANAN = Reference(
     "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters, sections 3.2 and 3.3",
@@ -299,7 +298,6 @@ def _names_of_degrees() -> tuple[Message, ...]:
 
 @cache
 def _reasons_of_degrees(fastest: bool) -> tuple[Message, Message]:
-    """Return the reason for the degrees, and that for experts."""
     if fastest:
         return message("fastest-why"), message("fastest-why")
     return message("split-why"), message("expert-why")

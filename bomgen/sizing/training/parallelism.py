@@ -347,7 +347,6 @@ def _narrowest_context(
 
 
 def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
-    """Return the candidate with its experts spread over as few GPUs as fit."""
     degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
     narrower = (widest._replace(expert=expert) for expert in degrees)
     return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
@@ -359,7 +358,6 @@ def _limit(gpu: Gpu) -> Figure:
 
 
 def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
-    """Return why a candidate does not fit, in one line."""
     split = split_of(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)

@@ -34,7 +34,7 @@ from bomgen.plan.types import Training, Tuning
 # Fine-tuning with adapters: low-rank matrices added to frozen weights (LoRA), which QLoRA keeps in four bits.
 #
 # Adapters take 4 FLOPs per frozen parameter and token, and 6 per adapter parameter. Their states are divided like the
-# weights that they belong to, which leaves out that some halves of adapters are kept by every tensor-parallel GPU.
+# weights that they belong to, which neglects that some halves of adapters are kept by every tensor-parallel GPU.
 
 LORA = "Hu et al. 2021, LoRA, section 4"
 QLORA = "Dettmers et al. 2023, QLoRA, section 3"
