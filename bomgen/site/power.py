@@ -12,7 +12,7 @@ from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY
 
 # equipment ----------------------------------------------------------------------------------------------------------
-# Equipment other than the servers: what stands in racks, and cards in the servers.
+# Equipment other than the servers: machines in racks, and cards in the servers.
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def _feed_power(
 
 
 def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
-    """Return the PDUs of a rack on feeds A, B and so on, evenly spread; empty when there are more feeds than letters."""
+    """Return the PDUs of a rack by feed A, B and so on, evenly spread; empty with more feeds than letters."""
     found: dict[str, Figure] = {}
     if feeds.value > len(ascii_uppercase):
         return found
@@ -260,7 +260,6 @@ def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
 
 
 def _describe_loss(site: Site, feeds: Figure) -> tuple[int, Message]:
-    """Return the number of feeds that may be lost, and a description of that case."""
     redundancy = str(site.redundancy.value)
     lost = int(feeds_lost.plain(redundancy, feeds.value))
     if not lost:

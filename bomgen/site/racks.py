@@ -13,16 +13,16 @@ from bomgen.plan.types import Site
 from bomgen.site.power import UNKNOWN_POWER, Equipment, in_words, power_of
 
 # rack packing -------------------------------------------------------------------------------------------------------
-# Packing machines into racks: item by item in the order given, next-fit.
+# Packing of machines into racks: item by item in the order given, next-fit.
 #
-# A machine goes into the rack opened last if its height and its power are free there, else into a new one. Equal
+# A machine goes into the rack opened last if that has enough free height and power, otherwise into a new one. Equal
 # machines are counted together, so that 200 000 machines of three kinds take as long as three. A machine that exceeds
-# an empty rack still gets one of its own; the caller warns about it.
+# an empty rack still gets a rack; the caller warns about it.
 #
-# Which kind comes first follows from the plan: switches fabric by fabric, appliances, storage. The packing never
+# The order of the kinds follows from the plan: switches fabric by fabric, appliances, storage. The packing never
 # returns to an earlier rack, so that the order on the floor is that of the plan; the price is one more rack where kinds
-# of little height meet kinds of high power. Servers per rack follow from height, power and cooling. PDUs that lie in a
-# rack take height from it.
+# of little height meet kinds of high power. Servers per rack follow from height, power and cooling. Horizontal PDUs in
+# a rack take height from it.
 
 
 class RackRun(NamedTuple):
