@@ -197,7 +197,6 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
-    """Return whether a fabric connects switches, PDUs or leaves of another fabric."""
     return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 

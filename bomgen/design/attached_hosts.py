@@ -91,7 +91,6 @@ def _management_hosts(
 
 
 def _rack_devices(plan: Plan, sizing: Sizing) -> Iterator[Hosts]:
-    """Yield the NVLink switches and power shelves of rack-scale systems, rack by rack."""
     server = plan.cluster.server
     if server and server.rack_bmc_ports and sizing.servers:
         yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)

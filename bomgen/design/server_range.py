@@ -98,7 +98,6 @@ class DesignRange(NamedTuple):
 def _with_racks(
     facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
 ) -> Facility:
-    """Return a facility with the racks and PDUs of servers and of all other machines."""
     contents = _count_racks(site, server, servers, machines)
     ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
     contents = with_rack_ranges(contents, ends)
@@ -281,7 +280,7 @@ def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, tw
 def _range_at_rates(
     fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
 ) -> tuple[list[FabricRange], Rows]:
-    """Return a fabric at given rates for some rows, and the rows that are not covered; rows in neither cannot be built."""
+    """Return a fabric at given rates for some rows, and the rows not covered; the other rows cannot be built."""
     found, unknown, counters = list[FabricRange](), list[Rows](), Counters()
     for planes in _count_planes(fabric, attached, servers, rows):
         if planes is None:
@@ -297,8 +296,6 @@ def _range_at_rates(
 
 
 class _Planes(NamedTuple):
-    """Equal planes of a fabric for some rows."""
-
     rows: Rows
     counts: ClosCounts
     demand: Demand
