@@ -124,7 +124,6 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
 
 
 def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
-    """Return the pieces of each module on the bill of a tier, by id."""
     found = Counter[str]()
     for use in built.interconnect.modules:
         if use.device == tier:
@@ -201,7 +200,7 @@ def require_tier(built: BuiltFabric, name: str) -> Tier:
 
 
 # positions ----------------------------------------------------------------------------------------------------------
-# Where the devices of a design stand.
+# The positions of the devices of a design.
 
 
 def build_floor(design: Design) -> Floor | None:

@@ -28,8 +28,6 @@ MOST_PAIRS = 16_000_000
 
 
 class _Tier(NamedTuple):
-    """Switches of a fabric in both networks."""
-
     old: DeviceKind
     new: DeviceKind
 

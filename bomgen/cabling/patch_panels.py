@@ -70,8 +70,6 @@ class _Stands(NamedTuple):
 
 
 class _Bank(NamedTuple):
-    """Equal panels of a fabric."""
-
     fabric: str
     panel: Panel
 

@@ -413,7 +413,6 @@ def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
 
 
 def _modules(wiring: Wiring) -> list[Module]:
-    """Return the modules into which the cables of a wiring are plugged."""
     media = [each.medium for each in wiring.cable_types if each.medium]
     each_end = [module for medium in media for module in (medium.lower, medium.upper) if module]
     return list({module.identity.id: module for module in each_end}.values())
@@ -437,7 +436,6 @@ def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
 
 
 def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column]) -> Column:
-    """Return whether both ends of each pair of links are the same device and port."""
     ports = translate_ports(old, new)
     found = np.ones(len(legs[0]), dtype=bool)
     for side in SIDES:
@@ -498,7 +496,6 @@ def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, ch
 
 
 def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
-    """Return the fewest and the most cables between the same two devices."""
     if not wanted.any():
         return 0, 0
     pair = np.stack([end[wanted] for end in cables.ends])

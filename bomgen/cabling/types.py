@@ -253,10 +253,10 @@ class Wiring:
 
 
 # checks -------------------------------------------------------------------------------------------------------------
-# What must hold of every cable before it is plugged in.
+# Checks of every cable.
 #
-# No port has two cables, no cage two kinds of part, no switch more cages filled than it has, and links and pieces are
-# as many as the closed forms count.
+# No port has two cables, no cage two kinds of part, no switch more filled cages than it has, and the numbers of links
+# and pieces are those that the closed forms count.
 
 
 def broken_rules(wiring: Wiring, design: Design) -> list[str]:
@@ -267,7 +267,7 @@ def broken_rules(wiring: Wiring, design: Design) -> list[str]:
 
 
 def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
-    """Yield ends in ports of no kind of device, and ports with two cables."""
+    """Report ends at no device, and ports with two cables."""
     port = np.concatenate((wiring.a_port, wiring.b_port))
     device = np.concatenate((wiring.a_device, wiring.b_device))
     if len(device) and (int(device.min()) < 0 or int(device.max()) >= wiring.kinds[-1].start + wiring.kinds[-1].number):
@@ -280,7 +280,7 @@ def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
 
 
 def _beyond_cages(wiring: Wiring) -> Iterator[str]:
-    """Yield switches with more filled cages than they have."""
+    """Report switches with more filled cages than they have."""
     most = np.array([kind.cages for kind in wiring.kinds], dtype=np.int64)
     for cage, device in ((wiring.a_cage, wiring.a_device), (wiring.b_cage, wiring.b_device)):
         if not len(device):
@@ -294,7 +294,7 @@ def _beyond_cages(wiring: Wiring) -> Iterator[str]:
 
 
 def _mixed_cages(wiring: Wiring) -> Iterator[str]:
-    """Yield cages with more than one part: links built differently do not share one."""
+    """Report cages with more than one part: links built differently do not share one."""
     if not len(wiring):
         return
     parts = plugged_parts(wiring)
@@ -328,7 +328,7 @@ def plugged_parts(wiring: Wiring) -> Column:
 
 
 def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
-    """Yield differences from the counts: links without reserved ports, and pieces on the bill."""
+    """Report differences from the counts: links without reserved ports, and pieces on the bill."""
     cable_types = wiring.cable_types
     of_type = (
         np.bincount(wiring.cable_type, minlength=len(cable_types))
@@ -353,13 +353,13 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
 
 
 def _loops(wiring: Wiring) -> Iterator[str]:
-    """Yield cables from a device to itself."""
+    """Report cables from a device to itself."""
     if np.any(wiring.a_device == wiring.b_device):
         yield "a cable connects a device with itself"
 
 
 def _over_panels(wiring: Wiring) -> Iterator[str]:
-    """Yield links over panels with wrong ends, and legs of a trunk in use without a jumper."""
+    """Report links over panels with wrong ends, and legs of a trunk in use without a jumper."""
     table = wiring.over_panels
     if table is None:
         return

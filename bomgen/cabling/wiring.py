@@ -339,7 +339,6 @@ def _port_spread(built: BuiltFabric) -> PortSpread:
 
 
 def _port_names(word: str, ports: int) -> list[str]:
-    """Return names of ports, with a number where there are several."""
     return [word] if ports == 1 else [f"{word}{port + 1}" for port in range(ports)]
 
 
