@@ -1,4 +1,5 @@
-"""Every cable of a design, port to port, its length, and what is re-plugged when a design grows.
+"""Cabling: every cable of a design, port to port, its length, and the moves when a design grows.
 
-In comes a design; out comes the `Wiring`: devices, ports and cables as columns, checked against the design's counts.
+The input is a design; the output is the `Wiring`: devices, ports and cables as columns, checked against the design's
+counts.
 """

@@ -1,4 +1,4 @@
-"""The devices that cables join, numbered and named, and where they stand."""
+"""The devices that cables connect: their numbers, names and positions."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ LEAST_DIGITS = 2
 
 
 class DeviceTable(NamedTuple):
-    """All devices of a design, and how to find those of a fabric."""
+    """All devices of a design, with access to those of a fabric."""
 
     kinds: tuple[DeviceKind, ...]
     tiers: dict[tuple[str, str], DeviceKind]
     """Switches by fabric and tier."""
     hosts: dict[str, DeviceKind]
-    """Other machines by what the plan calls them."""
+    """Other machines by their name in the plan."""
     servers: DeviceKind
     spare: DeviceKind | None
-    """Servers that stand in racks without a cable."""
+    """Servers in racks without a cable."""
 
 
 class _Numbering:
@@ -45,7 +45,7 @@ class _Numbering:
         self.taken: set[str] = set()
 
     def add(self, kind: DeviceKind, stem: str, planes: tuple[str, ...] = ("",)) -> DeviceKind:
-        """A kind of device behind those before it, its names beginning with a stem."""
+        """Return a kind of device numbered after those before it, with names that begin with a stem."""
         name = next(each for each in _candidate_stems(stem) if each not in self.taken)
         self.taken.add(name)
         start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
@@ -57,7 +57,7 @@ class _Numbering:
 
 
 def number_devices(design: Design) -> DeviceTable:
-    """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
+    """Return every device of a design, servers first, then switches fabric by fabric, then other machines."""
     found, own = _Numbering(design.plan.digits), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.facility.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
@@ -89,7 +89,7 @@ def number_devices(design: Design) -> DeviceTable:
 
 
 def _server_kind(server: Server | None, count: Figure | None) -> DeviceKind:
-    """So many servers; of a rack-scale system height, power and weight of a tray are nobody's knowledge."""
+    """Return the servers; in a rack-scale system height, power and weight of a tray are unknown."""
     if server is None or server.trays:
         return _device_kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
     found = _device_kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
@@ -106,7 +106,7 @@ def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
 def _device_kind(
     device: str, number: int, identity: Identity | None, height_u: Figure | None, power_w: Figure | None
 ) -> DeviceKind:
-    """A kind of device that has no number yet."""
+    """Return a kind of device that has no number yet."""
     return DeviceKind(device, None, 0, number, identity, str, height_u, power_w)
 
 
@@ -124,7 +124,6 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
 
 
 def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
-    """Pieces of each module on the bill of a tier, by id."""
     found = Counter[str]()
     for use in built.interconnect.modules:
         if use.device == tier:
@@ -133,7 +132,7 @@ def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
 
 
 def fabric_codes(design: Design) -> dict[str, str]:
-    """What names of ports and switches call each fabric, behind its cluster where a plan has several."""
+    """Return the code of each fabric in names of ports and switches, after its cluster where a plan has several."""
     found: dict[str, str] = {}
     for built in design.fabrics:
         stem = ascii_slug(
@@ -144,7 +143,7 @@ def fabric_codes(design: Design) -> dict[str, str]:
 
 
 def plane_names(built: BuiltFabric) -> tuple[str, ...]:
-    """What distinguishes the equal fabrics of one in the names of their switches."""
+    """Return the part of switch names that distinguishes the equal fabrics of one."""
     planes = int(built.plan.planes.value)
     all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
     rails = all_of_them // planes
@@ -155,13 +154,13 @@ def plane_names(built: BuiltFabric) -> tuple[str, ...]:
 
 
 def device_names(stem: str, per_plane: int, planes: tuple[str, ...], digits: int) -> Callable[[int], str]:
-    """Names of equal devices: stem, plane, and a number of at least so many digits."""
+    """Return the names of equal devices: stem, plane, and a number of at least `digits` digits."""
     stems = [f"{stem}-{plane}-" if plane else f"{stem}-" for plane in planes]
     return lambda number: f"{stems[number // per_plane]}{number % per_plane + 1:0{digits}}"
 
 
 def _candidate_stems(stem: str) -> Iterator[str]:
-    """The name wanted, and others like it for when it is taken."""
+    """Yield the requested name, and similar ones for when it is taken."""
     yield stem
     number = 2
     while True:
@@ -170,7 +169,7 @@ def _candidate_stems(stem: str) -> Iterator[str]:
 
 
 def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
-    """Machines beside the servers that are no switches, each kind once, bought ones first."""
+    """Yield the machines other than servers and switches, each kind once, bought ones first."""
     found: dict[str, tuple[Hosts, int]] = {}
     for built in fabrics:
         for each in built.hosts:
@@ -182,7 +181,7 @@ def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int
 
 
 def switch_boxes(design: Design, found: DeviceTable) -> list[int]:
-    """The switch that stands for each box with a management port, in the order of `attached_hosts`."""
+    """Return the switch that represents each box with a management port, in the order of `attached_hosts`."""
     numbers = list[int]()
     for built in design.fabrics:
         for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():
@@ -193,7 +192,7 @@ def switch_boxes(design: Design, found: DeviceTable) -> list[int]:
 
 
 def require_tier(built: BuiltFabric, name: str) -> Tier:
-    """A tier of a fabric that has it."""
+    """Return a tier that the fabric is known to have."""
     tier = built.fabric.tier(name)
     if tier is None:
         raise ValueError(f"the fabric {built.plan.name} has no {name}")
@@ -201,13 +200,13 @@ def require_tier(built: BuiltFabric, name: str) -> Tier:
 
 
 # positions ----------------------------------------------------------------------------------------------------------
-# Where the devices of a design stand.
+# The positions of the devices of a design.
 
 
 def build_floor(design: Design) -> Floor | None:
-    """The racks on the floor; None where the plan describes no site, or no racks are known.
+    """Return the racks on the floor; None where the plan describes no site, or no racks are known.
 
-    Raises ValueError when the rows that the plan draws have room for fewer.
+    Raises ValueError when the rows of the plan have room for fewer.
     """
     site, installed = design.plan.site, design.facility
     if site is None or (installed.compute_racks is None and installed.management_racks is None):
@@ -216,7 +215,7 @@ def build_floor(design: Design) -> Floor | None:
 
 
 def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Places:
-    """Row, rack and unit of every device, as far as they are known."""
+    """Return row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
     found = (
@@ -247,7 +246,7 @@ def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Itera
 
 
 class Stack(NamedTuple):
-    """What is packed into the racks of everything but servers, and what one of these racks offers."""
+    """The devices to pack into the racks other than those of servers, and the capacity of one such rack."""
 
     kinds: tuple[DeviceKind, ...]
     standing: tuple[MachineGroup, ...]
@@ -256,7 +255,7 @@ class Stack(NamedTuple):
 
 
 def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stack:
-    """Switches and other machines whose height is known, in the order in which their racks were counted."""
+    """Return switches and other machines of known height, in the order in which their racks were counted."""
     stored = design.plan.storage.servers
     last = stored.identity.name if stored else None
     hosts = sorted(machines.hosts.items(), key=lambda named: (named[1].identity is None, named[0] == last))
@@ -278,7 +277,7 @@ def _others(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> 
 
 
 def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
-    """PDUs, those of servers' racks first: upright beside the units, or lying in the topmost ones."""
+    """Yield the PDUs, those of servers' racks first: upright beside the units, or lying in the topmost ones."""
     kind = machines.hosts.get(PDUS)
     if kind is None:
         return
@@ -295,7 +294,7 @@ def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[Dev
 
 
 def pdu_units(site: Site, pdu: Pdu | None, pdus: Figure) -> Column:
-    """The lowest unit of each PDU of a rack; nowhere where they stand upright."""
+    """Return the lowest unit of each PDU of a rack; NOWHERE for upright ones."""
     height = _whole(pdu.rack_units) if pdu else 0
     first = _whole(site.rack_units) - int(pdus.value) * height + 1
     if not height or first < 1:

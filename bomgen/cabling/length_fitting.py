@@ -1,11 +1,11 @@
-"""Cables as long as their routes over the floor, where the plan has a layout.
+"""Cable lengths from the routes over the floor, where the plan has a layout.
 
 The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
-then replace those lengths; the longest route of each kind of link chooses its medium again, and every cable gets the
-stock length for its own route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
+then replace those lengths; the medium of each kind of link is chosen again for its longest route, and every cable gets
+the stock length for its route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
 
-Shorter links are then built of what is best for their length (`media_by_length`). Derivations show the routes as a
-table of lengths, because a formula of a million of them explains nothing.
+Shorter links then get the best medium for their length (`media_by_length`). Derivations show the routes as a table of
+lengths, because a formula of a million of them explains nothing.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from bomgen.site.floor_plan import Floor
 LISTED = Reference(message("source-wiring-ends"))
 SOLD = Reference(message("source-lengths-sold"))
 Lengths = Mapping[tuple[str, str], Figure]
-"""The longest way of kinds of link, by fabric and kind."""
+"""The longest route of kinds of link, by fabric and kind."""
 
 
 def route_cables(design: Design, parts: PartsLookup) -> Design:
-    """The design with its cables as long as their ways, where the plan has a layout and racks are known.
+    """Return the design with cable lengths from their routes, where the plan has a layout and racks are known.
 
-    A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
-    TooFewCages and ValueError as `wire`.
+    A length set by the plan for a kind of link is kept. Raises PlanErrors for a specified part that does not reach,
+    TooFewCages and ValueError as `wire` does.
     """
     site, racks = design.plan.site, build_floor(design)
     if site is None or not site.layout.given:
@@ -70,7 +70,7 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
         if not isinstance(spec.length_m.origin, Given)
         and (ways := _measured_routes(before, built.plan.name, kind, None, site, racks, spec.length_m))
     }
-    del before  # of a million GPUs it has a third of a gibibyte
+    del before  # for a million GPUs it takes a third of a gibibyte
     chosen = _select_parts(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
     del lengths
     after = wire(chosen)
@@ -93,7 +93,7 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
 
 
 def _without_panels(design: Design) -> Design:
-    """The design with links of which only the ends are known: what connects them does not change where they stand."""
+    """Return the design with only the ends of links: their parts do not affect the positions of the ends."""
     fabrics = []
     for built in design.fabrics:
         links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
@@ -103,7 +103,7 @@ def _without_panels(design: Design) -> Design:
 
 
 def _refuse_panels(design: Design) -> None:
-    """Raise PlanErrors where panels are asked for, and nobody knows of a rack that they stand in."""
+    """Raise PlanErrors where panels are set, and no rack for them is known."""
     for built in design.fabrics:
         for kind, spec in built.plan.links.items():
             if spec.panels:
@@ -125,7 +125,7 @@ def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Desig
 
 
 def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
-    """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
+    """Return a fabric with the parts for links over panels. Raises PlanErrors for links that cannot use any."""
     if not any(spec.panels for spec in built.plan.links.values()):
         return built
     found = tuple(_add_patch(built, each, parts) for each in built.interconnect.link_groups)
@@ -133,9 +133,9 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
 
 
 def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> LinkGroup:
-    """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
+    """Return links with the parts for panels; those of other machines that no panel can take stay direct.
 
-    All that is cut to its way counts by route.
+    All cables cut to their route are counted by route.
     """
     spec = built.plan.links[group.kind]
     if spec.panels is None:
@@ -151,7 +151,7 @@ def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> Link
 
 
 def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
-    """The longest jumper, trunk and jumper of kinds of link, where it is longer than what they are built for."""
+    """Return the longest jumper, trunk and jumper of kinds of link, where it is longer than planned."""
     table = wiring.over_panels
     found = {}
     for built in design.fabrics:
@@ -168,7 +168,7 @@ def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
 
 
 def _check_sold(wiring: Wiring, design: Design) -> None:
-    """Raise PlanErrors for a jumper or a trunk that is not sold as long as its way."""
+    """Raise PlanErrors for a jumper or a trunk that is not sold as long as its route."""
     table, plans = wiring.each_cable, {built.plan.name: built.plan for built in design.fabrics}
     for number, cable_type in enumerate(table.cable_types):
         cable, asked = (
@@ -198,7 +198,7 @@ def _measured_routes(
     fallback_length_m: Figure,
     role: str = LINK,
 ) -> Figure | None:
-    """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
+    """Return the routes of the cables of a kind of link, or of those with one cable; None where they are unknown."""
     numbers = [
         number
         for number, cable_type in enumerate(wiring.cable_types)
@@ -224,7 +224,7 @@ def _measured_routes(
 def _fit_lengths(
     built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> BuiltFabric:
-    """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
+    """Return a fabric with its cables in stock lengths for their routes; `asked` are the plan's link settings."""
     connected, specs = built.interconnect, built.plan.links
     found = tuple(
         each._replace(
@@ -253,7 +253,7 @@ def _fit_lengths(
 
 
 def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
-    """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
+    """Return whether every link of a cable goes over panels, so that an end-to-end fibre is none of them."""
     own = [each for each in groups if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
 
@@ -261,7 +261,7 @@ def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
 def _panel_cables(
     built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> Iterator[CableUse]:
-    """Jumpers and trunks of a fabric by kind of link, part and length."""
+    """Yield the jumpers and trunks of a fabric by kind of link, part and length."""
     known: dict[tuple[str, str, str], Cable] = {}
     for cable_type in table.cable_types:
         if (
@@ -278,7 +278,7 @@ def _panel_cables(
 
 
 def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
-    """The panels of a fabric, part by part: every rack rounds up for itself."""
+    """Yield the panels of a fabric, part by part: every rack rounds up separately."""
     kinds: dict[str, tuple[Panel, dict[str, int]]] = {}
     table = wiring.each_cable
     for number, cable_type in enumerate(table.cable_types):
@@ -296,13 +296,13 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
 
 
 def _matches_spec(group: LinkGroup, spec: LinkSpec) -> bool:
-    """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
+    """Return whether the cables of links, or their jumpers and trunks, are as long as their routes."""
     cable = group.medium.cable if group.medium else None
     return bool(cable and (_has_stock_lengths(cable, spec) or (group.patch and _is_measured(spec))))
 
 
 def _has_stock_lengths(cable: Cable, spec: LinkSpec) -> bool:
-    """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
+    """Return whether every cable is as long as its route: unless its length or one fibre length is set."""
     one_length = cable.named_length_m is not None or (spec.one_fibre_length and cable.medium == FIBRE)
     return bool(cable.lengths_m) and _is_measured(spec) and not one_length
 
@@ -322,7 +322,7 @@ def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[
 
 
 def _doubts(kind: str, cable: Cable, ways: Figure, asked: LinkSpec) -> Iterator[Problem]:
-    """Warnings about cables whose way is not known, and about those that are longer than any that is sold."""
+    """Yield warnings about cables without a known route, and about those longer than any stock length."""
     table, ends = ways.value, dict(ways.inputs)["ends"].value
     every = sum(count for _, count in table.centimetres)
     if ends.unplaced:

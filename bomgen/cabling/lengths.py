@@ -1,4 +1,4 @@
-"""How long every cable is: the route between its ends, rounded up to a stock length."""
+"""Lengths of cables: the route between the ends, rounded up to a stock length."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bomgen.site.floor_plan import Floor, Route
 CENTIMETRES = 100
 """Routes are measured in whole centimetres, rounded up."""
 BEYOND_M = 10
-"""Cables longer than any that is sold are ordered in lengths of whole tens of metres."""
+"""Cables longer than any stock length are ordered in multiples of ten metres."""
 
 
 class Ends(NamedTuple):
@@ -30,13 +30,13 @@ class Ends(NamedTuple):
 
     route: Route
     piece: Column
-    """Number of the cable of each way, ascending: those of a cable of several links are neighbours."""
+    """Number of the cable of each route, ascending: those of a cable of several links are adjacent."""
     known: NDArray[np.bool_]
-    """Whether both ends stand in a rack that is known."""
+    """Whether both ends are in a known rack."""
 
     @property
     def unplaced(self) -> int:
-        """Cables with an end of which nobody knows where it stands."""
+        """Number of cables with an end at an unknown position."""
         return len(np.unique(self.piece[~self.known]))
 
     def __str__(self) -> str:
@@ -45,13 +45,13 @@ class Ends(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """How many cables have a way of which length, shortest first."""
+    """Numbers of cables by the length of their route, shortest first."""
 
     centimetres: tuple[tuple[int, int], ...]
-    """Length and cables."""
+    """Pairs of length and number of cables."""
 
     def count_up_to(self, metres: Fraction) -> int:
-        """Cables whose way is so long at most."""
+        """Return the number of cables with routes up to a length."""
         return sum(count for length, count in self.centimetres if length <= metres * CENTIMETRES)
 
     def __str__(self) -> str:
@@ -101,19 +101,19 @@ def zero_length() -> int:
 
 
 def route_lengths(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:
-    """The ways as lengths: of a cable with several, the longest."""
+    """Return the lengths of the routes; for a cable with several, of the longest."""
     of_pieces = _longest_per_piece(measure_routes(ends, floor, fallback_length_m), ends.piece)
     return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
 
 
 def measure_routes(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Column:
-    """The length of every way [cm]: over the floor where both ends are known."""
+    """Return the length of every route [cm]: over the floor where both ends are known."""
     found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(fallback_length_m * CENTIMETRES))
     return found
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
-    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are 0, is still one."""
+    """Return the length of every route, rounded up; 1 cm for a cable of length 0, where pitch and slack are 0."""
     exact = [Fraction(each) * CENTIMETRES for each in floor]
     shared = 1
     for each in exact:
@@ -131,9 +131,9 @@ def _longest_per_piece(length: Column, piece: Column) -> Column:
 
 
 def total_patched_length(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
-    """The lengths of jumper, trunk and jumper together, as they are sold, of the links of a kind over panels.
+    """Return the stock lengths of jumper, trunk and jumper together, of the links of a kind over panels.
 
-    Links share a port number at both ends of their trunk's leg, so ports of panels tell which cables belong together.
+    Links share a port number at both ends of their trunk's leg, so ports of panels show which cables belong together.
     """
     name = len(table.ports)
     of_role = {
@@ -161,13 +161,13 @@ def total_patched_length(wiring: Wiring, table: Wiring, fabric: str, kind: str) 
 
 
 def floor_figures(site: Site) -> tuple[Figure, ...]:
-    """What the lengths of ways rest on, in the order of `cable_routes`."""
+    """Return the figures that determine the lengths of routes, in the order of `cable_routes`."""
     drawn = site.layout
     return (drawn.unit_m, drawn.rack_pitch_m, drawn.row_pitch_m, drawn.tray_m, drawn.slack_m)
 
 
 def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
-    """Where the cables of some rows end; None when nobody knows where any device stands."""
+    """Return the ends of the cables of some rows; None when no positions are known."""
     places = wiring.places
     if places is None:
         return None
@@ -180,7 +180,7 @@ def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends 
 
 
 def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
-    """The wiring with every cable in the length that is sold for its way, where ways count."""
+    """Return the wiring with every cable in the stock length for its route, where routes count."""
     length = wiring.length_m.copy()
     for number, cable_type in enumerate(wiring.cable_types):
         if (
@@ -201,7 +201,7 @@ def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
 
 
 def stock_lengths(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
-    """The length that each cable has for its way [cm], a row a link."""
+    """Return the length of each cable for its route [cm], one row per link."""
     of_pieces = _longest_per_piece(ways, piece)
     steps = stock_lengths_up_to(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
     bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
@@ -211,7 +211,7 @@ def stock_lengths(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> 
 
 
 def stock_lengths_up_to(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:
-    """The lengths that cables have, ascending: those sold, and beyond them steps of those that are made to measure."""
+    """Return the lengths of cables, ascending: stock lengths, and beyond them steps of made-to-measure ones."""
     steps = sorted(Fraction(str(metres)) for metres in lengths_m)
     step = (steps[-1] // BEYOND_M + 1) * BEYOND_M
     while steps[-1] < longest_m:

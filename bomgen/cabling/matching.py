@@ -1,10 +1,10 @@
-"""Which device of a network today is which device of the network that it becomes.
+"""Matching of the devices of a network today with those of the network that it becomes.
 
-Machines keep their numbers. Switches of one tier are equal boxes, so that any may take the place of any other: each is
-matched with the one that has most of its links already, which leaves most cables where they are. That is an assignment
-problem a tier, and the tiers depend on each other; it is solved greedily, tier by tier from the leaves, and again until
-no tier gains. No smaller number of moves is known for the growth of a folded Clos with equal pods
-(`tests/cabling/test_recabling.py`), but it is no proof for any other fabric.
+Machines keep their numbers. Switches of one tier are equal boxes, so that any may take the position of any other: each
+is matched with the one that has most of its links already, which leaves most cables where they are. That is an
+assignment problem per tier, and the tiers depend on each other; it is solved greedily, tier by tier from the leaves,
+and again until no tier gains. No smaller number of moves is known for the growth of a folded Clos with equal pods
+(`tests/cabling/test_recabling.py`), but that is no proof for any other fabric.
 """
 
 from __future__ import annotations
@@ -18,35 +18,33 @@ import numpy as np
 from bomgen.cabling.types import GONE, Column, DeviceKind, Wiring
 
 _NUMBER = re.compile(r"\d+$")
-"""What tells devices of a kind from each other in their names."""
+"""The part of names that distinguishes devices of a kind."""
 ROUNDS = 4
-"""Times that every tier is matched anew; the second changes little."""
+"""Passes over all tiers; the second changes little."""
 STAYS, A_LINK = 2, 4
-"""What counts for a match: a link that stays more than a switch that keeps its number, and that more than its place."""
+"""Weights of a match: a link that stays, over a switch that keeps its number, over its position."""
 MOST_PAIRS = 16_000_000
-"""Pairs of switches or of links that are compared; in larger fabrics switches keep their numbers."""
+"""Maximum pairs of switches or of links to compare; in larger fabrics switches keep their numbers."""
 
 
 class _Tier(NamedTuple):
-    """Switches of a fabric in both networks."""
-
     old: DeviceKind
     new: DeviceKind
 
 
 class _Neighbours(NamedTuple):
-    """What the switches of a tier are joined to, a row for every switch and neighbour."""
+    """The neighbours of the switches of a tier, one row per switch and neighbour."""
 
     neighbour: Column
     switch: Column
-    """By its place in the tier."""
+    """Index in the tier."""
     links: Column
 
 
 def match_devices(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
-    """The number in the new network of every device of the old one, GONE where there is none.
+    """Return the number in the new network of every device of the old one, GONE where there is none.
 
-    `renamed` are the new names of fabrics that are called otherwise now.
+    `renamed` are the new names of renamed fabrics.
     """
     numbers = _by_number(old, new, renamed)
     known = {_stem(kind, {}): kind for kind in new.kinds}
@@ -59,25 +57,25 @@ def match_devices(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Colum
 
 
 def count_devices(wiring: Wiring) -> int:
-    """How many devices a network has."""
+    """Return the number of devices of a network."""
     last = wiring.kinds[-1] if wiring.kinds else None
     return last.start + last.number if last else 0
 
 
 def translate_ports(old: Wiring, new: Wiring) -> Column:
-    """The number in the new network of every name of a port in the old one, GONE where no port is called so."""
+    """Return the number in the new network of every port name of the old one, GONE where there is no such name."""
     known = {name: number for number, name in enumerate(new.ports)}
     return np.array([known.get(name, GONE) for name in old.ports], dtype=np.int64)
 
 
 def _stem(kind: DeviceKind, renamed: Mapping[str, str]) -> tuple[str, str, str]:
-    """What tells devices of one kind from those of others, however many there are."""
+    """Return the key that distinguishes kinds of devices, however many there are."""
     fabric = kind.fabric or ""
     return kind.device, renamed.get(fabric, fabric), "" if fabric else kind.stem
 
 
 def _by_number(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
-    """The new number of every old device when all keep their places within kind and plane."""
+    """Return the new number of every old device when all keep their index within kind and plane."""
     known = {_stem(kind, {}): kind for kind in new.kinds if kind.number}
     found = np.full(count_devices(old), GONE, dtype=np.int64)
     for kind in old.kinds:
@@ -92,7 +90,7 @@ def _by_number(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
 
 
 def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
-    """Match the switches of a tier by the links that they would keep; whether that keeps more links than before."""
+    """Match the switches of a tier by the links they would keep; return whether that keeps more than before."""
     shared = _count_shared_links(old, new, tier, numbers)
     if shared is None:
         return False
@@ -106,15 +104,15 @@ def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
 
 
 def _kept(shared: Column, column: Column) -> int:
-    """The links that stay when every row is matched with its column."""
+    """Return the links that stay when every row is matched with its column."""
     rows = np.flatnonzero(column != GONE)
     return int(shared[rows, column[rows]].sum())
 
 
 def _assign(shared: Column, now: Column, placed: Column) -> Column:
-    """A column for each row, no column twice: rows that have most to keep choose first.
+    """Return a column for each row, no column twice: rows with most to keep choose first.
 
-    Of columns that keep as many links the one matched now comes first, then one at the same place of the floor.
+    Of columns that keep as many links the one matched now comes first, then one at the same position on the floor.
     """
     rows, columns = shared.shape
     score = shared * A_LINK + placed
@@ -131,7 +129,7 @@ def _assign(shared: Column, now: Column, placed: Column) -> Column:
 
 
 def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
-    """1 where the old switch of a row stands where the new one of a column will, else 0."""
+    """Return 1 where the old switch of a row has the position of the new one of a column, else 0."""
     if old.places is None or new.places is None:
         return np.zeros((tier.old.number, tier.new.number), dtype=np.int64)
     before, after = (slice(kind.start, kind.start + kind.number) for kind in tier)
@@ -142,9 +140,9 @@ def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
 
 
 def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> Column | None:
-    """The links that each old switch (row) and each new one (column) have to the same neighbours.
+    """Return the links that each old switch (row) and each new one (column) have to the same neighbours.
 
-    None where there are more pairs than are compared.
+    None where there are too many pairs to compare.
     """
     if tier.old.number * tier.new.number > MOST_PAIRS:
         return None
@@ -164,7 +162,7 @@ def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) 
 
 
 def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column, names: int) -> _Neighbours:
-    """What the switches of a tier are joined to: other switches, and machines port by port."""
+    """Return the neighbours of the switches of a tier: other switches, and machines port by port."""
     own = np.array([cable_type.fabric == kind.fabric for cable_type in wiring.cable_types], dtype=bool)
     rows = own[wiring.cable_type] if len(wiring) else np.zeros(0, dtype=bool)
     machine = np.array([each.fabric is None for each in wiring.kinds], dtype=bool)
@@ -183,9 +181,9 @@ def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column
 
 
 def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[DeviceKind]:
-    """The kinds of device of the new network, those that stay called what they are called today.
+    """Yield the kinds of device of the new network; devices that stay keep their names.
 
-    Devices that are added take the numbers that nobody has, as wide as those of today.
+    Added devices get unused numbers, as wide as the current ones.
     """
     names = old.names
     today = np.full(count_devices(new), GONE, dtype=np.int64)
@@ -198,7 +196,7 @@ def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[Device
 
 
 def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
-    """The names of a kind's devices by their places, of which some have theirs already."""
+    """Return the names of a kind's devices in order, some of which exist already."""
     digits = {len(found[0]) for name in kept.values() if (found := _NUMBER.search(name))}
     width = min(digits, default=0)
     wanted = [_widen(kind.name(place), width) for place in range(kind.number)]
@@ -208,6 +206,6 @@ def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
 
 
 def _widen(name: str, width: int) -> str:
-    """A name with its number in at least so many digits, and no more zeros in front than that takes."""
+    """Return a name with its number in at least `width` digits, and no more leading zeros than that takes."""
     found = _NUMBER.search(name)
     return f"{name[: found.start()]}{int(found[0]):0{width}}" if found else name

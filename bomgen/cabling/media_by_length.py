@@ -1,8 +1,8 @@
-"""Each length its own medium, where the plan has a layout and leaves the medium of a kind of link open.
+"""The medium of each cable length, where the plan has a layout and leaves the medium of a kind of link open.
 
-The longest link of a kind decides the medium of all of them first. Shorter links are then built of what is best for
-their length, such as copper inside a rack, unless they share a cage with a longer one: a cage holds one part, so the
-links that share cages at either end are chosen together, for the longest of them.
+The longest link of a kind decides the medium of all of them first. Shorter links then get the best medium for their
+length, such as copper inside a rack, unless they share a cage with a longer one: a cage holds one part, so the links
+that share cages at either end are chosen together, for the longest of them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from bomgen.site.floor_plan import Floor
 
 LISTED = Reference(message("source-wiring-ends"))
 UNKNOWN_CM = np.iinfo(np.int64).max
-"""The way of links of which nobody knows where they end, and of those that no other medium may be chosen for."""
+"""The route of links with unknown ends, and of those whose medium may not change."""
 
 
 def choose_by_length(design: Design, wiring: Wiring, site: Site, floor: Floor, parts: PartsLookup) -> Design:
-    """The design with each link built of what is best for its length.
+    """Return the design with the best medium for the length of each link.
 
     `wiring` is the cable list of `design`, in which all links of a kind are built alike.
     """
@@ -56,7 +56,7 @@ def choose_by_length(design: Design, wiring: Wiring, site: Site, floor: Floor, p
 
 
 def _is_open(built: BuiltFabric, cable_type: CableType) -> bool:
-    """Whether the plan leaves open what links are built of, and their lengths are measured."""
+    """Return whether the plan leaves the medium of links open, and their lengths are measured."""
     group, spec = _group(built, cable_type), built.plan.links[cable_type.kind]
     if group.span is None or group.medium is None or group.patch:
         return False
@@ -80,7 +80,7 @@ def _with_shorter(
     floor: Floor,
     parts: PartsLookup,
 ) -> BuiltFabric:
-    """A fabric with other media for the shorter links of some cable types; `rows` are those of all its links."""
+    """Return a fabric with other media for the shorter links of some cable types; `rows` are those of all its links."""
     ends = locate_ends(wiring, rows, site, floor)
     if ends is None:
         return built
@@ -107,9 +107,9 @@ def _with_shorter(
 
 
 def _bounds(group: LinkGroup, parts: PartsLookup) -> Column:
-    """The lengths [cm] at which another medium may be the best, ascending: those sold of cables, the reach of modules.
+    """Return the lengths [cm] at which the best medium may change, ascending: stock lengths and module reaches.
 
-    None is longer than what links are built for.
+    None is longer than the planned length of the links.
     """
     span = group.span
     if span is None:
@@ -123,9 +123,9 @@ def _bounds(group: LinkGroup, parts: PartsLookup) -> Column:
 
 
 def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
-    """The longest way [cm] of the links that share cages with each of some links, directly or through others.
+    """Return the longest route [cm] of links that share cages with each link, directly or through others.
 
-    Links of several kinds that share a cage have none that is known: both must be built alike.
+    Links of several kinds that share a cage have no known one: both must be built alike.
     """
     count = len(rows)
     per_cage = np.array([each.links_per_cage for each in wiring.cable_types])[wiring.cable_type[rows]]
@@ -156,7 +156,7 @@ def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
 
 
 def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: PartsLookup) -> Medium | None:
-    """What links of a length are best built of; None where nothing fits, or cables carry several kinds of link."""
+    """Return the best medium for links of a length; None where nothing fits, or cables carry several kinds of link."""
     span, spec = _group(built, cable_type).span, built.plan.links[cable_type.kind]
     if span is None:
         return None
@@ -199,7 +199,7 @@ def _replace_links(
 
 
 def _find_cable(cables: list[CableUse], kind: str, medium: Medium) -> int:
-    """Where the cables of a medium for a kind of link stand; behind the last where there are none."""
+    """Return the index of the cables of a medium for a kind of link; the length of `cables` where there are none."""
     wanted = medium.cable.identity.id if medium.cable else None
     same = (at for at, use in enumerate(cables) if use.kind == kind and use.cable and use.cable.identity.id == wanted)
     return next(same, len(cables))
@@ -214,7 +214,7 @@ def _modules(
     medium: Medium,
     links: Figure,
 ) -> list[ModuleUse]:
-    """The modules of a fabric once some links of a group are built of another medium."""
+    """Return the modules of a fabric once some links of a group have another medium."""
     found = list(connected.modules)
     span, old = group.span, group.medium
     if span is None or old is None:

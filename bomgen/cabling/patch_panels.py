@@ -1,7 +1,7 @@
-"""Links over patch panels: the jumpers, trunks and panels that replace the fibres between racks.
+"""Patch panels: the jumpers, trunks and panels that replace the fibres between racks.
 
-A trunk connects two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
-stand at the top of their rack. All of it is columns: nothing here loops over links one by one.
+A trunk connects two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels are
+at the top of their rack. All data are columns: nothing here loops over single links.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from bomgen.site.floor_plan import Floor
 from bomgen.site.racks import compute_capacity, management_capacity
 
 RACK_DIGITS, PANEL_DIGITS = 3, 2
-"""Least digits of a rack and of a panel in it, in the name of a panel."""
+"""Minimum digits of a rack and of a panel in it, in the name of a panel."""
 Columns = dict[str, NDArray[Any]]
 
 
 class _Trunks(NamedTuple):
-    """The links over panels, a row a link, those of a trunk side by side, and the trunks that carry them."""
+    """The links over panels, one per row, those of a trunk adjacent, and the trunks that carry them."""
 
     rows: Column
-    """Of the wiring."""
+    """Rows of the wiring."""
     kind: Column
     """Number of the kind of link."""
     trunk: Column
     leg: Column
     a_is_first: NDArray[np.bool_]
-    """Whether the lower end of the link stands where the trunk begins: in the rack with the smaller number."""
+    """Whether the lower end of the link is where the trunk begins: in the rack with the smaller number."""
     racks: NDArray[np.int64]
-    """The two racks of every trunk, from 0, a row an end."""
+    """The two racks of every trunk, from 0, one row per end."""
     group: Column
-    """Of every trunk: which parts it is of."""
+    """The group of every trunk, which determines its parts."""
 
 
 class _Group(NamedTuple):
@@ -57,7 +57,7 @@ class _Group(NamedTuple):
 
 
 class _Stands(NamedTuple):
-    """The panels of one kind in one rack, a row for each such pair, by rack."""
+    """The panels of one kind in one rack, one row per such pair, by rack."""
 
     rack: Column
     bank: Column
@@ -70,16 +70,14 @@ class _Stands(NamedTuple):
 
 
 class _Bank(NamedTuple):
-    """Equal panels of a fabric."""
-
     fabric: str
     panel: Panel
 
 
 def route_over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
-    """The wiring with a row a link for every jumper and every trunk, where ways say that links go over panels.
+    """Return the wiring with a row for every jumper and every trunk of links that go over panels.
 
-    Raises ValueError when nobody knows in which rack such a link ends.
+    Raises ValueError when the rack of such a link is unknown.
     """
     groups: dict[tuple[str, str, str, str], int] = {}
     named: list[_Group] = []
@@ -123,7 +121,7 @@ class PortsOfRacks(NamedTuple):
     """Ports through panels that are in use, lit or not."""
 
     racks: tuple[tuple[int, int], ...]
-    """Ports, and how many racks have so many."""
+    """Pairs of ports and the number of racks with that many."""
 
     def __str__(self) -> str:
         ports = sum(ports * racks for ports, racks in self.racks)
@@ -137,7 +135,7 @@ def panels_of_racks(ports: PortsOfRacks, ports_per_panel: int) -> int:
 
 
 def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
-    """The ports through a kind of panel of a fabric that trunks take, rack by rack."""
+    """Return the ports through a kind of panel of a fabric that trunks take, rack by rack."""
     table = wiring.each_cable
     if table.places is None:
         return PortsOfRacks(())
@@ -161,7 +159,7 @@ def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
 
 
 def _leaving(wiring: Wiring, of_type: Column, site: Site, racks: Floor) -> Column:
-    """The links that go over panels: those of ways with panels whose cable would lie in a tray."""
+    """Return the links that go over panels: those with panels whose cable would lie in a tray."""
     rows = np.flatnonzero(of_type[wiring.cable_type] != NOWHERE)
     if not len(rows) or wiring.places is None:
         return rows[:0]
@@ -179,7 +177,7 @@ def _leaving(wiring: Wiring, of_type: Column, site: Site, racks: Floor) -> Colum
 
 
 def _trunks(wiring: Wiring, rows: Column, of_type: Column, named: Sequence[_Group]) -> _Trunks:
-    """The links over panels dealt out to trunks, pair of racks by pair of racks."""
+    """Return the links over panels distributed over trunks, pair of racks by pair of racks."""
     if wiring.places is None:
         raise ValueError("panels stand in racks, and no place is known")
     a, b = (wiring.places.rack[device[rows]] - 1 for device in (wiring.a_device, wiring.b_device))
@@ -203,7 +201,7 @@ def _trunks(wiring: Wiring, rows: Column, of_type: Column, named: Sequence[_Grou
 def _ports(
     trunks: _Trunks, bank_of: Column, legs: Column, banks: Sequence[_Bank], start: int
 ) -> tuple[_Stands, NDArray[np.int64], NDArray[np.int64]]:
-    """The panels, and for either end of every trunk their row and the first port through them, over all in a rack."""
+    """Return the panels, and for either end of every trunk their row and its first port in a rack."""
     count = len(trunks.group)
     rack = trunks.racks.ravel()
     bank, taken = (np.tile(column[trunks.group], 2) for column in (bank_of, legs))
@@ -226,7 +224,7 @@ def _ports(
 
 
 def _before(counts: Column, rack: Column) -> Column:
-    """What counts of a rack come before each of them; the racks stand side by side."""
+    """Return the sum of a rack's counts before each of them; the counts of a rack are adjacent."""
     sums = np.cumsum(counts) - counts
     start = np.maximum.accumulate(np.where(np.diff(rack, prepend=NOWHERE) != 0, np.arange(len(rack)), 0))
     found: Column = sums - sums[start]
@@ -234,7 +232,7 @@ def _before(counts: Column, rack: Column) -> Column:
 
 
 def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
-    """The kinds of panel, numbered behind all other devices, rack by rack."""
+    """Yield the kinds of panel, numbered after all other devices, rack by rack."""
     digits = max(RACK_DIGITS, len(str(int(stands.rack.max()) + 1)))
     for number, bank in enumerate(banks):
         own = np.flatnonzero(stands.bank == number)
@@ -261,14 +259,14 @@ def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
 
 
 def _turns(counts: Column) -> Column:
-    """0, 1, ... for each of several counts, one after the other."""
+    """Return 0, 1, ... for each of several counts, one after the other."""
     ends = np.cumsum(counts)
     found: Column = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
     return found
 
 
 def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site, racks: Floor) -> Places | None:
-    """Where all devices stand, panels from the top of their rack down; without a unit where no room is known."""
+    """Return the positions of all devices, panels from the top of their rack down; no unit where room is unknown."""
     if wiring.places is None:
         return None
     top, free_from = _room(wiring, site, racks)
@@ -289,9 +287,9 @@ def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site,
 
 
 def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
-    """The topmost unit of every rack below PDUs that lie in it, and the lowest that is free up to there.
+    """Return the topmost unit of every rack below horizontal PDUs, and the lowest that is free up to there.
 
-    A rack in which something stands at no known height has no room that is known; PDUs beside the units take none.
+    A rack with a device at an unknown height has no known room; upright PDUs take none.
     """
     units = ceil(site.rack_units.value)
     top = np.full(len(racks.row), units, dtype=np.int64)
@@ -314,7 +312,7 @@ def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
 def _assembled(
     wiring: Wiring, trunks: _Trunks, ends: NDArray[np.int64], named: Sequence[_Group], of_type: Column, ports: int
 ) -> dict[str, Any]:
-    """Ways and columns, kind of link by kind of link: direct fibres, jumpers below, trunks, jumpers above.
+    """Return cable types and columns by kind of link: direct fibres, lower jumpers, trunks, upper jumpers.
 
     `ends` has device and port of the panels where the trunks begin and where they end, by link.
     """
@@ -364,7 +362,7 @@ def _assembled(
 
 
 def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
-    """The columns of an end at panels, from devices and ports there; `first` is the number of the first port's name."""
+    """Return the columns of an end at panels, from devices and ports; `first` is the number of the first port name."""
     device, port = ends
     return {
         f"{side}device": device,
@@ -375,7 +373,7 @@ def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
 
 
 def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], role: str, below: bool) -> Column:
-    """The numbers of the ways that jumpers below, or above, are built; those without panels have none."""
+    """Return the numbers of the cable types of lower, or upper, jumpers; -1 for types without panels."""
     found = np.full(len(known), NOWHERE, dtype=np.int64)
     for number, cable_type in enumerate(known):
         if cable_type.patch is None or cable_type.medium is None:
@@ -393,5 +391,5 @@ def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], r
 
 
 def _panel_cable_type(cable_type: CableType, medium: Medium, per_cage: tuple[int, int], role: str) -> CableType:
-    """A way with other parts, which is as long as its own way over the floor."""
+    """Return a cable type with other parts, its length measured along its route over the floor."""
     return cable_type._replace(medium=medium, links_per_cage=per_cage, role=role, measured=True)

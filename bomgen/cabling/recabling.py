@@ -1,9 +1,9 @@
-"""Which cables stay when a network changes, which are re-plugged, which are added and which are left over.
+"""Recabling of a growing network: the cables that stay, are moved, are added and become free.
 
-The network that a plan becomes keeps what stands: its devices are called what they are called today, and a cable that
-connects the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
-What is new takes the ports that are left. On a device where today's ports would be used twice, put two kinds of module
-into one cage or need modules that are not bought, only those stay that the new list also uses.
+The network that a plan becomes keeps as much as possible: devices keep their names, and a cable that connects the same
+two devices stays in the same two ports. A cable of which one end can stay is moved at its other end. New cables take
+the remaining ports. On a device where the current ports would be used twice, put two kinds of module into one cage or
+need modules that are not bought, only those stay that the new list also uses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bomgen.cabling.work_order import Ends, order_moves
 from bomgen.catalog.parts import Module
 
 MOST_CABLES = 2_000_000
-"""Links of a wiring beyond which nobody carries out a move by a list, and comparing takes seconds."""
+"""Maximum links of a wiring to compare; nobody carries out a longer list of moves, and comparing takes seconds."""
 SIDES = ("a", "b")
 _MM_A_M = 1000
 
@@ -34,52 +34,52 @@ class Moved(NamedTuple):
     old: int
     new: int
     stay: int
-    """In the same two ports as before."""
+    """Cables in the same two ports as before."""
     moved: int
-    """One end stays in its device, the other is plugged in elsewhere."""
+    """Cables with one end in its device and the other moved."""
     added: int
     free: int
-    """Both ends are pulled."""
+    """Cables with both ends unplugged."""
     other_length: int
-    """Of those that stay: sold in another length now."""
+    """Cables that stay, but are now sold in another length."""
     other_cable: int
-    """Of those that stay: another cable now."""
+    """Cables that stay, but are now another part."""
     of_pair_old: tuple[int, int]
-    """The fewest and the most cables that join the same two devices."""
+    """The fewest and the most cables between the same two devices."""
     of_pair_new: tuple[int, int]
 
 
 class Moves(NamedTuple):
-    """What is to be moved."""
+    """The moves of a network."""
 
     cables: tuple[Moved, ...]
     elsewhere: Mapping[str, int]
-    """How many machines of each kind stand in another place, where places are known."""
+    """Number of machines of each kind that change position, where positions are known."""
 
 
 class _Cables(NamedTuple):
-    """The cables of a wiring, a row a cable; devices and ports have the numbers of the new wiring."""
+    """The cables of a wiring, one per row; devices and ports have the numbers of the new wiring."""
 
     first: Column
-    """Rows of the wiring, in `rows`: the first of each cable."""
+    """The first row of each cable, as an index into `rows`."""
     rows: Column
     """Rows of the wiring cable by cable, legs of a cable in the order of their devices."""
     links: Column
-    """Legs of each."""
+    """Legs per cable."""
     kind: Column
     """Fabric and kind of link."""
     ends: tuple[Column, Column]
-    """The device at either end, or a number for the devices of a cable that splits."""
+    """The device at either end, or a number for the devices of a breakout cable."""
     cable: Column
-    """What is bought, without its length."""
+    """The part bought, without its length."""
     length: Column
-    """In mm."""
+    """Length in mm."""
     cages: tuple[Column, Column]
-    """The cage that its first leg is plugged into at either end."""
+    """The cage of its first leg at either end."""
 
 
 class _End(NamedTuple):
-    """One end of links, a row a link."""
+    """One end of links, one row per link."""
 
     device: Column
     port: Column
@@ -88,18 +88,18 @@ class _End(NamedTuple):
 
 
 def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
-    """What moves when the first becomes the second; `renamed` are fabrics that are called otherwise now."""
+    """Return the moves from one wiring to another; `renamed` are the new names of renamed fabrics."""
     numbers = match_devices(old, new, renamed)
     return Moves(_grow(old, new, renamed, numbers)[1], dict(_moved_devices(old, new, numbers)))
 
 
 def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
-    """The new wiring with the names and ports of the old one where they stay, and with what changes."""
+    """Return the new wiring with the names and ports of the old one where they stay, and with the changes."""
     return _grow(old, new, {}, match_devices(old, new, {}))[0]
 
 
 def sum_moves(each: Mapping[str, Moves]) -> Moves:
-    """What is to be moved in several clusters, by name; fabrics and machines get that of theirs in front."""
+    """Return the moves of several clusters, by name, which prefixes fabrics and machines."""
     cables, elsewhere = list[Moved](), dict[str, int]()
     for name, found in each.items():
         before = f"{name}." if name else ""
@@ -109,7 +109,7 @@ def sum_moves(each: Mapping[str, Moves]) -> Moves:
 
 
 def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column) -> tuple[Wiring, tuple[Moved, ...]]:
-    """The new wiring as it grows out of the old one, and what becomes of the cables of each kind of link."""
+    """Return the new wiring grown from the old one, and the moves of the cables of each kind of link."""
     kinds, before, after = _list_cables(old, new, renamed, numbers)
     origin, stays = _match_cables(before, after)
     known = set(new.ports)
@@ -142,7 +142,7 @@ def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column)
 def _list_cables(
     old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column
 ) -> tuple[list[tuple[str, str]], _Cables, _Cables]:
-    """Fabric and kind of all links, and the cables of both wirings, in numbers that mean the same in both."""
+    """Return fabric and kind of all links, and the cables of both wirings, in numbers common to both."""
     kinds, parts = dict[tuple[str, str], int](), dict[str, int]()
     every = np.arange(count_devices(new), dtype=np.int64)
     given: tuple[tuple[Wiring, Column, Mapping[str, str]], ...] = ((old, numbers, renamed), (new, every, {}))
@@ -174,7 +174,7 @@ def _list_cables(
 
 
 def _order_links(wiring: Wiring, numbers: Column) -> tuple[Column, Column, Column, tuple[Column, Column]]:
-    """The links cable by cable, the first of each cable, how many each has, and the devices at both ends."""
+    """Return the links cable by cable, the first of each cable, their number per cable, and both devices."""
     lower, upper = (numbers[column] if len(wiring) else column for column in (wiring.a_device, wiring.b_device))
     rows = np.lexsort((wiring.b_lane, wiring.a_lane, upper, lower, wiring.piece))
     piece = wiring.piece[rows]
@@ -184,7 +184,7 @@ def _order_links(wiring: Wiring, numbers: Column) -> tuple[Column, Column, Colum
 
 
 def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
-    """A number for what the cables of two wirings end at on one side: equal devices, equal numbers."""
+    """Return a number for the devices of cables in two wirings on one side: equal devices, equal numbers."""
     width = max((int(each.links.max(initial=1)) for each in cables), default=1)
     if width == 1:
         return devices
@@ -196,17 +196,17 @@ def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
         tables.append(np.sort(table, axis=1))
     _, number = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
     number = number.ravel().astype(np.int64)
-    # A cable of a device that is gone keeps nothing at that end.
+    # A cable of a removed device keeps nothing at that end.
     lost = np.concatenate([(table == GONE).any(axis=1) for table in tables])
     number[lost] = GONE
     return [number[: len(tables[0])], number[len(tables[0]) :]]
 
 
 def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
-    """The old cable that each new one is, GONE where it is added; and which ends stay, as a row of flags a cable.
+    """Return the old cable of each new one, GONE where it is added, and the ends that stay, as flags per cable.
 
     First those whose both ends stay, then those of which one does; the same part in the same length before others. Of
-    cables that join the same two devices those stay first that fill cages with each other: modules are bought for as
+    cables that connect the same two devices those stay first that fill cages with each other: modules are bought for as
     many cages as the plan fills.
     """
     tidy = np.argsort(-_count_cage_mates(before), kind="stable")
@@ -244,7 +244,7 @@ def _count_cage_mates(cables: _Cables) -> Column:
 
 
 def _number_rows(*tables: Sequence[Column]) -> list[Column]:
-    """A number for each row of tables that are given by their columns; equal rows have equal numbers."""
+    """Return a number for each row of tables that are given by their columns; equal rows have equal numbers."""
     sizes = np.cumsum([len(table[0]) for table in tables])
     code = np.zeros(sizes[-1], dtype=np.int64)
     for columns in zip(*tables, strict=True):
@@ -254,7 +254,7 @@ def _number_rows(*tables: Sequence[Column]) -> list[Column]:
 
 
 def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
-    """Places of equal values in both, each used once: the first with the first, the second with the second."""
+    """Return the indices of equal values in both, each used once: the first with the first, and so on."""
     ranks = [_rank(each) for each in (old, new)]
     most = max((int(each.max(initial=0)) for each in ranks), default=0) + 1
     of_old, of_new = (values * most + rank for values, rank in zip((old, new), ranks, strict=True))
@@ -263,7 +263,7 @@ def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
 
 
 def _rank(values: Column) -> Column:
-    """How many equal values stand before each."""
+    """Return the number of equal values before each value."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1)) if len(ordered) else ordered
@@ -281,7 +281,7 @@ def _end(wiring: Wiring, side: str) -> _End:
 
 
 def _pair_links(before: _Cables, after: _Cables, origin: Column) -> tuple[Column, Column]:
-    """Rows of the links of cables that are there today, in the old wiring and in the new one."""
+    """Return the rows of the links of existing cables, in the old wiring and in the new one."""
     cable = np.repeat(np.arange(len(after.first), dtype=np.int64), after.links)
     leg = np.arange(len(cable), dtype=np.int64) - after.first[cable]
     here = origin[cable] != GONE
@@ -289,7 +289,7 @@ def _pair_links(before: _Cables, after: _Cables, origin: Column) -> tuple[Column
 
 
 def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Column) -> dict[str, Any]:
-    """The columns of ports, cages and lanes of the new wiring; ends that stay have them as they are today."""
+    """Return the columns of ports, cages and lanes of the new wiring; ends that stay keep theirs."""
     own, today = (_both_ends(wiring) for wiring in (new, old))
     today = today._replace(port=translate_ports(old, new)[today.port])
     seat = np.full((len(SIDES), len(new)), GONE, dtype=np.int64)
@@ -310,7 +310,7 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
 
 
 def _planned_seats(own: _End, alike: Column, today: _End, seat: Column) -> Column:
-    """Return `seat` for ends whose port of today an end that is built alike has on the device in the new list, too."""
+    """Return `seat` for ends whose current port is also used by an equal end of the device in the new list."""
     stays = seat != GONE
     columns = (alike, *own), (alike[stays], own.device[stays], *(column[seat[stays]] for column in today[1:]))
     planned, wanted = _number_rows(*columns)
@@ -320,13 +320,13 @@ def _planned_seats(own: _End, alike: Column, today: _End, seat: Column) -> Colum
 
 
 def _both_ends(wiring: Wiring) -> _End:
-    """The lower ends of all links, then the upper ones."""
+    """Return the lower ends of all links, then the upper ones."""
     ends = [_end(wiring, side) for side in SIDES]
     return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
 
 
 def _seat(wiring: Wiring, own: _End, today: _End, seat: Column, alike: Column) -> _End:
-    """The ports of all ends: today's where an end stays (`seat` is its row in `today`), else those that are left.
+    """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left.
 
     The links of a plug move together. A plug takes the ports of another of its size on its device that is built alike.
     """
@@ -356,7 +356,7 @@ def _seat(wiring: Wiring, own: _End, today: _End, seat: Column, alike: Column) -
 
 
 def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
-    """What the lower and the upper end of each kind of cable are plugged into."""
+    """Return the parts into which the lower and the upper end of each kind of cable are plugged."""
     found = list[list[tuple[object, ...]]]()
     for side in range(len(SIDES)):
         names = list[tuple[object, ...]]()
@@ -369,7 +369,7 @@ def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
 
 
 def _number_sockets(*wirings: Wiring) -> list[Column]:
-    """A number for what each end of all links is plugged into: cage, part and device; equal ends may change places."""
+    """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged."""
     known, found = dict[tuple[object, ...], int](), list[Column]()
     for wiring in wirings:
         parts = [kind.identity.id if kind.identity else kind.stem for kind in wiring.kinds]
@@ -383,7 +383,7 @@ def _number_sockets(*wirings: Wiring) -> list[Column]:
 
 
 def _has_port(own: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
-    """Whether an end can stay in its port: what is plugged in today is alike, or another end like it has the port."""
+    """Return whether an end can stay in its port: the plug there is equal, or an equal end has the port."""
     stays = seat != GONE
     possible, wanted = _number_rows((alike, *own[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:])))
     found: Column = stays.copy()
@@ -392,7 +392,7 @@ def _has_port(own: _End, alike: Column, today: _End, alike_today: Column, seat: 
 
 
 def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
-    """Whether a device would have two cables in a port, two kinds of part in a cage, or modules that nobody buys."""
+    """Return whether a device would get two cables in a port, two parts in a cage, or modules that are not bought."""
     found = np.zeros(count_devices(wiring), dtype=bool)
     used, times = np.unique(end.device * len(wiring.ports) + end.port, return_counts=True)
     found[used[times > 1] // len(wiring.ports)] = True
@@ -413,14 +413,13 @@ def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
 
 
 def _modules(wiring: Wiring) -> list[Module]:
-    """The modules that the cables of a wiring are plugged into."""
     media = [each.medium for each in wiring.cable_types if each.medium]
     each_end = [module for medium in media for module in (medium.lower, medium.upper) if module]
     return list({module.identity.id: module for module in each_end}.values())
 
 
 def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
-    """How many of a module each device has: one in each cage, of a module of one port one for each of its links."""
+    """Return the count of a module per device: one per cage, for a module of one port one per link."""
     holds = np.array(
         [
             [part is not None and part.identity.id == module.identity.id for part in (medium.lower, medium.upper)]
@@ -437,7 +436,6 @@ def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
 
 
 def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column]) -> Column:
-    """Whether both ends of each pair of links are the same device and port."""
     ports = translate_ports(old, new)
     found = np.ones(len(legs[0]), dtype=bool)
     for side in SIDES:
@@ -450,7 +448,7 @@ def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, 
 def _order_work(
     old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column], moves: NDArray[np.bool_]
 ) -> tuple[Column, NDArray[np.bool_]]:
-    """Return the cables that move, in the order of the work, and which of them are only unplugged at that point."""
+    """Return the cables that move, in work order, and which of them are only unplugged at that point."""
     moved = moves[new.piece[legs[1]]]
     if not moved.any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
@@ -475,7 +473,7 @@ def _order_work(
 
 
 def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, changes: Changes) -> Iterator[Moved]:
-    """What becomes of the cables of each kind of link, those of the new network first."""
+    """Yield the moves of the cables of each kind of link, those of the new network first."""
     order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
     for number in order:
         old, new = before.kind == number, after.kind == number
@@ -498,7 +496,6 @@ def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, ch
 
 
 def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
-    """The fewest and the most cables between the same two devices."""
     if not wanted.any():
         return 0, 0
     pair = np.stack([end[wanted] for end in cables.ends])
@@ -508,7 +505,7 @@ def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
 
 
 def _moved_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, int]]:
-    """How many devices of each kind, servers and switches, stand in another place."""
+    """Yield the number of devices of each kind, servers and switches, that change position."""
     if old.places is None or new.places is None:
         return
     for kind in old.kinds:

@@ -1,7 +1,7 @@
-"""The wiring as data, and what must hold of every cable before it is plugged in.
+"""The wiring as data, and the checks of every cable.
 
-NumPy columns with a row a link carry it: a million GPUs have more than three million cables, which as objects would
-take gigabytes. Words are looked up when a format asks for them.
+NumPy columns with one row per link hold it: a million GPUs have more than three million cables, which as objects would
+take gigabytes. Words are looked up when a format needs them.
 """
 
 from __future__ import annotations
@@ -37,109 +37,109 @@ COLUMNS = (
         "length_m",
     ),
 )
-"""What a wiring has a row of for every link."""
+"""The columns of a wiring, with one row per link."""
 LINK = "link"
 """A cable from device to device; others are jumpers and trunks, which end at panels."""
 PANEL = "panel"
-"""The device that a patch panel is."""
+"""The kind of device of patch panels."""
 GONE = -1
 """A device, port or cable that the other network does not have."""
 NOWHERE = floor_plan.NOWHERE
-"""In a column of places: not known."""
+"""An unknown position in a column."""
 
 
 class Places(NamedTuple):
-    """Where devices stand, a row a device, NOWHERE where nobody knows; and the racks of the floor, all alike."""
+    """The positions of devices, one per row, NOWHERE if unknown; and the racks of the floor, all alike."""
 
     row: Column
     rack: Column
-    """Numbered over all rows."""
+    """Rack numbers over all rows."""
     unit: Column
-    """The lowest rack unit that it fills, from 1."""
+    """The lowest rack unit of the device, from 1."""
     racks: int
-    """On the floor, those that hold nothing as well."""
+    """Racks on the floor, including empty ones."""
     rack_units: int
-    """Of each."""
+    """Height of each rack."""
     rack_part: Rack | None
-    """None: any rack of that height."""
+    """The rack; None: any rack of that height."""
 
 
 class DeviceKind(NamedTuple):
-    """Equal devices, numbered one after the other."""
+    """Equal devices with consecutive numbers."""
 
     device: str
     """server, leaf, spine, core, panel, or `host` for other machines."""
     fabric: str | None
-    """Of a switch."""
+    """The fabric of a switch."""
     start: int
-    """The number of the first."""
+    """The number of the first device."""
     number: int
-    """How many there are."""
+    """The number of devices."""
     identity: Identity | None
-    """None: no part is known."""
+    """The part; None if unknown."""
     name: Callable[[int], str]
-    """What each is called, by its place among them."""
+    """The name of each device, by its index."""
     height_u: Figure | None
     power_w: Figure | None
     cages: int = 0
-    """Cages of each, where it is a switch."""
+    """Cages of each switch."""
     planes: int = 1
     of_box: int = 1
-    """Switches that share the box that stands in a rack."""
+    """Switches that share a box in a rack."""
     weight_kg: Figure | None = None
-    """Of one, where it is bought one by one."""
+    """Weight of one, where it is bought singly."""
     supplies: PowerSupplies | None = None
     code: str = ""
-    """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
+    """The prefix of switch names: the fabric, in lower case and hyphens."""
     modules: Mapping[str, int] = {}
-    """Pieces that are bought for the cages of all of them, by id, where they are switches."""
+    """Pieces bought for the cages of all switches of the kind, by module id."""
     stem: str = ""
-    """What names begin with, without plane and number."""
+    """The beginning of names, without plane and number."""
     digits: int = 0
-    """Of the number in a name, at least."""
+    """Minimum digits of the number in a name."""
 
     @property
     def per_plane(self) -> int:
-        """How many belong to each of several equal fabrics."""
+        """Devices per equal fabric."""
         return self.number // self.planes
 
 
 class CableType(NamedTuple):
-    """What cables that are built alike have in common."""
+    """The common properties of cables that are built alike."""
 
     fabric: str
     kind: str
-    """Of link."""
+    """The kind of link."""
     medium: Medium | None
-    """None: no part is known."""
+    """The medium; None if no part is known."""
     rate_gbps: int
     links_per_cage: tuple[int, int]
-    """At the lower and the upper end."""
+    """Links per cage at the lower and the upper end."""
     protocol: str | None
-    """Of the switch at the upper end."""
+    """The protocol of the switch at the upper end."""
     measured: bool = False
-    """Whether each cable is as long as its way over the floor."""
+    """Whether each cable has the length of its route over the floor."""
     fallback_length_m: Fraction = Fraction(0)
-    """The length of those whose way is not known."""
+    """The length of cables without a known route."""
     patch: Patch | None = None
-    """What stands between racks in place of a fibre; None: nothing does."""
+    """The parts between racks that replace a fibre; None: each link is one cable."""
     role: str = LINK
     others: tuple[int, ...] | None = None
     """Indices of the attached hosts that the links belong to; None: the servers."""
 
 
 class Changes(NamedTuple):
-    """How a wiring grows out of another, a row for each of its cables."""
+    """The changes from an old wiring to a new one, one row per cable of the new."""
 
     old: Wiring
     origin: Column
-    """The cable of the old wiring that each is; GONE where it is added."""
+    """The cable of the old wiring; GONE if the cable is added."""
     stays: NDArray[np.bool_]
     """Whether both ends stay in their ports."""
     same_cable: NDArray[np.bool_]
-    """Whether the part that is there serves."""
+    """Whether the existing part can be used."""
     same_length: NDArray[np.bool_]
-    """Whether it is also long enough, and no longer."""
+    """Whether its length also matches."""
     order: Column
     """The cables that move, in an order in which each port is free when a cable is plugged into it."""
     unplugged: NDArray[np.bool_]
@@ -164,7 +164,7 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True)
 class Wiring:
-    """Every link that gets a cable, a row a link; links of one cable carry the same piece number."""
+    """Every link that gets a cable, one per row; links of one cable have the same piece number."""
 
     site: str
     kinds: tuple[DeviceKind, ...]
@@ -184,39 +184,39 @@ class Wiring:
     piece: Column
     """Number of the cable."""
     length_m: NDArray[np.float64]
-    """As sold."""
+    """The stock length."""
     places: Places | None
-    """By device; None: the plan describes no site."""
+    """Positions by device; None: the plan describes no site."""
     over_panels: Wiring | None = None
-    """The same with the jumpers and trunks of links over patch panels; None: there are no such links."""
+    """The wiring with the jumpers and trunks of links over patch panels; None: there are no such links."""
     language: str = "en"
-    """Of what is written for readers."""
+    """The language of texts for readers."""
     changes: Changes | None = None
-    """From the wiring that there is today; None: there is none."""
+    """Changes from the existing wiring; None: there is none."""
     labels: tuple[str, ...] | None = None
-    """What stands on each cable; None: fabric, kind of link and number."""
+    """The label of each cable; None: fabric, kind of link and number."""
 
     def __len__(self) -> int:
         return len(self.cable_type)
 
     @property
     def each_cable(self) -> Wiring:
-        """What lists every cable that is bought: with jumpers and trunks in place of the links over panels."""
+        """The wiring that lists every cable bought: with jumpers and trunks in place of the links over panels."""
         return self.over_panels or self
 
     @property
     def pieces(self) -> int:
-        """Cables."""
+        """The number of cables."""
         return int(self.piece[-1]) + 1 if len(self) else 0
 
     @cached_property
     def names(self) -> list[str]:
-        """What every device is called."""
+        """The name of every device."""
         return [kind.name(number) for kind in self.kinds for number in range(kind.number)]
 
     @property
     def used(self) -> list[CableType]:
-        """The ways that cables are built, those alone that there is a cable of."""
+        """The cable types with at least one cable."""
         return [self.cable_types[number] for number in np.unique(self.cable_type)]
 
     def cables_of(self, fabrics: Collection[str]) -> Column:
@@ -243,31 +243,31 @@ class Wiring:
         return replace(self, **columns, over_panels=None, labels=labels)
 
     def kind_of(self, device: int) -> DeviceKind:
-        """The kind of a device."""
+        """Return the kind of a device."""
         return next(kind for kind in self.kinds if kind.start <= device < kind.start + kind.number)
 
     @property
     def kind_numbers(self) -> Column:
-        """The place of every device's kind in `kinds`."""
+        """The index of every device's kind in `kinds`."""
         return np.repeat(np.arange(len(self.kinds), dtype=np.int64), [kind.number for kind in self.kinds])
 
 
 # checks -------------------------------------------------------------------------------------------------------------
-# What must hold of every cable before it is plugged in.
+# Checks of every cable.
 #
-# No port has two cables, no cage two kinds of part, no switch more cages filled than it has, and links and pieces are
-# as many as the closed forms count.
+# No port has two cables, no cage two kinds of part, no switch more filled cages than it has, and the numbers of links
+# and pieces are those that the closed forms count.
 
 
 def broken_rules(wiring: Wiring, design: Design) -> list[str]:
-    """The rules that the wiring breaks, in words; empty when all hold."""
+    """Return the rules that the wiring violates, in words; empty when there are none."""
     tables = [wiring, wiring.over_panels] if wiring.over_panels else [wiring]
     of_tables = [each for table in tables for rule in _OF_TABLES for each in rule(table)]
     return [*of_tables, *_counts(wiring, design), *_over_panels(wiring)]
 
 
 def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
-    """Both ends of every cable are owned ports, and no port has two."""
+    """Report ends at no device, and ports with two cables."""
     port = np.concatenate((wiring.a_port, wiring.b_port))
     device = np.concatenate((wiring.a_device, wiring.b_device))
     if len(device) and (int(device.min()) < 0 or int(device.max()) >= wiring.kinds[-1].start + wiring.kinds[-1].number):
@@ -280,7 +280,7 @@ def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
 
 
 def _beyond_cages(wiring: Wiring) -> Iterator[str]:
-    """No switch has more cages filled than there are."""
+    """Report switches with more filled cages than they have."""
     most = np.array([kind.cages for kind in wiring.kinds], dtype=np.int64)
     for cage, device in ((wiring.a_cage, wiring.a_device), (wiring.b_cage, wiring.b_device)):
         if not len(device):
@@ -294,7 +294,7 @@ def _beyond_cages(wiring: Wiring) -> Iterator[str]:
 
 
 def _mixed_cages(wiring: Wiring) -> Iterator[str]:
-    """A cage holds one part: links built otherwise do not share it."""
+    """Report cages with more than one part: links built differently do not share one."""
     if not len(wiring):
         return
     parts = plugged_parts(wiring)
@@ -312,7 +312,7 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
 
 
 def plugged_parts(wiring: Wiring) -> Column:
-    """A number for what is plugged in at either end of each way; -1 for parts that take a port each."""
+    """Return a number for the part plugged in at either end of each cable type; -1 for parts that take a port each."""
     numbers: dict[str, int] = {}
     found = np.full((len(wiring.cable_types), 2), -1, dtype=np.int64)
     for index, cable_type in enumerate(wiring.cable_types):
@@ -328,7 +328,7 @@ def plugged_parts(wiring: Wiring) -> Column:
 
 
 def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
-    """The cables listed are those counted: links less reserved ports, and pieces as on the bill."""
+    """Report differences from the counts: links without reserved ports, and pieces on the bill."""
     cable_types = wiring.cable_types
     of_type = (
         np.bincount(wiring.cable_type, minlength=len(cable_types))
@@ -353,13 +353,13 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
 
 
 def _loops(wiring: Wiring) -> Iterator[str]:
-    """No cable leads back to its own device."""
+    """Report cables from a device to itself."""
     if np.any(wiring.a_device == wiring.b_device):
         yield "a cable connects a device with itself"
 
 
 def _over_panels(wiring: Wiring) -> Iterator[str]:
-    """Links over panels end where they would without, and in front of each leg of a trunk in use is a jumper."""
+    """Report links over panels with wrong ends, and legs of a trunk in use without a jumper."""
     table = wiring.over_panels
     if table is None:
         return
@@ -380,7 +380,7 @@ def _over_panels(wiring: Wiring) -> Iterator[str]:
 
 
 def _places(table: Wiring) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
-    """Device and cage of both ends; of a panel the cage is the port through it."""
+    """Return device and cage of both ends; for a panel the cage is the port through it."""
     return (table.a_device, table.a_cage), (table.b_device, table.b_cage)
 
 

@@ -1,11 +1,11 @@
-"""Every cable of a design, port to port.
+"""The wiring: every cable of a design, port to port.
 
 The links come from `fabric.links.enumeration`. This module names their devices (`devices`), finds their cages and lanes
 (`port_map`), places them (`positions`), gives them lengths (`lengths`), and `checks` verifies the whole.
 
-On a switch ports down come before ports up; on a chassis every line card has its share of both where they divide
-evenly. A port that is populated but leads nowhere (`build_out: full`) has its module on the bill and no row here. Links
-of one cable share a piece number; the plug that serves several links is in the upper device, unless the module below
+On a switch downlink ports come before uplink ports; on a chassis every line card has its share of both where they
+divide evenly. A populated port without a link (`build_out: full`) has its module on the bill and no row here. Links of
+one cable share a piece number; the plug that serves several links is in the upper device, unless the module below
 carries more.
 """
 
@@ -33,11 +33,11 @@ from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
 
 MOST_CAGES, MOST_LANES = 4096, 64
-"""More than a switch has cages, and a cage links."""
+"""Exclusive upper bounds of the cages of a switch, and of the links of a cage."""
 
 
 class End(NamedTuple):
-    """One end of links, a row a link."""
+    """One end of links, one row per link."""
 
     device: Column
     port: Column
@@ -47,23 +47,23 @@ class End(NamedTuple):
 
     @property
     def columns(self) -> tuple[Column, Column, Column, Column]:
-        """What there is a row of for every link."""
+        """The columns, with one row per link."""
         return self.device, self.port, self.cage, self.lane
 
     def at(self, rows: Column) -> End:
-        """The end with some of its rows."""
+        """Return the end with some of its rows."""
         device, port, cage, lane = (column[rows] for column in self.columns)
         return End(device, port, cage, lane, self.per_cage)
 
 
 def concatenate_ends(ends: Sequence[End]) -> End:
-    """Ends one after the other."""
+    """Return ends one after the other."""
     device, port, cage, lane = (np.concatenate(columns) for columns in zip(*(end.columns for end in ends), strict=True))
     return End(device, port, cage, lane, ends[0].per_cage)
 
 
 class NamedPorts(NamedTuple):
-    """The ports of a device for one kind of link: where each is, and what it is called."""
+    """The ports of a device for one kind of link: their positions and names."""
 
     links_per_cage: int
     sockets: Sequence[Socket]
@@ -71,20 +71,20 @@ class NamedPorts(NamedTuple):
 
 
 class Names:
-    """Names of ports, each once, with its number."""
+    """Distinct names of ports, each with its number."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
     def of(self, names: list[str]) -> Column:
-        """The numbers of names."""
+        """Return the numbers of names."""
         return np.array([self.numbers.setdefault(name, len(self.numbers)) for name in names], dtype=np.int64)
 
 
 def wire(design: Design) -> Wiring:
-    """Every cable of a design with both its ends.
+    """Return every cable of a design with both its ends.
 
-    Raises ValueError when rows have too few racks, or nobody knows in which rack a link over panels ends.
+    Raises ValueError when rows have too few racks, or the rack of a link over panels is unknown.
     """
     site, racks = design.plan.site, build_floor(design)
     wiring = _WiringBuilder(design, racks).wiring()
@@ -97,7 +97,7 @@ def wire(design: Design) -> Wiring:
 
 
 class _WiringBuilder:
-    """Puts the columns together, fabric by fabric, kind of link by kind of link."""
+    """The assembly of the columns, by fabric and kind of link."""
 
     def __init__(self, design: Design, racks: Floor | None) -> None:
         self.design, self.racks = design, racks
@@ -139,7 +139,7 @@ class _WiringBuilder:
         return locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None
 
     def _server_ports(self, built: BuiltFabric) -> NamedPorts:
-        """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
+        """Return the ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
         attached = built.attachment
         if attached is None:
             raise ValueError("nodes that are linked directly have no NICs")
@@ -158,12 +158,12 @@ class _WiringBuilder:
         return NamedPorts(cage, sockets, names)
 
     def _managing(self, built: BuiltFabric, port: str) -> str:
-        """What a management port is called: by its fabric, where another one before it manages as well."""
+        """Return the name of a management port: by its fabric, if an earlier fabric manages the machine as well."""
         first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
     def _place_hosts(self, built: BuiltFabric, table: LinkTable, of_servers: LinkTable) -> LinkTable:
-        """The links of other machines at the ports that they were counted in: each group of them in its cages."""
+        """Return the links of other machines at the ports where they were counted: each group in its cages."""
         shares = built.interconnect.leaf_shares.get(table.kind)
         if shares is None or len(shares.plugs) == 1:
             return table
@@ -185,7 +185,7 @@ class _WiringBuilder:
         return table._replace(upper_port=port)
 
     def _links(self, built: BuiltFabric, kind: str, tables: list[LinkTable], server_end: NamedPorts) -> None:
-        """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
+        """Add the rows of one kind of link, equal ones together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
         groups = built.interconnect.groups_of_kind(kind)
         for table in tables:
@@ -203,7 +203,7 @@ class _WiringBuilder:
     def _lower(
         self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: NamedPorts, lower: str
     ) -> Iterator[tuple[End, Column]]:
-        """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
+        """Yield the lower ends of rows, kind of machine after kind, each with its rows."""
         every = np.arange(len(rows), dtype=np.int64)
         device, port = table.lower[rows], table.lower_port[rows]
         if lower == "server":
@@ -214,7 +214,7 @@ class _WiringBuilder:
             yield self._switch_end(built, device, port, lower, table.kind), every
 
     def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
-        """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
+        """Yield the ports of machines other than servers, numbered consecutively over all of them, kind by kind."""
         first = 0
         for hosts in built.hosts:
             ports = int(hosts.ports.value)
@@ -287,7 +287,7 @@ class _WiringBuilder:
 
 
 def _split_by_length(link_group: LinkGroup, above: End) -> Iterator[tuple[LinkGroup, Column]]:
-    """A group of links without its shorter ones, then these, each with its rows; none without rows."""
+    """Yield a group of links without its shorter ones, then these, each with its rows; none without rows."""
     places = number_places(above.device, above.cage, above.lane)
     rest = np.ones(len(places), dtype=bool)
     found = []
@@ -299,15 +299,15 @@ def _split_by_length(link_group: LinkGroup, above: End) -> Iterator[tuple[LinkGr
 
 
 def number_places(device: Column, cage: Column, lane: Column) -> Column:
-    """A number for every place that a link is plugged in: device, cage and lane."""
+    """Return a number for every place of a plug: device, cage and lane."""
     return (device * MOST_CAGES + cage) * MOST_LANES + lane
 
 
 def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None, Column]:
-    """The number of the cable of each link, and the order in which links of one cable are neighbours.
+    """Return the cable number of each link, and the order that puts links of one cable next to each other.
 
-    A cable of several links begins at one plug, which is in the upper device unless a module below carries more.
-    None for the order: as they are, a cable a link.
+    A cable of several links begins at one plug, which is in the upper device unless a module below carries more. None
+    for the order: unchanged, one cable per link.
     """
     cable = medium.cable if medium else None
     each = int(cable.links.value) if cable else 1
@@ -327,19 +327,18 @@ def _plugged(names: Names, device: Column, port: Column, ports: NamedPorts) -> E
 
 
 def _port_spread(built: BuiltFabric) -> PortSpread:
-    """How the ports of servers and other machines are dealt out to the planes of a fabric."""
+    """Return the distribution of the ports of servers and other machines over the planes of a fabric."""
     if built.attachment is None:
         raise ValueError("nodes that are linked directly have no NICs")
     by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
     ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
     per_server = int(built.attachment.ports_per_server.value)
-    # Every NIC of a compute fabric is on every plane; of other fabrics every server is.
+    # Every NIC of a compute fabric is on every plane; in other fabrics every server is.
     per_nic = per_server // int(built.attachment.nics_per_server.value) if by_nic else per_server
     return PortSpread(per_server, per_nic, int(built.plan.planes.value), ports)
 
 
 def _port_names(word: str, ports: int) -> list[str]:
-    """Names of ports: a number where there are several."""
     return [word] if ports == 1 else [f"{word}{port + 1}" for port in range(ports)]
 
 

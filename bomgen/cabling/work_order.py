@@ -17,7 +17,7 @@ from bomgen.cabling.types import Column
 
 
 class Ends(NamedTuple):
-    """Where moved cables are plugged in, with a row per end of a link; -1 if the network has no such place."""
+    """Ports, cages and plugs of moved cables, with one row per end of a link; -1 where the network has none."""
 
     cable: Column
     port: Column
@@ -29,7 +29,7 @@ class Ends(NamedTuple):
 
 
 def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
-    """Yield cables in the order of the work; with True a cable is only unplugged, and comes again to be plugged in."""
+    """Yield cables in work order; with True a cable is only unplugged, and comes again to be plugged in."""
     waits = _find_waits(before, after)
     followers = defaultdict[int, list[int]](list)
     for cable, others in waits.items():
@@ -72,7 +72,7 @@ def _find_waits(before: Ends, after: Ends) -> dict[int, set[int]]:
 
 
 def _find_ring(first: int, waits: dict[int, set[int]]) -> list[int]:
-    """Return cables that wait for each other in a ring, one that `first` cannot begin before."""
+    """Return cables that wait for each other in a ring that must be broken before `first` can move."""
     path, places = list[int](), dict[int, int]()
     cable = first
     while cable not in places:

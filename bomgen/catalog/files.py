@@ -1,7 +1,7 @@
-"""The catalogue: one YAML file a part, model or assumption, read when it is asked for.
+"""The catalogue's files: one YAML file per part, model or assumption, read on demand.
 
 An id is a file's name, so a part is found without reading the others; part numbers and aliases are searched only when
-no id fits. The user's own part folders win over the built-in data.
+no id matches. The user's part folders take precedence over the built-in data.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KINDS = (
 )
 
 ACCESSORY = "accessory"
-"""The kind of what is bought because other parts need it."""
+"""The kind of parts that are bought because other parts require them."""
 
 
 NOT_PARTS = ("connection", "model", "run")
@@ -80,22 +80,22 @@ REPLACE = "replace"
 
 
 REQUIRED = "x-required"
-"""The keyword of a kind's schema that requires fields of a file together with the built-in part it changes."""
+"""The schema keyword for fields required in a file together with the built-in part it changes."""
 
 
 SAYS_NOTHING = (REPLACE, SOURCES, "notes")
-"""Fields that change no result."""
+"""Fields that do not change any result."""
 
 
 REQUIRES = "requires"
-"""The key of what an order of a part needs besides."""
+"""The key of the parts that an order of a part also requires."""
 
 
 T = TypeVar("T")
 
 
 class UnknownPart(LookupError):
-    """No part fits a name, or several do; `find_hint` gives what would, and is called only where somebody reads it."""
+    """A name that matches no part, or several; `find_hint` returns a remedy, and is called only where it is shown."""
 
     def __init__(self, kind: str, name: str, find_hint: Callable[[], str]) -> None:
         super().__init__(kind, name)
@@ -135,20 +135,20 @@ class Record(NamedTuple):
         return {key: (before, now) for key, (before, now) in values.items() if before != now}
 
     def giver(self, key: str) -> Record:
-        """The record that gives a field: this one, or the one that it changes."""
+        """Return the record that has a field: this one, or the one that it changes."""
         inherited = self.changed is not None and (key,) not in self.source.keys
         return self.changed.giver(key) if self.changed and inherited else self
 
     @property
     def names(self) -> list[str]:
-        """Id, aliases and every number that the vendor prints, in lower case."""
+        """Id, aliases and all part numbers printed by the vendor, in lower case."""
         numbers = [self.value("part_number"), self.value("ordering_number")]
         for key in ("part_numbers", "ordering_numbers"):
             numbers += (self.value(key) or {}).values()
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
 
     def value(self, *keys: str | int) -> Any:
-        """The value at a path of keys without its source; None when it is absent or not known."""
+        """Return the value at a path of keys without its source; None when it is absent or unknown."""
         data: Any = self.data
         for key in keys:
             if isinstance(data, dict):
@@ -160,9 +160,9 @@ class Record(NamedTuple):
         return data["value"] if isinstance(data, dict) and "value" in data else data
 
     def figure(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure | None:
-        """The value at a key, below the keys `above`, as a figure in `unit`; None when the record does not know it.
+        """Return the value at a key, below the keys `above`, as a figure in `unit`; None when it is unknown.
 
-        `zero` allows 0 in a user's own record. Raises PlanErrors when the value is not a quantity of that unit.
+        `zero` allows 0 in a user's record. Raises PlanErrors when the value is not a quantity of that unit.
         """
         raw = self.value(*above, key)
         if raw is None:
@@ -179,7 +179,7 @@ class Record(NamedTuple):
         return Figure(number, unit, self.origin(key, *above))
 
     def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
-        """As `figure`, for a required value. Raises PlanErrors when the record does not know it."""
+        """Return a required value as `figure` does. Raises PlanErrors when the record lacks it."""
         found = self.figure(key, unit, *above, zero=zero)
         if found is None:
             mark = self.source.mark((*self.steps, *above, key))
@@ -190,7 +190,7 @@ class Record(NamedTuple):
         return found
 
     def figure_or_one(self, key: str, *above: str | int) -> Figure:
-        """As `figure` in unit count; 1 when the record does not say, such as one port per cage."""
+        """Return a count as `figure` does; 1 when the record gives none, such as one port per cage."""
         found = self.figure(key, "count", *above)
         if found is not None:
             return found
@@ -201,7 +201,7 @@ class Record(NamedTuple):
         return message("figure-of-record", kind=self.kind, id=self.id, what=what)
 
     def origin(self, key: str, *above: str | int) -> Origin:
-        """The origin of the value at a key: its documents, or the file for a value without a source."""
+        """Return the origin of the value at a key: its documents, or the file for a value without a source."""
         giver = self.giver(str(above[0]) if above else key)
         if giver is not self:
             return giver.origin(key, *above)
@@ -225,7 +225,7 @@ class Record(NamedTuple):
         )
 
     def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
-        """Source and confidence that a record gives once for several figures, such as its port groups."""
+        """Return the source and confidence that a record gives once for several figures, such as its port groups."""
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
@@ -234,7 +234,7 @@ class Record(NamedTuple):
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
-        """The documents of source names, as the record's `sources` describe them; none for `unverified`."""
+        """Return the documents of source names, as the record's `sources` describe them; none for `unverified`."""
         table = self.data.get(SOURCES, {})
         found = []
         for name in names:
@@ -259,47 +259,47 @@ class Catalog:
     """Folder that the files must resolve to; None: any."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
-    """Files of the user's own folders that were read, by their name in messages."""
+    """Files of the user's folders that were read, by their name in messages."""
     substitutes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Ids of substitute parts, by kind and id of the part that they replace."""
     _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
     """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
     _contents: dict[Path, bytes] = field(default_factory=dict, repr=False)
-    """What part files of the user's own hold, by path."""
+    """Contents of the user's part files, by path."""
     _assumptions: dict[str, Figure] = field(default_factory=dict, repr=False)
-    """Those that were asked for, by id."""
+    """Assumptions that were looked up, by id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
-    """The user's own folders by kind, as they were found."""
+    """The user's folders that were found, by kind."""
     _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
-    """Ids by part number, alias and id, for the kinds that were searched for one."""
+    """Ids by part number, alias and id, for the kinds searched by name."""
 
     def substitute(self, substitutes: Mapping[tuple[str, str], str]) -> Catalog:
-        """The same catalogue with substitute parts, by kind and id of the part that they replace."""
+        """Return the same catalogue with substitute parts, by kind and id of the part that they replace."""
         return replace(self, substitutes=substitutes)
 
     def without_change(self, record: Record) -> Catalog:
-        """The same catalogue as if no file changed the part of a record: it is what it was before."""
+        """Return the catalogue without the change that a user's file makes to the part of a record."""
         before = {(record.kind, record.id): record.changed} if record.changed else {}
         return replace(self, _records={**self._records, **before})
 
     def start_again(self) -> Catalog:
-        """Return the catalogue with nothing looked up; part files that were read are not read again."""
+        """Return the catalogue with nothing looked up; part files already read are not read again."""
         return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
-        """The substitute parts of a kind, each with the id of the first part that it replaces."""
+        """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
         return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
 
     def find(self, kind: str, name: str) -> Record:
-        """The record of a part, or of its substitute; otherwise as `find_original`."""
+        """Return the record of a part, or of its substitute; otherwise as `find_original`."""
         found = self.find_original(kind, name)
         other = self.substitutes.get((kind, found.id))
         return self.find_original(kind, other) if other else found
 
     def find_original(self, kind: str, name: str) -> Record:
-        """The record of a kind by id, part number or alias; for cables also by the part number of one length.
+        """Return the record of a kind by id, part number or alias; for cables also by the part number of one length.
 
-        Raises UnknownPart, and PlanErrors for a part file of the user's own that is wrong.
+        Raises UnknownPart, and PlanErrors for an invalid part file of the user.
         """
         wanted = name.lower()
         key = (kind, wanted)
@@ -308,27 +308,27 @@ class Catalog:
         return self._records[key]
 
     def find_part(self, name: str) -> Record:
-        """The record of a part of any kind, accessories first. Raises UnknownPart, with what accessories there are."""
+        """Return the record of a part of any kind, accessories first. Raises UnknownPart, listing the accessories."""
         for kind in sorted(set(KINDS) - set(NOT_PARTS)):
             if any(name.lower() in self._list(place) for place in self._places(kind)):
                 return self.find_original(kind, name)
         return self.find_original(ACCESSORY, name)
 
     def read(self) -> tuple[Record, ...]:
-        """Every record that was looked up so far, each once, by kind and id."""
+        """Return every record that was looked up so far, each once, by kind and id."""
         found = {(record.kind, record.id): record for record in self._records.values()}
         return tuple(found[key] for key in sorted(found))
 
     def ids(self, kind: str) -> list[str]:
-        """The ids of a kind, in alphabetical order."""
+        """Return the ids of a kind, in alphabetical order."""
         return sorted({id for place in self._places(kind) for id in self._list(place)})
 
     def all(self, kind: str) -> Iterator[Record]:
-        """Every record of a kind, by id."""
+        """Return every record of a kind, by id."""
         return (self.find(kind, id) for id in self.ids(kind))
 
     def assumption(self, id: str) -> Figure:
-        """An assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
+        """Return an assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
         if id not in self._assumptions:
             self._assumptions[id] = self._read_assumption(id)
         return self._assumptions[id]
@@ -352,12 +352,12 @@ class Catalog:
         return Figure(value, unit, origin)
 
     def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
-        """The records of a kind with `word` at `key` and, if `figure` is given, the number `value` at that key."""
+        """Yield the records of a kind with `word` at `key` and, if `figure` is given, `value` at that key."""
         seen: set[str] = set()
         wanted = {key: word, figure: value} if figure else {key: word}
         for place in self._places(kind):
             own_folder = place.parent in self.folders
-            # Of the built-in parts only those that are asked for are looked up: a lock names the records that were.
+            # Built-in parts are looked up only on demand, because a lock file names the records that were.
             ids = self._list(place) if own_folder else _built_in_where(kind, place, tuple(wanted.items()))
             for id in ids:
                 record = self.find(kind, id)
@@ -367,13 +367,13 @@ class Catalog:
                     yield record
 
     def _own_or_replaced(self, record: Record, key: str) -> Any:
-        """The value at a key of a record; a substitute without it has that of the part it replaces."""
+        """Return the value at a key of a record; a substitute without it has that of the part it replaces."""
         stands_in = record.value(key) is None and record.id in self.substitutes.values()
         replaced = record.value("replaces") if stands_in else None
         return self.find_original(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
 
     def replacements(self, kind: str, names: Collection[str]) -> list[str]:
-        """The ids of the parts of a kind that replace one of these names, in alphabetical order."""
+        """Return the ids of the parts of a kind that replace one of these names, in alphabetical order."""
         found = []
         for place in self._places(kind):
             own_folder = place.parent in self.folders
@@ -390,7 +390,7 @@ class Catalog:
         return [*self._own[kind], *_built_in_place(kind)]
 
     def _list(self, place: Path) -> dict[str, Path]:
-        """The part files of a folder by id; the user's own count as looked up each time. Raises TooMuch."""
+        """Return the part files of a folder by id; all of the user's count as looked up each time. Raises TooMuch."""
         if place.parent not in self.folders:
             return _list_built_in(place)
         if place not in self._listed:
@@ -452,7 +452,6 @@ class Catalog:
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
-        """The ids of a kind by all their names."""
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for id in self._list(place):
@@ -462,7 +461,7 @@ class Catalog:
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
-    """What to write in place of a name that no part of a kind has."""
+    """Return the remedy for a name that no part of a kind has."""
     spend(OF_NAME * len(names))
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
@@ -470,32 +469,32 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
 
 
 def built_in(kind: str, id: str) -> Record:
-    """The record of the built-in data of an id. Raises KeyError when there is none."""
+    """Return the record of the built-in data with an id. Raises KeyError when there is none."""
     return _built_in(kind, id, _list_built_in(folder("data") / kind)[id])
 
 
 def _list_part_files(place: Path) -> dict[str, Path]:
-    """The part files of a folder by id, in alphabetical order: those whose name is a valid id."""
+    """Return the part files of a folder by id, in alphabetical order: those whose name is a valid id."""
     paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
     return {path.stem: path for path in sorted(paths)}
 
 
 @cache
 def _built_in_place(kind: str) -> tuple[Path, ...]:
-    """The folder of the built-in data with a kind of record, if there are any."""
+    """Return the folder of the built-in data with a kind of record, if there is one."""
     place = folder("data") / kind
     return (place,) if place.is_dir() else ()
 
 
 @cache
 def _list_built_in(place: Path) -> dict[str, Path]:
-    """The files of a folder of the built-in data, which do not change while the program runs."""
+    """Return the files of a folder of the built-in data, which do not change while the program runs."""
     return _list_part_files(place)
 
 
 @cache
 def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
-    """The ids of the built-in records that hold values at keys. Most of the catalogue does not even have the words."""
+    """Return the ids of the built-in records with these values at keys; a text search excludes most files first."""
     files = [(id, path, text(path)) for id, path in _list_built_in(place).items()]
     records = {
         id: _built_in(kind, id, path) for id, path, written in files if all(str(held) in written for _, held in wanted)
@@ -505,7 +504,7 @@ def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...])
 
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
-    """A record of the built-in data, which does not change while the program runs."""
+    """Return a record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"
     return Record(kind, id, own(path, shown))
 
@@ -513,8 +512,8 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
     """Return the record of a user's part file, with the fields of the record that it changes.
 
-    Raises PlanErrors for a file that does not keep to the schema of its kind, has a figure that is not plausible, or
-    names a source that it does not describe.
+    Raises PlanErrors for a file that violates the schema of its kind, has an implausible figure, or names a source that
+    it does not describe.
     """
     whole = source
     if changed:
@@ -529,16 +528,16 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
 
 
 def schema_of_file(name: str) -> dict[str, Any]:
-    """Return the schema of a part file, with its required fields; a mapping in a plan need not have these."""
+    """Return the schema of a part file, with its required fields; a mapping in a plan may lack these."""
     described = schema.document(name)
     required: dict[str, Any] = described.get(REQUIRED, {})
     return described | required
 
 
 def inline_record(kind: str, source: Source, steps: Steps) -> Record:
-    """The record of a part that a plan describes by a mapping, already checked by the plan's schema.
+    """Return the record of a part that a plan describes by a mapping, already checked by the plan's schema.
 
-    Raises PlanErrors for a figure that is not plausible.
+    Raises PlanErrors for an implausible figure.
     """
     if problems := implausible_figures(kind, source, steps):
         raise PlanErrors(problems)
@@ -546,7 +545,7 @@ def inline_record(kind: str, source: Source, steps: Steps) -> Record:
 
 
 def id_at_length(id: str, length_m: Fraction | int | float) -> str:
-    """The id of a cable family's part of one length: `mfp7e10-nxxx` at 30 m is `mfp7e10-n030`; others stay as they are.
+    """Return the id of one length of a cable family: `mfp7e10-nxxx` at 30 m is `mfp7e10-n030`; others are unchanged.
 
     Lengths are whole or half metres (`01a` is 1.5 m).
     """
@@ -556,7 +555,7 @@ def id_at_length(id: str, length_m: Fraction | int | float) -> str:
 
 
 def named_length(id: str, wanted: str) -> Fraction | None:
-    """The length [m] in the name of a cable, if it names one length of the family `id`; else None."""
+    """Return the length [m] in the name of a cable, if it names one length of the family `id`; else None."""
     match = LENGTH_CODE.search(wanted.lower())
     if match is None or id == wanted.lower() or ANY_LENGTH not in id:
         return None

@@ -1,4 +1,4 @@
-"""The identity of a record's part, and racks, PDUs and power supplies."""
+"""Identities of parts, and the records of racks, PDUs and power supplies."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bomgen.core.provenance import Figure, Mark, formula
 
 SUPPLIES = "power_supplies"
 DIGEST_BYTES = 3
-"""Of a name that cannot be written in ASCII."""
+"""Bytes of the digest in place of a name that ASCII cannot write."""
 
 
 def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
-    """The identity of a record's part; `mark` is the place in the plan that names it."""
+    """Return the identity of a record's part; `mark` is the place in the plan that names it."""
     data = record.data
     described, name = record.id == INLINE, str(data.get("name", ""))
     part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
@@ -42,7 +42,7 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
 
 
 def _requirements(record: Record) -> Iterator[parts.Requirement]:
-    """What the record says that an order needs besides, and a cord for each of its power supplies."""
+    """Yield the parts that an order of a record's part also requires, and a cord for each of its power supplies."""
     giver = record.giver(REQUIRES)
     for at, each in enumerate(record.data.get(REQUIRES, ())):
         names, source = each.get("choose") or [each["part"]], each.get("source", ())
@@ -62,7 +62,7 @@ def _requirements(record: Record) -> Iterator[parts.Requirement]:
 
 
 def unavailable_message(called: parts.Identity, kind: str, name: str | None = None) -> Message:
-    """The statement that a part cannot be ordered: name its successor, or another `kind`.
+    """Return the statement that a part cannot be ordered, with the remedy: its successor, or another `kind`.
 
     It is shown as `name`; without one by its part number or id.
     """
@@ -75,7 +75,7 @@ def unavailable_message(called: parts.Identity, kind: str, name: str | None = No
 
 
 def name_part(called: parts.Identity, description: str) -> parts.Identity:
-    """The identity of a part; without a name of its own it is called "unnamed" and `description`."""
+    """Return the identity of a part; one without a name is called "unnamed" and `description`."""
     name = called.name or f"unnamed {description}"
     if not called.inline:
         return called if called.name else called._replace(name=name)
@@ -83,12 +83,12 @@ def name_part(called: parts.Identity, description: str) -> parts.Identity:
 
 
 def slug(name: str) -> str:
-    """A name as an id: letters of any script in lower case, digits and dots, hyphens for all else; empty for none."""
+    """Return a name as an id: lower-case letters of any script, digits, dots, else hyphens; may be empty."""
     return re.sub(r"(?:[^\w.]|_)+", "-", unicodedata.normalize("NFKC", name).lower()).strip("-")
 
 
 def ascii_slug(name: str) -> str:
-    """An id of ASCII alone, for files that know no others: of what it cannot write it has a digest instead."""
+    """Return an id in ASCII alone, for files that allow no other; a digest replaces what ASCII cannot write."""
     from hashlib import blake2s
 
     written = slug(name)
@@ -111,7 +111,7 @@ def metres_of(length_mm: int) -> Fraction:
 
 
 def supplies(record: Record) -> parts.PowerSupplies | None:
-    """The power supplies of a machine; None when the record does not know them.
+    """Return the power supplies of a machine; None when the record lacks them.
 
     Raises PlanErrors when it needs more of them than it has.
     """
@@ -127,7 +127,7 @@ def supplies(record: Record) -> parts.PowerSupplies | None:
 
 
 def rack(record: Record) -> parts.Rack:
-    """A record of kind rack as data."""
+    """Return a record of kind rack as data."""
     return parts.Rack(
         identity=name_part(identity(record), "rack"),
         rack_units=record.figure("rack_units", "U"),
@@ -139,7 +139,7 @@ def rack(record: Record) -> parts.Rack:
 
 
 def panel(record: Record) -> parts.Panel:
-    """A record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
+    """Return a record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
     return parts.Panel(
         identity=name_part(identity(record), "patch panel"),
         ports=record.need("ports", "count"),
@@ -150,7 +150,7 @@ def panel(record: Record) -> parts.Panel:
 
 
 def pdu(record: Record) -> parts.Pdu:
-    """A record of kind pdu as data."""
+    """Return a record of kind pdu as data."""
     known = record.value("outlets") or {}
     outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in known}
     return parts.Pdu(

@@ -1,4 +1,4 @@
-"""From catalogue records to parts and models; a record is a file or a mapping in a plan."""
+"""Parts and models from catalogue records; a record is a file or a mapping in a plan."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ __all__ = [
 ]
 
 MAX_GPUS = 1024
-"""More GPUs per server are taken for a mistake: the largest servers have 16, a tray of a rack-scale system 4."""
+"""Plausible maximum of GPUs per server: the largest servers have 16, a tray of a rack-scale system 4."""
 
 
 def gpu(record: Record) -> parts.Gpu:
-    """A record of kind gpu as data."""
+    """Return a record of kind gpu as data."""
     sparse = _peaks(record, "_sparse_tflops")
     dense = {name: figure for name, figure in _peaks(record, "_tflops").items() if not name.endswith("_sparse")}
     called = name_part(identity(record), "GPU")
@@ -61,18 +61,18 @@ def gpu(record: Record) -> parts.Gpu:
 
 
 def _missing_kernel(record: Record) -> Figure | None:
-    """The word no, where a record says that there are no FlashAttention kernels."""
+    """Return the word no, where a record says that there are no FlashAttention kernels."""
     return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
 
 
 def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
-    """Chips along each dimension of a pod; empty when they are not known."""
+    """Return the chips along each dimension of a pod; empty when they are unknown."""
     values = record.value("pod", "dimensions") or ()
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
 def _pcie(record: Record, key: str) -> Figure | None:
-    """The rate of the PCIe connection under a key of a record; None where it is not known."""
+    """Return the rate of the PCIe connection under a key of a record; None where it is unknown."""
     text = record.value(key)
     return servers.parse_pcie(str(text), record.origin(key)) if text else None
 
@@ -83,11 +83,11 @@ def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
 
 
 REFERENCE_PRECISION = "bf16"
-"""The precision whose dense peak published runs are compared by."""
+"""The precision whose dense peak is used to compare published runs."""
 
 
 def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
-    """Every published run of the catalogue whose GPU's peak is known."""
+    """Return every published run of the catalogue whose GPU has a known peak."""
     found = []
     for record in catalog.all("run"):
         used = gpu(catalog.find("gpu", str(record.value("gpu"))))
@@ -106,7 +106,7 @@ def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
 
 
 def nic(record: Record) -> parts.Nic:
-    """A record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
+    """Return a record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
     ports, rate = record.need("ports", "count"), record.need("port_gbps", "Gb/s")
     return parts.Nic(
         identity=name_part(identity(record), f"NIC {ports.value} x {rate.value}G"),
@@ -121,7 +121,7 @@ def nic(record: Record) -> parts.Nic:
 
 
 def server(record: Record) -> parts.Server:
-    """A record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
+    """Return a record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
     gpus = record.need("gpus", "count")
     if gpus.value > MAX_GPUS:
         mark = record.source.mark((*record.steps, "gpus"))
@@ -147,7 +147,7 @@ def server(record: Record) -> parts.Server:
 
 
 def storage_system(record: Record) -> parts.StorageSystem:
-    """A record of kind storage as data."""
+    """Return a record of kind storage as data."""
     return parts.StorageSystem(
         identity=name_part(identity(record), "storage system"),
         least=record.figure_or_one("least"),
@@ -167,7 +167,7 @@ def storage_system(record: Record) -> parts.StorageSystem:
 
 
 def appliance(record: Record) -> parts.Appliance:
-    """A record of kind appliance as data."""
+    """Return a record of kind appliance as data."""
     return parts.Appliance(
         identity=name_part(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
@@ -196,9 +196,9 @@ SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "far
 
 
 def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> Callable[[str], Record]:
-    """A function from a field to the record that has it: the part's own, else that of the part it replaces.
+    """Return a function from a field to the record that has it: the part's, else that of the part it replaces.
 
-    Raises PlanErrors for a part that differs in the fields `same`, UnknownPart when the replaced part is not known.
+    Raises PlanErrors for a part that differs in the fields `same`, UnknownPart when the replaced part is unknown.
     """
     replaces = record.value("replaces") or ()
     model = catalog.find_original(record.kind, str(replaces[0])) if catalog and replaces else record
@@ -215,7 +215,7 @@ def _replaced_ids(record: Record) -> tuple[str, ...]:
 
 
 def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
-    """A record of kind transceiver as data; a compatible one inherits fields from the module it replaces.
+    """Return a record of kind transceiver as data; a compatible one inherits fields from the module it replaces.
 
     Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
     """
@@ -251,7 +251,7 @@ def _module(record: Record, catalog: Catalog | None) -> parts.Module:
 
 
 def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
-    """A record of kind cable as data; a compatible one inherits fields from the cable it replaces.
+    """Return a record of kind cable as data; a compatible one inherits fields from the cable it replaces.
 
     Raises as `module` does.
     """
@@ -310,15 +310,14 @@ _UNIT = {"context": "tokens", "window": "tokens"}
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
-    """Bytes of a model's weight files by number format."""
     found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
     return {name: figure for name, figure in found.items() if figure is not None}
 
 
 def model(record: Record) -> parts.Model:
-    """A record of kind model as data. Parameters that it does not give are counted from its shape.
+    """Return a record of kind model as data. Parameters that it does not give are counted from its shape.
 
-    Raises PlanErrors when the shape contradicts itself, or neither says how many parameters there are.
+    Raises PlanErrors when the shape contradicts itself, or when the number of parameters cannot be determined.
     """
     shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
     described = parts.Model(
@@ -359,7 +358,7 @@ def model(record: Record) -> parts.Model:
 
 
 def _block_of(described: parts.Model, parameters: Figure) -> str:
-    """The kind of feed-forward block where the record does not say: plain if gated ones have too many parameters."""
+    """Return the kind of feed-forward block where the record gives none: plain if gated exceeds the parameters."""
     found = matrices.matrices(described) or ()
     gated = sum(each.inputs.value * each.outputs.value * each.count.value for each in found)
     return matrices.PLAIN if gated > parameters.value else matrices.GATED
@@ -370,7 +369,7 @@ def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
 
 
 def _uncounted(described: parts.Model) -> str:
-    """What a record must give to make the parameters of a model known."""
+    """Return what a record must give to make the parameters of a model known."""
     keys = [f"`{key}`" for key in matrices.missing(described)]
     if not described.shape:
         return "the model described here has no `parameters`; add them, or its shape"

@@ -1,6 +1,6 @@
-"""The records of the catalogue: parts and models, with the figures known of each.
+"""The records of the catalogue: parts and models, with the known figures of each.
 
-A figure that is not known is None; code that needs it reports that instead of guessing.
+An unknown figure is None; code that needs it reports that instead of guessing.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from bomgen.core.provenance import Figure, Mark, Reference
 
 AVAILABLE = "available"
 NOT_YET_SOLD = ("planned", "sampling")
-"""Availability of parts that are announced."""
+"""Availability of announced parts."""
 ANY = "any"
-"""A cage, optic or fibre of a generic part: it stands for whatever fits."""
+"""A cage, optic or fibre of a generic part, which matches any."""
 GENERIC = "generic"
-"""The vendor of a part that stands for any vendor's."""
+"""The vendor of a part that represents any vendor's."""
 DSP = "dsp"
 """Electronics of a module that retimes in both directions."""
 
 
 PIECE, FABRIC, YEAR = "piece", "fabric", "year"
-"""What is required for each piece of a part, for each fabric that has some, and for each piece and year."""
+"""Requirements per piece of a part, per fabric that has some, and per piece and year."""
 
 
 class Requirement(NamedTuple):
-    """What an order of a part needs besides."""
+    """A part that an order of another part also requires."""
 
     parts: tuple[str, ...]
     """Names of the part, or of those that the buyer chooses from."""
     quantity: Figure | None
-    """Pieces for each of what it is counted by; None: it depends on the choice."""
+    """Pieces per unit of `per`; None if it depends on the choice."""
     per: str
     """`piece`, `fabric` or `year` of the part, or the servers, GPUs, switches or racks of the cluster."""
     references: tuple[Reference, ...]
-    """Documents that say so; none where nobody looked it up."""
+    """Documents of the requirement; empty if unverified."""
     mark: Mark | None = None
-    """Where the file of the part says so; None for the program's own."""
+    """The place in the file of the part; None for built-in data."""
 
 
 class Identity(NamedTuple):
@@ -56,15 +56,15 @@ class Identity(NamedTuple):
     mark: Mark | None = None
     """Place in the plan that names or describes it."""
     inline: bool = False
-    """Described by a mapping in the plan, so not an orderable part."""
+    """Whether a mapping in the plan describes it, so that it cannot be ordered."""
     generic: bool = False
-    """Stands for any vendor's part of its kind."""
+    """Whether it represents any vendor's part of its kind."""
     availability: str = AVAILABLE
     availability_date: str | None = None
     successor: str | None = None
-    """Name of the part that takes its place."""
+    """Name of the part that replaces it."""
     category: str = ""
-    """Where an accessory stands on the bill; empty for other parts, whose kind says it."""
+    """Category of an accessory on the bill; empty for other parts, whose kind determines it."""
     requires: tuple[Requirement, ...] = ()
 
     @property
@@ -95,13 +95,13 @@ class Gpu(NamedTuple):
     scale_up: Figure | None = None
     """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
     host_memory: Figure | None = None
-    """Host memory that falls to a GPU [bytes]."""
+    """Host memory per GPU [bytes]."""
     flash_attention: Figure | None = None
-    """Word: no, for an accelerator without FlashAttention kernels; None: it has them."""
+    """Word: no, for an accelerator without FlashAttention kernels; None for one with them."""
 
 
 class Nic(NamedTuple):
-    """A network adapter: ports of one rate, each in a cage of its own unless `ports_per_cage` says otherwise."""
+    """A network adapter: ports of one rate, each in a separate cage unless `ports_per_cage` says otherwise."""
 
     identity: Identity
     ports: Figure
@@ -111,7 +111,7 @@ class Nic(NamedTuple):
     protocols: tuple[str, ...]
     power_w: Figure | None
     ethernet_gbps: Figure | None = None
-    """Rate of an Ethernet link of one port at most; None: that of the port."""
+    """Maximum rate of an Ethernet link of one port; None: that of the port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class ServerPorts:
 
 
 class PowerSupplies(NamedTuple):
-    """The power supplies of a machine, each with its own inlet."""
+    """The power supplies of a machine, each with an inlet."""
 
     pieces: Figure
     needed: Figure | None
-    """Power supplies that carry the machine at its maximum; None: not known."""
+    """Power supplies that carry the machine at its maximum power; None if unknown."""
     inlet: str
     """c14 or c20, for a C13 or C19 outlet."""
 
@@ -153,9 +153,9 @@ class Server(NamedTuple):
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack; an estimate where none is published."""
     weight_kg: Figure | None = None
-    """Of the unit bought."""
+    """Weight of the unit bought."""
     host_memory: Figure | None = None
-    """Of the server, or of a tray [bytes]."""
+    """Memory of the server, or of a tray [bytes]."""
     supplies: PowerSupplies | None = None
     nic_slot_gbps: Figure | None = None
     """Raw rate of the slot of a network card, one way."""
@@ -164,7 +164,7 @@ class Server(NamedTuple):
 
     @property
     def rack_scale(self) -> bool:
-        """Whether it is bought by the rack."""
+        """Whether the server is bought by the rack."""
         return self.trays is not None
 
 
@@ -175,7 +175,7 @@ class Appliance(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     cage: str
-    """Form of cage of its ports on fabrics of its protocols."""
+    """Form of cage of the ports on fabrics of its protocols."""
     ports_per_cage: Figure
     protocols: tuple[str, ...]
     weight_kg: Figure | None = None
@@ -185,18 +185,18 @@ class Appliance(NamedTuple):
 
 
 class StorageSystem(NamedTuple):
-    """A storage system, by the unit that is ordered; None is what nobody publishes."""
+    """A storage system, by the unit ordered; None for unpublished figures."""
 
     identity: Identity
     least: Figure
     """Fewest units of a system."""
     capacity_bytes: Figure | None
-    """Usable, of a unit."""
+    """Usable capacity of a unit."""
     read: Figure | None
-    """Of a unit [bytes/s]."""
+    """Read bandwidth of a unit [bytes/s]."""
     write: Figure | None
     ports: Figure | None
-    """Of a unit, on the storage fabric."""
+    """Ports of a unit on the storage fabric."""
     port_gbps: Figure | None
     cage: str
     ports_per_cage: Figure
@@ -227,7 +227,7 @@ class Pdu(NamedTuple):
     outlets: Mapping[str, Figure]
     """Outlets by c13, c19 and either, where known."""
     rack_units: Figure | None
-    """0: mounted vertically, without taking rack units."""
+    """Height in rack units; 0 if mounted vertically."""
     weight_kg: Figure | None
 
 
@@ -242,11 +242,11 @@ class PortGroup(NamedTuple):
     modes: Mapping[int, Figure]
     """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
     cage_power_w: Figure | None = None
-    """Power that a cage gives its module."""
+    """Power that a cage supplies to its module."""
     split_known: bool = True
     """Whether a source gives `split`; otherwise a port counts as one link."""
     optics: Module | None = None
-    """Co-packaged optics of one connector, which takes a fibre and no module; None: a cage."""
+    """Co-packaged optics with one connector, which takes a fibre and no module; None: a cage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,26 +254,26 @@ class Cards:
     """Cards of one kind in a modular chassis."""
 
     identity: Identity | None
-    """None: no part is known."""
+    """The part, if known."""
     count: Figure | None
-    """Per chassis; None: not known, or for line cards as many as the ports in use need."""
+    """Cards per chassis; None if unknown, or for line cards as many as the ports in use need."""
 
 
 class Chassis(NamedTuple):
     """The components of a modular switch: line cards in slots, and the cards they need."""
 
     slots: Figure | None
-    """For line cards."""
+    """Slots for line cards."""
     ports_per_card: Figure | None
     cards: Mapping[str, Cards]
-    """By `line_cards`, `fabric_cards`, `supervisors` and `power_supplies`."""
+    """Cards by `line_cards`, `fabric_cards`, `supervisors` and `power_supplies`."""
 
 
 class PortNames(NamedTuple):
     """The vendor's port names of a switch; `{cage}` and other placeholders stand for numbers."""
 
     cage: str | None
-    """Name of the port of a single-port cage; None here and below: numbered from 1."""
+    """Name of the port of a single-port cage; None, here and below: numbered from 1."""
     port: str | None
     """Name of one of several ports in a cage."""
     split: str | None
@@ -298,13 +298,13 @@ class Switch(NamedTuple):
     power_w: Figure
     """Maximum power; an estimate where none is published."""
     port_names: PortNames | None = None
-    """None: not known."""
+    """Port names, if known."""
     chassis: Chassis | None = None
-    """Components of a modular switch, whose ports are those of its line cards; None: a fixed switch."""
+    """Components of a modular switch, whose ports are those of its line cards; None for a fixed switch."""
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
     managed: bool = True
-    """Whether it can run the subnet manager of an InfiniBand fabric."""
+    """Whether the switch can run the subnet manager of an InfiniBand fabric."""
 
 
 class Module(NamedTuple):
@@ -321,19 +321,19 @@ class Module(NamedTuple):
     protocols: tuple[str, ...]
     power_w: Figure | None
     lane_gbps: int | None = None
-    """None: not known."""
+    """Rate per lane; None if unknown."""
     nic_only: bool = False
-    """Whether its vendor sells it for NICs and appliances, not for switches."""
+    """Whether the vendor sells it for NICs and appliances, not for switches."""
     replaces: tuple[str, ...] = ()
-    """Ids of the modules that it is a substitute for."""
+    """Ids of the modules that it can replace."""
     stands_for: str | None = None
-    """Id of the part that it substitutes in this plan; it is preferred as that part is."""
+    """Id of the part that it replaces in this plan; it is preferred as that part is."""
     electronics: str = DSP
     """dsp, lro or lpo."""
 
     @property
     def engine_gbps(self) -> int:
-        """The rate of one engine, and so of one link."""
+        """The rate of one engine, and thus of one link."""
         return int(self.rate_gbps.value // self.ports.value)
 
 
@@ -356,21 +356,21 @@ class Cable(NamedTuple):
     a: CableEnd | None
     b: CableEnd | None
     lengths_m: tuple[float, ...]
-    """Lengths sold; empty when unknown."""
+    """Lengths sold; empty if unknown."""
     fibre: str | None
     connector: str | None
     protocols: tuple[str, ...]
     ordering_numbers: Mapping[str, str]
     polarity: str | None = None
-    """Polarity of a fibre; None: not known, or not needed."""
+    """Polarity of a fibre; None if unknown or irrelevant."""
     replaces: tuple[str, ...] = ()
-    """Ids of the cables that it is a substitute for."""
+    """Ids of the cables that it can replace."""
     stands_for: str | None = None
-    """Id of the part that it substitutes in this plan; it is preferred as that part is."""
+    """Id of the part that it replaces in this plan; it is preferred as that part is."""
     far_connector: str | None = None
-    """Connector at the legs of a fan-out, where it is another one."""
+    """Connector at the legs of a fan-out, where it differs."""
     named_length_m: Fraction | None = None
-    """The length in the name it was looked up by, such as `mfp7e10-n030`; None: no length was named."""
+    """The length in the name used to look it up, such as `mfp7e10-n030`; None if the name has no length."""
 
 
 class Panel(NamedTuple):
@@ -400,7 +400,7 @@ class PublishedRun(NamedTuple):
 class Model(NamedTuple):
     """A transformer: parameter counts, and the shape where it is known.
 
-    The words say how its layers are built; their defaults are those of the Llama family.
+    The words describe the structure of its layers; their defaults are those of the Llama family.
     """
 
     identity: Identity
@@ -408,33 +408,36 @@ class Model(NamedTuple):
     active_parameters: Figure
     moe: bool
     shape: Mapping[str, Figure]
-    """layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense, ffn_expert,
-    experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim, v_head_dim;
-    norms_per_layer, positions, window, window_layers: those that are known. Layers that differ from these have keys of
-    their own: global_, linear_, index_, csa_ and hca_, which `schemas/model.schema.json` describes."""
+    """The known keys of the shape.
+
+    For all models layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense,
+    ffn_expert, experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim,
+    v_head_dim; and norms_per_layer, positions, window, window_layers. Layers that differ from these have separate keys:
+    global_, linear_, index_, csa_ and hca_, which `schemas/model.schema.json` describes.
+    """
     tied: bool = False
-    """Input and output embedding share one matrix."""
+    """Whether the input and output embedding share one matrix."""
     mla: bool = False
-    """Latent attention: keys and values are kept compressed."""
+    """Whether attention is latent, with compressed keys and values."""
     mlp: str = "gated"
     """gated: two matrices up and one down; plain: one up and one down."""
     bias: str = "none"
-    """Which matrices have a bias: none, qkv or all."""
+    """Matrices with a bias: none, qkv or all."""
     norm: str = "rms"
     """rms: one weight per element; layer: a weight and a bias."""
     qk_norm: bool = False
-    """Queries and keys are normalised per head."""
+    """Whether queries and keys are normalised per head."""
     embedding_norm: bool = False
-    """A norm follows the input embedding."""
+    """Whether a norm follows the input embedding."""
     relative_positions: bool = False
-    """One matrix per layer projects relative positions, as in Transformer-XL."""
+    """Whether one matrix per layer projects relative positions, as in Transformer-XL."""
     router_bias: bool = False
-    """One bias per expert balances the router's choice, as in DeepSeek-V3."""
+    """Whether one bias per expert balances the router's choice, as in DeepSeek-V3."""
     output_gate: bool = False
-    """A matrix makes a gate for the output of attention, as in Qwen3-Next."""
+    """Whether a matrix makes a gate for the output of attention, as in Qwen3-Next."""
     values_are_keys: bool = False
-    """Layers with full attention make values of the keys, without a matrix, as in Gemma 4."""
+    """Whether full-attention layers derive values from keys, without a matrix, as in Gemma 4."""
     weight_files: Mapping[str, Figure] = MappingProxyType({})
-    """Bytes of the published weight files by number format; where a format is not there its parameters are counted."""
+    """Bytes of the published weight files by number format; for other formats the parameters are counted."""
     chunked: bool = False
-    """Windows are chunks with fixed bounds, as in Llama 4."""
+    """Whether windows are chunks with fixed bounds, as in Llama 4."""

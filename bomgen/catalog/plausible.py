@@ -1,7 +1,7 @@
 """Plausible ranges of the figures of parts: a server of 2.2 W most likely has 2.2 kW.
 
-The ranges are data, `data/plausible-ranges.yaml`, by kind of part and field. They hold for part files of the user's own
-and for mappings in a plan; `{value: ..., confirmed: true}` keeps a figure that lies outside and is right.
+The ranges are data, `data/plausible-ranges.yaml`, by kind of part and field. They apply to the user's part files and to
+mappings in a plan; `{value: ..., confirmed: true}` keeps a correct figure outside its range.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SUGGESTED = ("W", "bytes", "bytes/s")
 """Units for which the message proposes another multiple; other figures are plain numbers."""
 COUNT = "count"
 NESTED = "port_groups"
-"""The list of a switch whose entries have figures of their own."""
+"""The list of a switch whose entries have figures."""
 
 
 class Range(NamedTuple):
@@ -34,7 +34,7 @@ class Range(NamedTuple):
 
 @cache
 def plausible_ranges(kind: str) -> dict[str, Range]:
-    """Return the plausible ranges of a kind of part by field; empty for a kind without any."""
+    """Return the plausible ranges of a kind of part by field; empty for a kind without ranges."""
     path = folder("data") / "plausible-ranges.yaml"
     found = own(path, path.name).data.get(kind, {})
     return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
@@ -45,7 +45,7 @@ def _range(unit: str, least: Any, most: Any) -> Range:
 
 
 def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Problem]:
-    """Return a problem for each implausible figure of the part that is described at `steps` of a source."""
+    """Return a problem for each implausible figure of the part described at `steps` of a source."""
     data = source.data
     for step in steps:
         data = data[step]

@@ -1,7 +1,7 @@
-"""What follows of a server's record: bandwidth of a GPU, and maximum power where none is published.
+"""Figures derived from a server's record: bandwidth per GPU, and maximum power where none is published.
 
 The share of the network is compared with PCIe (raw, one way: two A100 at 256 Gb/s share a NIC of 400) and with the
-GPU's own links, of which data sheets add both directions.
+GPU's scale-up links, for which data sheets add both directions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GENERATIONS = {3: 8, 4: 16, 5: 32, 6: 64}
 
 
 class GpuBandwidth(NamedTuple):
-    """Bandwidth of one GPU [Gb/s, one way]; None: not known."""
+    """Bandwidth of one GPU [Gb/s, one way]; None if unknown."""
 
     network_gbps: Figure
     pcie_gbps: Figure | None
@@ -51,7 +51,7 @@ def network_bandwidth(ports_per_server: int, link_gbps: int, gpus_per_server: in
 
 
 def parse_pcie(text: str, origin: Origin) -> Figure | None:
-    """The rate of a PCIe connection written like `PCIe 4.0 x16`, whose text has `origin`; None for any other text."""
+    """Return the rate of a PCIe connection such as `PCIe 4.0 x16`, whose text has `origin`; None for other text."""
     match = _PCIE.fullmatch(text.strip())
     if match is None:
         return None
@@ -63,7 +63,7 @@ def parse_pcie(text: str, origin: Origin) -> Figure | None:
 
 
 def bandwidth_per_gpu(gpu: Gpu, gpus_per_server: Figure, ports_per_server: Figure, link_gbps: Figure) -> GpuBandwidth:
-    """The bandwidth of one GPU in a server with `ports_per_server` ports on the network."""
+    """Return the bandwidth of one GPU in a server with `ports_per_server` ports on the network."""
     network = network_bandwidth(ports_per_server, link_gbps, gpus_per_server)
     return GpuBandwidth(network, gpu.pcie_gbps, scale_up_bandwidth(gpu.scale_up) if gpu.scale_up else None)
 
@@ -75,7 +75,7 @@ LOW, USUAL, HIGH = "server-power-to-gpus-low", "server-power-to-gpus", "server-p
 
 
 def estimate_power(server: Server, gpu: Gpu) -> Server:
-    """The server with an estimated maximum power [W], where none is published and that of the GPU is."""
+    """Return the server with an estimated maximum power [W] if none is published and that of its GPU is."""
     if server.power_w or gpu.power_w is None:
         return server
     low, usual, high = (_assumption(id) for id in (LOW, USUAL, HIGH))

@@ -1,4 +1,4 @@
-"""The names of sources in part files: each is described under `sources:` of its file, or is `unverified`."""
+"""Names of sources in part files: each is described under `sources:` of its file, or is `unverified`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SOURCES = "sources"
 """The key that describes the documents of a file by name."""
 UNVERIFIED = "unverified"
 MAX_QUOTED = 100
-"""Characters of a name that a message repeats: those of the longest id."""
+"""Characters of a name that a message repeats: the maximum length of an id."""
 _NAMING = ("source", "ports_source", "lengths_source")
 """The keys that name documents."""
 
 
 def undescribed_sources(source: Source, described: Collection[str]) -> list[Problem]:
-    """Return a problem for each name of a document that a part file gives and nothing describes."""
+    """Return a problem for each source name in a part file that is not described."""
     known = {*described, UNVERIFIED}
     return [
         Problem(source.mark(path), "error", _message(name, described), "source")
@@ -29,7 +29,7 @@ def undescribed_sources(source: Source, described: Collection[str]) -> list[Prob
 
 
 def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield every name of a document in the data of a file, with its place."""
+    """Yield every source name in the data of a file, with its place."""
     if isinstance(data, list):
         for number, item in enumerate(data):
             yield from _names(item, (*at, number))
@@ -44,7 +44,6 @@ def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _message(name: str, described: Collection[str]) -> str:
-    """Return the message about a name that nothing describes."""
     close = nearest(name, described)
     meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
     return f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"

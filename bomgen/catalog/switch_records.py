@@ -1,4 +1,4 @@
-"""From records to switches: fixed ones, and modular ones with their cards and chassis."""
+"""Switches from catalogue records: fixed ones, and modular ones with their cards and chassis."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int
 # switch records -----------------------------------------------------------------------------------------------------
 
 PORT_NAMES = "port_names"
-"""The key, and the rule that wrong ones break."""
+"""The key of port names, and the rule for invalid ones."""
 CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
@@ -53,13 +53,13 @@ GBPS_PER_TBPS = 1000
 NO_MORE_THAN_TYPICAL = 1
 """The lowest ratio of maximum to typical power."""
 FAST_PORT_GBPS = 200
-"""Of the fastest port, from which on the power of a switch is estimated from that of its like."""
+"""Rate of the fastest port from which on the power of a switch is estimated from similar ones."""
 MAX_PORTS = 2_048
-"""More ports per switch are taken for a mistake: the largest chassis have about a thousand."""
+"""Plausible maximum of ports per switch: the largest chassis have about a thousand."""
 
 
 def switch(record: Record) -> parts.Switch:
-    """A record of kind switch as data. Raises PlanErrors when its ports are unknown, or no chassis has them."""
+    """Return a record of kind switch as data. Raises PlanErrors when its ports are unknown, or no chassis has them."""
     listed = record.value("port_groups")
     built = _chassis(record)
     if listed:
@@ -94,21 +94,21 @@ def power_from_typical(typical_w: int, to_typical: Fraction) -> int:
 
 
 capacity = product("capacity", "Gb/s", "ports", "port_gbps")
-"""What the ports of a switch carry together, one way."""
+"""Total one-way bandwidth of the ports of a switch."""
 sum_of_capacity = sum_of("sum_of_capacity", "Gb/s", "capacity_gbps", "more_gbps")
-"""What ports of several kinds carry together, one way."""
+"""Total one-way bandwidth of ports of several kinds."""
 capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_per_unit")
-"""What the ports of the switches in one box carry together, one way."""
+"""Total one-way bandwidth of the ports of the switches in one box."""
 
 
 @formula("W")
 def power_from_capacity(capacity_gbps: int, per_tbps: int) -> int:
-    """Maximum power of a switch, estimated from what its ports carry."""
+    """Maximum power of a switch, estimated from the bandwidth of its ports."""
     return ceil(Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
 
 
 def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
-    """The maximum power of a box, estimated where none is published."""
+    """Return the maximum power of a box, estimated where none is published."""
     published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
     if published:
         return published
@@ -131,7 +131,7 @@ def _assumption(id: str) -> Figure:
 def _port_names(
     record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
 ) -> parts.PortNames | None:
-    """The port names of a switch. Raises PlanErrors when two ports would have the same name."""
+    """Return the port names of a switch. Raises PlanErrors when two ports would have the same name."""
     given = record.value(PORT_NAMES)
     if not given:
         return None
@@ -148,9 +148,9 @@ def _port_names(
 
 
 def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
-    """A modular switch with a number of line cards, whose ports are its only ones.
+    """Return a modular switch with a number of line cards, whose ports are its only ones.
 
-    Raises ValueError, with what would be right, for a switch that does not take so many.
+    Raises ValueError, with the remedy, for a switch that does not take that many.
     """
     name, built = switch.identity.name, switch.chassis
     if built is None or built.ports_per_card is None:
@@ -165,7 +165,7 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
 
 
 def _chassis(record: Record) -> parts.Chassis | None:
-    """The components of a modular switch; None for a fixed switch."""
+    """Return the components of a modular switch; None for a fixed switch."""
     if not record.value(CHASSIS):
         return None
     return parts.Chassis(
@@ -179,7 +179,7 @@ def _chassis(record: Record) -> parts.Chassis | None:
 
 
 def _cards(record: Record, kind: str) -> parts.Cards:
-    """Cards of one kind, given as a number or as a mapping with number and part."""
+    """Return the cards of one kind, given as a number or as a mapping with number and part."""
     given = record.data[CHASSIS].get(kind)
     if isinstance(given, dict) and "value" not in given:
         return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))
@@ -187,7 +187,7 @@ def _cards(record: Record, kind: str) -> parts.Cards:
 
 
 def _card(record: Record, key: str) -> parts.Identity | None:
-    """The identity of a card; None when the record names no part."""
+    """Return the identity of a card; None when the record names no part."""
     name, number = record.value(CHASSIS, key, "name"), record.value(CHASSIS, key, "part_number")
     if not (name or number):
         return None
@@ -263,7 +263,7 @@ def _is_read(figure: Figure | None) -> bool:
 
 
 def _co_packaged(record: Record) -> parts.Module:
-    """The optics inside a switch, as a module that nobody buys: they are there whenever the switch is."""
+    """Return the optics inside a switch as a module that is not bought: it comes with the switch."""
     of = record.value(CO_PACKAGED)
     lane = of.get("lane_gbps")
     return parts.Module(

@@ -1,9 +1,8 @@
-"""All processes that bomgen starts: its own Python, and programs of the machine.
+"""Child processes that bomgen starts: its own Python, and programs of the machine.
 
-The current folder is often that of a plan, which a stranger may have sent with a `json.py`, a package `bomgen` or a
-program `git` beside it. `python -m` and `python -c` import from the current folder before anything else,
-multiprocessing starts its processes so, and an empty entry of PATH means that folder as well. Nothing that starts here
-looks there.
+The current folder is often that of a plan, which a stranger may have sent together with a `json.py`, a package `bomgen`
+or a program `git`. `python -m` and `python -c` import from the current folder first, multiprocessing starts its
+processes the same way, and an empty entry of PATH means that folder too. No process started here looks there.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
 """Suffixes of program names."""
 
 NEEDED_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What some Pythons cannot start without; everything else in the environment is the user's."""
+"""Variables without which some Pythons cannot start; everything else in the environment is the user's."""
 
 Child = subprocess.Popen[bytes]
 PIPE = subprocess.PIPE
@@ -47,7 +46,7 @@ class Ended(NamedTuple):
 
 
 class TimedOut(Exception):
-    """A program did not end within its time."""
+    """A program that did not end within its time."""
 
 
 def start_python(
@@ -61,7 +60,7 @@ def start_python(
     folder: str | None = None,
     environment: dict[str, str] | None = None,
 ) -> Child:
-    """Start a function of bomgen in a Python of its own, by default with the current folder and environment."""
+    """Start a function of bomgen in a separate Python, by default with the current folder and environment."""
     command = python_command(module, function, arguments)
     return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
         command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
@@ -75,7 +74,7 @@ def python_command(module: str, function: str, arguments: Sequence[str] = ()) ->
 
 
 def import_path() -> list[str]:
-    """Return where this process imports from, without the current folder and the folder of its script.
+    """Return the import path of this process, without the current folder and the folder of its script.
 
     Either is kept if bomgen itself was imported from it: anyone who can write there can change bomgen.
     """
@@ -86,15 +85,15 @@ def import_path() -> list[str]:
 
 
 def bare_environment(*more: str) -> dict[str, str]:
-    """Return the environment of a process that reads files of strangers: what Python needs, and `more` variables."""
+    """Return the environment of a process that reads untrusted files: what Python needs, and `more` variables."""
     return {name: os.environ[name] for name in (*NEEDED_VARIABLES, *more) if name in os.environ}
 
 
 class Lifeline:
-    """Ties the processes of a pool to this one: they end when it is cut or this process ends.
+    """A tie from the processes of a pool to this one: they end when it is cut or this process ends.
 
-    They wait for the end of a pipe whose other end only this process holds, so that it also closes when this process
-    is killed.
+    They wait for the end of a pipe whose other end only this process holds, so that it also closes when this process is
+    killed.
     """
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ class Lifeline:
         self._end, self._held = Pipe(duplex=False)
 
     def hold(self) -> None:
-        """Tie this process, which is one of the pool.
+        """Tie this process, a member of the pool, to its parent.
 
         Ctrl-C reaches every process of a terminal; the parent process handles it.
         """
@@ -117,7 +116,7 @@ class Lifeline:
         os._exit(1)
 
     def cut(self) -> None:
-        """End the processes."""
+        """End the processes of the pool."""
         self._held.close()
         self._end.close()
 
@@ -136,7 +135,7 @@ def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
 def run_program(
     name: str, arguments: Sequence[str], folder: Path, seconds: int, given: bytes | None, variables: dict[str, str]
 ) -> Ended:
-    """Run a program of the machine with `given` as its standard input, and return how it ended.
+    """Run a program of the machine with `given` as its standard input, and return its exit code and output.
 
     `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and
     TimedOut.

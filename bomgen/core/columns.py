@@ -1,10 +1,10 @@
-"""One quantity of many designs at once: a column of exact numbers that formulas take in place of a number.
+"""Exact vectors: one quantity of many designs at once, which formulas take in place of a number.
 
-A formula is a plain function of plain numbers, so it works out a column as it works out a number: the same sums,
-products, divisions and roundings, once for all rows. Where a program asks a column a yes-or-no question, the answer has
-to be the same for all rows; where it is not, `Diverges` says for which rows it is yes, and the caller divides the rows.
+A formula is a plain function of plain numbers, so it calculates a column as it calculates a number: the same sums,
+products, divisions and roundings, once for all rows. Where a program branches on a column, the answer has to be the
+same for all rows; otherwise `Diverges` carries the rows for which it is true, and the caller splits the rows.
 
-Rows are integers over one common denominator: 64-bit integers while nothing can overflow, else Python's.
+Rows are integers over one common denominator: 64-bit integers while nothing can overflow, otherwise Python's.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 Exact = int | Fraction
 LARGEST = 2**62
-"""No 64-bit number of a column grows to this."""
+"""Exclusive bound of the 64-bit numbers of a column."""
 
 
 class Diverges(Exception):
-    """A question to a column has different answers: `rows` are those where it is yes."""
+    """A comparison of a column that differs between rows; `rows` are those where it is true."""
 
     def __init__(self, rows: NDArray[np.bool_]) -> None:
         super().__init__("the rows of a column differ")
@@ -31,7 +31,7 @@ class Diverges(Exception):
 
 
 class Answers:
-    """The answers to a yes-or-no question, a row each. As a truth value: what all rows say, or Diverges."""
+    """The results of a comparison, one per row. As a bool: the common result, or `Diverges`."""
 
     def __init__(self, rows: NDArray[np.bool_]) -> None:
         self.rows = rows
@@ -44,7 +44,7 @@ class Answers:
 
 
 class Column:
-    """Exact numbers, a row each: `numerators` over `denominator`."""
+    """Exact numbers, one per row: `numerators` over `denominator`."""
 
     __slots__ = ("denominator", "numerators")
     __hash__ = None  # type: ignore[assignment]
@@ -56,16 +56,16 @@ class Column:
         return len(self.numerators)
 
     def __getitem__(self, rows: Any) -> Column:
-        """The column of some rows, given by a mask or their places."""
+        """Return the column of some rows, given by a mask or by their indices."""
         return Column(self.numerators[rows], self.denominator)
 
     def exact(self, row: int) -> Exact:
-        """The number of a row."""
+        """Return the number in a row."""
         found = Fraction(int(self.numerators[row]), self.denominator)
         return found.numerator if found.denominator == 1 else found
 
     def integers(self) -> NDArray[Any]:
-        """The rows as an array of integers. Raises ValueError where one is none."""
+        """Return the rows as an array of integers. Raises ValueError where a row is not an integer."""
         if self.denominator != 1 and (self.numerators % self.denominator).any():
             raise ValueError("a column of fractions")
         return self.numerators // self.denominator
@@ -109,7 +109,7 @@ class Column:
         return Column(-(-self.numerators // self.denominator))
 
     def __int__(self) -> int:
-        """The number that all rows are. Raises Diverges where they differ."""
+        """Return the number common to all rows. Raises Diverges where they differ."""
         bool(Answers(self.numerators == self.numerators[0]))
         return int(self.exact(0))
 
@@ -138,7 +138,7 @@ class Column:
         return self._answers(other, lambda mine, theirs: mine >= theirs)
 
     def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> Column:
-        """Both over one denominator."""
+        """Join two columns over one denominator."""
         numerators, denominator = _parts(other)
         common = lcm(self.denominator, denominator)
         mine, theirs = _times(self.numerators, common // self.denominator), _times(numerators, common // denominator)
@@ -152,12 +152,12 @@ class Column:
 
 
 def column(values: NDArray[Any]) -> Column:
-    """A column of whole numbers."""
+    """Return a column of whole numbers."""
     return Column(values.astype(np.int64))
 
 
 def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) -> NDArray[Any]:
-    """Return what a function gives for each of some numbers; equal ones are asked for once."""
+    """Return the value of a function for each of some numbers, calling it once per distinct number."""
     distinct, places = np.unique(values, return_inverse=True)
     return np.array([function(value) for value in distinct.tolist()])[places].reshape(values.shape)
 
@@ -177,7 +177,7 @@ def _times(numerators: Any, factor: int) -> Any:
 
 
 def _wide_enough(one: Any, other: Any) -> tuple[Any, Any]:
-    """Two factors in integers that their product fits."""
+    """Return two factors in an integer type that their product fits."""
     if _largest(one) * _largest(other) < LARGEST:
         return one, other
     return _unbounded(one), _unbounded(other)

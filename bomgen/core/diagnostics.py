@@ -1,4 +1,4 @@
-"""What is wrong with a plan, as values: collected until the plan is bound, then shown together."""
+"""Problems of a plan, as values: collected until the plan is bound, then shown together."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from bomgen.core.provenance import Figure, Mark
 Severity = Literal["error", "warning"]
 
 MAX_PROBLEMS = 200
-"""Problems of one file that are reported; whoever fixes so many runs it again. Printing more would take minutes."""
+"""Most problems of one file that are reported. Printing more would take minutes, and nobody fixes more in one run."""
 EXCERPT = 200
-"""Characters of a long line that are shown around the place of a problem."""
+"""Characters of a long line that are shown around a problem."""
 CLOSE = 0.6
 """Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
 LINE_END = re.compile("\r\n|\n|\r")
-"""What ends a line of any text that is read: editors, Jinja2 and CSV count alike."""
+"""The end of a line in any text that is read: editors, Jinja2 and CSV count alike."""
 
 
 class Problem(NamedTuple):
-    """One finding at one place. `message` says what is wrong, and what would be right after a semicolon."""
+    """One finding at one place. `message` says what is wrong and, after a semicolon, how to fix it."""
 
     mark: Mark
     severity: Severity
     message: str
     rule: str
     path: str = ""
-    """The plan key or bom.json path that it is about, dotted; may be empty."""
+    """The plan key or bom.json path of the problem, dotted; may be empty."""
 
     @property
     def file(self) -> str:
-        """The file that it stands in."""
+        """The file of the problem."""
         return self.mark.file
 
     @property
     def line(self) -> int:
-        """Its line, from 1 on."""
+        """The line of the problem, from 1 on."""
         return self.mark.line
 
     @property
     def column(self) -> int:
-        """Its column, from 1 on."""
+        """The column of the problem, from 1 on."""
         return self.mark.column
 
     def __str__(self) -> str:
@@ -63,12 +63,12 @@ class PlanErrors(Exception):
         return next(problem for problem in self.problems if problem.severity == "error")
 
     def __reduce__(self) -> tuple[type[PlanErrors], tuple[Sequence[Problem]]]:
-        """What a copy in another process is made from."""
+        """Return the constructor and arguments of a copy in another process."""
         return type(self), (self.problems,)
 
 
 class Infeasible(Exception):
-    """A demand that nothing can meet; `because` is the figure that broke, traced back to the plan for the user."""
+    """A demand that cannot be met; `because` is the figure that failed, traced back to the plan for the user."""
 
     def __init__(self, message: str, because: Figure, rule: str = "infeasible") -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class Infeasible(Exception):
 
 
 def excerpt(problem: Problem, text: str) -> list[str]:
-    """The line a problem stands on and a caret below its column; empty when the place is not in `text`."""
+    """Return the line of a problem and a caret below its column; empty when the line is not in `text`."""
     if "\0" in text:
         return []
     lines = _lines(text)
@@ -95,20 +95,23 @@ def excerpt(problem: Problem, text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _lines(text: str) -> list[str]:
-    """The lines of a text, kept for the next problem of the same file."""
+    """Return the lines of a text, kept for the next problem of the same file."""
     lines = LINE_END.split(text)
     return lines if lines[-1] else lines[:-1]
 
 
 def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The known words closest to a mistyped one, of equal ones those that begin alike; none when all are far."""
+    """Return the known words closest to a mistyped one; among equals, those with the same beginning come first.
+
+    Returns none when all are too different.
+    """
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=word)
     common = str.maketrans("", "", word)
     scored = []
     for candidate in known:
-        # At most the characters that stand in both are alike, which is known much sooner than how many are.
+        # The number of common characters is an upper bound of the similarity that is much cheaper to calculate.
         most = min(len(candidate) - len(candidate.translate(common)), len(word))
         if 2 * most < CLOSE * (len(candidate) + len(word)):
             continue
@@ -120,6 +123,6 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
 
 
 def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
-    """What to write in place of a mistyped word: the known one that is closest, `otherwise` where all are far."""
+    """Return the remedy for a mistyped word: the closest known word, or `otherwise` where all are too different."""
     close = nearest(word, known)
     return f"did you mean '{close[0]}'?" if close else otherwise

@@ -1,4 +1,4 @@
-"""A report as plain data: sections of facts, tables, notes, drawings and derivations.
+"""Documents as plain data: sections of facts, tables, notes, drawings and derivations.
 
 Renderers know these, not clusters. Text in a document is in the language of the quote; numbers stay numbers, so that a
 workbook can calculate with them and a page can format them.
@@ -15,32 +15,32 @@ from typing import Literal, NamedTuple
 from bomgen.core.money import NO_TOTALS, Totals
 
 # picture ------------------------------------------------------------------------------------------------------------
-# The vendor's picture: what kind of file it is, told by its first bytes.
+# The vendor's logo: its kind of file, from its first bytes.
 
 MOST_LOGO = 10**6
-"""Bytes of a picture that every quote carries."""
+"""Maximum size of the logo, which every quote carries [bytes]."""
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 _SVG = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?((?><!--.*?-->|<!DOCTYPE[^>\[]*>)\s*)*+<svg(\s[^<]*)?>", re.DOTALL
 )
-"""Comments are not gone back into: of a thousand of them there are more ways to read than time for it."""
+"""Comments match without backtracking: a thousand of them would take exponential time."""
 _PNG_SIZE = slice(16, 24)
-"""Where a PNG holds its width and height, four bytes each."""
+"""The bytes of a PNG that hold its width and height, four bytes each."""
 _MOST_PIXELS = 10**4
-"""Of width and height."""
+"""Maximum width and height of a PNG [pixels]."""
 
 
 class Logo(NamedTuple):
-    """A picture of the vendor."""
+    """The logo of the vendor."""
 
     media_type: str
     content: bytes
 
 
 def logo(content: bytes) -> Logo | None:
-    """A picture with its media type; None for what is no PNG, JPEG or SVG, or too large.
+    """Return a picture with its media type; None if it is not a PNG, JPEG or SVG, or is too large.
 
-    An SVG is only ever shown as an image, where no script of it runs and nothing is fetched.
+    An SVG is only ever shown as an image, where its scripts do not run and nothing is fetched.
     """
     if len(content) > MOST_LOGO:
         return None
@@ -52,7 +52,7 @@ def logo(content: bytes) -> Logo | None:
 
 
 def _has_size(png: bytes) -> bool:
-    """Whether a PNG tells a width and a height that a page can show."""
+    """Return whether a PNG has a width and a height that a page can show."""
     size = png[_PNG_SIZE]
     half = len(size) // 2
     numbers = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
@@ -64,7 +64,7 @@ def _has_size(png: bytes) -> bool:
 Value = str | int | float | Fraction | Decimal | None
 
 USUAL_WIDTH = 14
-"""Width of a column that needs no more [characters]."""
+"""Width of a column of ordinary content [characters]."""
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 Sign = Literal["", "+", "-", "~"]
@@ -72,24 +72,24 @@ Sign = Literal["", "+", "-", "~"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with its unit; None is a value that nobody knows."""
+    """A value with its unit; None is an unknown value."""
 
     value: Value
     unit: str = ""
     why: str | None = None
-    """The path of the derivation that explains it."""
+    """The path of the derivation of the value."""
     least: bool = False
-    """A number that leaves something out, because it is not known: a lower bound."""
+    """Whether the number is a lower bound because it excludes unknown items."""
     note: str | None = None
-    """How a value that has no derivation of its own came about."""
+    """How a value without a derivation was obtained."""
     share_of_hardware: Fraction | None = None
-    """The share of what the hardware comes to that a unit price is."""
+    """The share of the hardware total that makes up a unit price."""
     estimate: tuple[Value, Value] | None = None
     """The range of an estimate; None if the value is not an estimate."""
     best: bool = False
-    """Whether it is the best of its row, where plans stand side by side."""
+    """Whether the value is the best of its row, where plans are compared side by side."""
     base: Value = None
-    """What the value is a change of: it is written with its sign, and with its share of that."""
+    """The value that this one is a change of: the change is written with its sign, and as a share of the base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +104,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells in the order of the columns; `group` is the heading that the row stands under, where a table has groups."""
+    """Cells in the order of the columns; `group` is the heading of the row, where a table has groups."""
 
     cells: tuple[Cell, ...]
     group: str | None = None
     in_stock: bool = False
-    """Whether the customer has what the row is about: no share of the hardware is taken of it."""
+    """Whether the customer already owns the row's part, which then has no share of the hardware total."""
     id: str | None = None
-    """The id of the line of a bill, which a workbook keeps out of sight."""
+    """The id of the bill line of the row, which a workbook keeps in a hidden column."""
     sign: Sign = ""
-    """Whether the row is new, gone or changed, where texts say so."""
+    """Whether the row was added, removed or changed, where documents show it."""
 
 
 def row_of(
     *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
 ) -> Row:
-    """Return a row of cells, or of values that need no more than themselves."""
+    """Return a row of cells, or of plain values that become cells."""
     return Row(tuple(each if isinstance(each, Cell) else Cell(each) for each in values), group, in_stock, id, sign)
 
 
@@ -133,13 +133,14 @@ class Table:
     rows: tuple[Row, ...]
     caption: str | None = None
     open: bool = False
-    """Whether a page never folds it away, however long it is."""
+    """Whether a page never folds the table, however long it is."""
     folded: bool = False
-    """Whether it is folded away wherever something can be, however short it is."""
+    """Whether a page always folds the table, however short it is."""
     most: int | None = None
-    """Rows that a terminal shows at first; it counts the others."""
+    """Rows that a terminal shows at first; the rest are counted."""
     keys: int = 1
-    """Columns at the left that name a row; a terminal repeats them where the others need several tables."""
+    """Columns at the left that identify a row; a terminal repeats them where it splits the others over several tables.
+    """
 
 
 def heading_of(table: Table, index: int) -> str:
@@ -149,7 +150,7 @@ def heading_of(table: Table, index: int) -> str:
 
 
 def currency_of(table: Table, index: int) -> str:
-    """Return the currency of a column of money where it has only one: its heading names it."""
+    """Return the currency of a column of money that has only one, which its heading then names."""
     if table.columns[index].kind != "money":
         return ""
     found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
@@ -158,7 +159,7 @@ def currency_of(table: Table, index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence that the reader must see, and the place of the plan that it is about."""
+    """A sentence that the reader must see, and the place of the plan that it refers to."""
 
     level: Level
     text: str
@@ -174,14 +175,14 @@ class Drawing:
     svg: str
     description: str
     file: str | None = None
-    """The file of the picture beside the document; None: there is none."""
+    """The file of the picture beside the document, if there is one."""
     data: Table | None = None
-    """What the picture shows, as a table; a workbook leaves it out."""
+    """The content of the picture as a table; a workbook omits it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a derivation: a name, its value, and the formula in words, place or document that it comes from."""
+    """One line of a derivation: a name, its value, and its origin: the formula in words, a place or a document."""
 
     depth: int
     name: str
@@ -189,7 +190,7 @@ class Step:
     unit: str
     origin: str
     see: str | None = None
-    """The path of the derivation that goes on from here; `origin` says so in words."""
+    """The path of the derivation of this value; `origin` names it in words."""
     expression: str = ""
     """The code's own expression of a formula that `origin` describes."""
     estimate: tuple[Value, Value] | None = None
@@ -198,7 +199,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How one number of the result was worked out; `path` is its path in bom.json."""
+    """The calculation of one number of the result; `path` is its path in bom.json."""
 
     path: str
     title: str
@@ -207,7 +208,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A chapter; empty parts are left out by the renderers."""
+    """A chapter; renderers omit its empty parts."""
 
     id: str
     title: str
@@ -220,7 +221,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One side of the quote: what it is, and the lines of its address, the name first."""
+    """One side of the quote: its role, and the lines of its address, the name first."""
 
     title: str
     lines: tuple[str, ...]
@@ -228,7 +229,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What stands large on the cover of a quote: the total with its label, and below it what that covers."""
+    """The headline of a quote's cover: the total with its label, and below it what the total covers."""
 
     label: str
     total: str
@@ -246,7 +247,7 @@ class Document:
     facts: tuple[tuple[str, str], ...] = ()
     """Label and text of the cover: customer, date, validity, plan."""
     headline: tuple[tuple[str, Cell], ...] = ()
-    """The few numbers that the reader came for."""
+    """The few numbers that the reader looks for first."""
     totals: Totals = NO_TOTALS
     footer: str = ""
     parties: tuple[Party, ...] = ()
@@ -254,18 +255,18 @@ class Document:
     protected: bool = False
     """Whether a workbook lets its reader change inputs only."""
     cover: Cover | None = None
-    """Of a quote; a report has none."""
+    """The cover of a quote; a report has none."""
     id: str | None = None
-    """By which a quote that was edited is recognised, where it can be."""
+    """The identifier by which an edited quote is recognised, if it has one."""
     acceptance: tuple[str, ...] = ()
-    """What the signatures below a quote stand for."""
+    """The text above the signatures of a quote: what they accept."""
     author: str = ""
-    """Who offers; empty where the plan does not say."""
+    """The vendor; empty where the plan does not name one."""
     date: str | None = None
-    """That of the quote, as `2026-11-20`."""
+    """The date of the quote, such as `2026-11-20`."""
 
     def section(self, id: str) -> Section:
-        """The section of that id. Raises KeyError when there is none."""
+        """Return the section with an id. Raises KeyError when there is none."""
         for section in self.sections:
             if section.id == id:
                 return section

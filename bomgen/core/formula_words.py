@@ -1,9 +1,9 @@
-"""Formulas in words: the expression with the numbers and units that went into it, as a reader checks it by hand.
+"""Formulas in words: an expression with the numbers and units of its inputs, as a reader checks it by hand.
 
-`ceil(units / group_leaves) * rails` becomes `(16 units / 32 leaves per group, rounded up) × 8 rails`. What an input is
-called stands in the file of a language, below `inputs`: `#` is the number, `{value}` the number with its unit, and `|`
-separates the words for one from those for several. An expression that is more than arithmetic, such as a search, is
-described by its inputs alone.
+`ceil(units / group_leaves) * rails` becomes `(16 units / 32 leaves per group, rounded up) × 8 rails`. The names of
+inputs are in the language file, below `inputs`: `#` is the number, `{value}` the number with its unit, and `|`
+separates singular from plural. An expression that is more than arithmetic, such as a search, is described by its inputs
+alone.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NUMBER = "#"
 VALUE = "{value}"
 
 LOOSE, SUM, PRODUCT, ATOM = range(4)
-"""How tightly the parts of a text hold together; what holds less than its neighbour stands in brackets."""
+"""Precedence of the parts of an expression; an operand of lower precedence than its neighbour gets brackets."""
 
 
 class _Term(NamedTuple):
-    """A part of an expression: its text, how tightly that holds together, and what it comes to."""
+    """A part of an expression: its text, its precedence and its value."""
 
     text: str
     binding: int
@@ -35,7 +35,7 @@ class _Term(NamedTuple):
 
 
 class _NotArithmetic(Exception):
-    """The expression is more than arithmetic."""
+    """An expression that is more than arithmetic."""
 
 
 _SIGNS: Mapping[type[ast.operator], tuple[str, int, Callable[[Any, Any], Any]]] = {
@@ -61,18 +61,18 @@ _CHOSEN: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "lcm": ("formula-common-multiple", lcm),
 }
 _NAMED: Mapping[str, str] = {"round_up_to_divisor": "formula-divisor", "square_root": "formula-square-root"}
-"""Functions of formulas that have words of their own."""
+"""Functions of formulas that have words in the language files."""
 
 
 class Described(NamedTuple):
-    """A formula in words, and what that comes to when it is followed; None where only its inputs are named."""
+    """A formula in words, and the value it gives when followed; None where only its inputs are named."""
 
     text: str
     value: Any
 
 
 def describe_formula(figure: Figure, language: Language, show: Callable[[Figure], str]) -> Described:
-    """The formula of a derived figure with what went into it; `show` writes the value of a figure with its unit.
+    """Return the formula of a derived figure with its inputs; `show` writes the value of a figure with its unit.
 
     Raises ValueError for a figure that is not derived.
     """
@@ -102,7 +102,7 @@ def _name_input(name: str, figure: Figure, language: Language, show: Callable[[F
 
 
 class _Words:
-    """Writes an expression with the inputs of one figure."""
+    """The words of an expression, with the inputs of one figure."""
 
     def __init__(self, origin: Derived, language: Language, show: Callable[[Figure], str]) -> None:
         self.inputs = dict(origin.inputs)
@@ -110,7 +110,7 @@ class _Words:
         self.language, self.show = language, show
 
     def term(self, node: ast.expr) -> _Term:
-        """A part of the expression. Raises _NotArithmetic."""
+        """Return a part of the expression. Raises _NotArithmetic."""
         match node:
             case ast.Name(id=name):
                 return self._name(name)
@@ -142,7 +142,7 @@ class _Words:
         raise _NotArithmetic
 
     def _name(self, name: str) -> _Term:
-        """An input, or a constant of the formula's module."""
+        """Return an input, or a constant of the formula's module."""
         if name in self.inputs:
             figure = self.inputs[name]
             return _Term(_name_input(name, figure, self.language, self.show), ATOM, figure.value)
@@ -153,7 +153,6 @@ class _Words:
         return _Term(self.language.inputs.get(name, NUMBER).replace(NUMBER, text), ATOM, value)
 
     def _operation(self, left: ast.expr, sign: type[ast.operator], right: ast.expr) -> _Term:
-        """Two parts with a sign between them."""
         mark, binding, calculate = _SIGNS[sign]
         first, second = self.term(left), self.term(right)
         if not all(isinstance(part.value, int | float | Fraction) for part in (first, second)):
@@ -169,12 +168,12 @@ class _Words:
         return bool(self.term(test).value)
 
     def _rounded(self, key: str, part: _Term, rounding: Callable[[Any], int]) -> _Term:
-        """A part that is rounded, which is said where it changes the number."""
+        """Return a part that is rounded; the rounding is mentioned where it changes the number."""
         whole = rounding(part.value)
         return part if part.value == whole else self._worded(key, part.text, whole)
 
     def _named(self, name: str, part: _Term, others: Sequence[_Term]) -> _Term:
-        """What a function of the formula's module makes of a part, which is said where it changes the number."""
+        """Apply a function of the formula's module to a part; it is mentioned where it changes the number."""
         value = self.constants[name](part.value, *(each.value for each in others))
         if value == part.value:
             return part

@@ -1,7 +1,7 @@
-"""The words, sentences and number formats of a report's language; a language is one file in `data/language/`.
+"""Languages: the words, sentences and number formats of a document; a language is one file in `data/language/`.
 
-Chapters are written with the words of a language. What other stages say (warnings, checks, reasons, names of generic
-parts) are messages, which a language has a sentence for by their code.
+Chapters are written with the words of a language. The output of other stages (warnings, checks, reasons, names of
+generic parts) are messages, for which a language has a sentence by their code.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from bomgen.core.provenance import Figure
 
 SIGNIFICANT_DIGITS = 4
 BEST = "★"
-"""What stands before the best value of a row."""
+"""The sign before the best value of a row."""
 LARGE = 10**9
-"""From here on a number is written with a power of ten, because its digits say nothing."""
+"""Numbers from this one on are written with a power of ten, because their digits carry no information."""
 SMALL = Fraction(1, 10**6)
-"""Below it a number is written with a power of ten, too."""
+"""Numbers below this one are written with a power of ten as well."""
 PREFIXED: Mapping[str, str] = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
-"""Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
+"""Units whose values have a decimal prefix, and the symbol that follows the prefix."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 PARTS_OF_A_DAY = {"h": 24, "min": 24 * 60, "s": 24 * 60 * 60}
-"""Units that times of less than a day are written in, and how many make one."""
+"""Units for times of less than a day, and how many of them make a day."""
 COUNTED = ("parameters", "tokens")
-"""Units whose values are written as the field says them: 65B, 1.4T."""
+"""Units whose values are abbreviated as is usual in the field: 65B, 1.4T."""
 _SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
@@ -45,11 +45,11 @@ _DAYS = "days"
 _SHARE = "share"
 _POINTS = "points"
 _WORD = "word"
-"""The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
+"""The unit of values that are words of the plan, which a language may translate; other text is kept."""
 _KEPT = ("key", "id")
-"""Places of messages that hold what stays as it is written in plans."""
+"""Names of message parameters that are never translated, because they are text of the plan."""
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-"""The space that a sentence leaves around Latin letters, where a name has none; Chinese and Japanese write none."""
+"""A space between two ideographs: sentences put one around Latin letters, but Chinese and Japanese names need none."""
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -63,22 +63,22 @@ class Language(NamedTuple):
     point: str
     date_format: str
     messages: Mapping[str, str] = MappingProxyType({})
-    """The sentences of messages by code."""
+    """The sentences of messages, by code."""
     records: Mapping[str, str] = MappingProxyType({})
-    """The texts of records by the place where they stand."""
+    """The translated texts of records, by their path in the record."""
     inputs: Mapping[str, str] = MappingProxyType({})
-    """What the inputs of formulas and their constants are called."""
+    """The names of the inputs and constants of formulas."""
     font: str | None = None
-    """For workbooks, where a language needs one of its own."""
+    """The font of workbooks, where a language needs a special one."""
     one: Mapping[str, str] = MappingProxyType({})
-    """What a unit is called where the number before it is 1."""
+    """The singular form of a unit, for the number 1."""
 
     def word(self, key: str, **values: object) -> str:
-        """The text of a key with `values` put in. Raises KeyError for a key that the language file lacks."""
+        """Return the text of a key with `values` filled in. Raises KeyError for a key that the language file lacks."""
         return self.words[key].format(**values)
 
     def message(self, text: str) -> str:
-        """A message in this language; any other text, such as a user's own or a proper name, as it is.
+        """Return a message in this language; other text, such as a user's or a proper name, is returned unchanged.
 
         Raises KeyError for a message that the language has no sentence for.
         """
@@ -91,23 +91,23 @@ class Language(NamedTuple):
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)
 
     def _filled(self, place: str, text: str) -> str:
-        """What stands in a place of a message: a message itself, a word of plans, or a name."""
+        """Return the text of a message parameter: another message, a word of plans, or a name."""
         if isinstance(text, Message):
             return self.message(text)
         return text if place in _KEPT else str(self.words.get(f"value-{text}", text))
 
     def unit(self, unit: str, value: Value = None) -> str:
-        """What a unit is called behind a value."""
+        """Return the form of a unit that follows a value."""
         if value == 1 and unit in self.one:
             return self.one[unit]
         return self.units.get(unit, unit)
 
     def integer(self, number: int) -> str:
-        """A whole number, its thousands separated when it is long."""
+        """Return an integer, its thousands separated when it is long."""
         return group_digits(number, self.thousands)
 
     def number(self, value: int | float | Fraction) -> str:
-        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits.
+        """Return a readable number: integers exactly, huge ones as a power of ten, others to four digits.
 
         A half is rounded up, as in a workbook.
         """
@@ -126,17 +126,17 @@ class Language(NamedTuple):
         return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
 
     def share(self, value: int | float | Fraction) -> str:
-        """A share in per cent."""
+        """Return a share as a percentage."""
         return f"{self.number(Fraction(value) * _PERCENT)} %"
 
     def rough_share(self, value: Fraction) -> str:
-        """A share in tenths of a per cent; one too small for that is written as less than the smallest."""
+        """Return a share as a percentage to one decimal; smaller ones are written as less than the smallest."""
         steps = round(value * _STEP)
         smaller = "< " if value and not steps else ""
         return smaller + self.share(Fraction(max(steps, 1 if smaller else 0), _STEP))
 
     def relative(self, change: Fraction, base: Fraction) -> str:
-        """A change as a share of what was there, in tenths of a per cent; nothing where nothing was there."""
+        """Return a change relative to its base as a percentage to one decimal; empty where the base is 0."""
         if not base:
             return ""
         tenths = round(abs(change / base) * _STEP)
@@ -145,45 +145,45 @@ class Language(NamedTuple):
         return f"{_sign(change)}{tenths // _BASE}{self.point}{tenths % _BASE} %"
 
     def exact_share(self, share: Fraction) -> str:
-        """A share in per cent with all its digits, where these end."""
+        """Return a share as a percentage with all its digits, if they are finite."""
         percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
         return f"{percent.normalize():f} %".replace(".", self.point)
 
     def money(self, amount: Decimal, currency: str) -> str:
-        """An amount with its currency, in its minor unit."""
+        """Return an amount with its currency, to the minor unit."""
         return f"{self.amount(amount, currency)} {currency}".rstrip()
 
     def amount(self, amount: Decimal, currency: str) -> str:
-        """An amount in the minor unit of a currency that is named elsewhere."""
+        """Return an amount to the minor unit of a currency that is named elsewhere."""
         return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,f}")
 
     def unit_price(self, amount: Decimal, currency: str) -> str:
-        """A unit price in the minor unit of a currency that is named elsewhere, or finer where it is."""
+        """Return a unit price to the minor unit of a currency that is named elsewhere, or finer if the price is."""
         exact = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
         return self._grouped(f"{amount.quantize(min(minor_unit(currency), exact), context=ANY_AMOUNT):,f}")
 
     def date(self, iso: str) -> str:
-        """A date from its ISO form."""
+        """Return a date, given in ISO form."""
         year, month, day = iso.split("-")
         month_name = self.words[f"month-{month}"]
         return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
 
     def value(self, value: Value, unit: str = "", estimate: tuple[Value, Value] | None = None) -> str:
-        """Any value with its unit, an estimate with its range; an unknown value is a dash."""
+        """Return any value with its unit, an estimate with its range; an unknown value is a dash."""
         return self.about(self._plain(value, unit), estimate, lambda end: self.bare(end, unit))
 
     def bare(self, value: Value, unit: str) -> str:
-        """A value without its unit, unless the number is scaled by it; the text beside it has the unit."""
+        """Return a value without its unit, which the text around it names, unless the number is scaled by it."""
         if isinstance(value, Decimal):
             return self.amount(value, unit)
         return self._plain(value, unit if unit in PREFIXED else "")
 
     def about(self, text: str, estimate: tuple[Value, Value] | None, write: Callable[[Any], str]) -> str:
-        """The text of a value; of an estimate with its range, whose ends `write` formats."""
+        """Return the text of a value; for an estimate with its range, whose ends `write` formats."""
         if estimate is None:
             return text
         low, high = map(write, estimate)
-        if low == high:  # as far as digits are shown
+        if low == high:  # to the digits shown
             return text
         return self.message(message("estimate", amount=text, low=low, high=high))
 
@@ -205,13 +205,13 @@ class Language(NamedTuple):
         return f"{self.number(value)} {self.unit(unit, value)}".rstrip()
 
     def shown(self, figure: Figure) -> str:
-        """A figure's value with its unit; words and shapes as they are."""
+        """Return a figure's value with its unit; words and shapes unchanged."""
         if isinstance(figure.value, bool | str | tuple):
             return str(figure.value)
         return self.value(figure.value, figure.unit, figure.bounds)
 
     def cell(self, cell: Cell, named: bool = True) -> str:
-        """A cell's value with its unit, an amount without its currency where that is not to be `named`."""
+        """Return a cell's value with its unit; an amount has its currency only if `named`."""
         if cell.base is not None and not isinstance(cell.value, str | None):
             return self._change(cell, cell.value, cell.base, named)
         if isinstance(cell.value, Decimal) and not named:
@@ -222,7 +222,7 @@ class Language(NamedTuple):
         return f"{BEST} {text}" if cell.best else text
 
     def _change(self, cell: Cell, change: int | float | Fraction | Decimal, base: Value, named: bool) -> str:
-        """A change with its sign and its share of what was there; that of a share in percentage points."""
+        """Return a change with its sign and relative to its base; that of a percentage in percentage points."""
         if cell.unit == _SHARE:
             return f"{_sign(change)}{self._plain(abs(Fraction(change)) * _PERCENT, _POINTS)}"
         text = _sign(change) + self.cell(replace(cell, value=-change if change < 0 else change, base=None), named)
@@ -230,7 +230,7 @@ class Language(NamedTuple):
         return f"{text} ({share})" if share else text
 
     def _grouped(self, text: str) -> str:
-        """Python's `1,234.5` in this language."""
+        """Convert Python's `1,234.5` to this language."""
         whole, _, decimals = text.partition(".")
         return whole.replace(",", self.thousands) + (self.point + decimals if decimals else "")
 
@@ -258,7 +258,7 @@ class Language(NamedTuple):
 
 
 def is_prefixed(value: Value, unit: str) -> bool:
-    """Whether a value is shown in thousands of its unit, such as GB, so that the unit stands behind the number."""
+    """Return whether a value is shown with a prefixed unit such as GB, so that the unit follows the number."""
     return unit in PREFIXED and isinstance(value, int | float | Fraction) and not -_STEP < value < _STEP
 
 
@@ -267,20 +267,20 @@ def _sign(change: int | float | Fraction | Decimal) -> str:
 
 
 def _scientific(value: int | float | Fraction) -> str:
-    """`1.234e+5`, for numbers beyond the range of a float as well."""
+    """Return `1.234e+5`, for numbers beyond the range of a float as well."""
     exact = Fraction(value)
     quotient = Decimal(exact.numerator) / Decimal(exact.denominator)
     return f"{quotient:.{SIGNIFICANT_DIGITS - 1}e}"
 
 
 def _magnitude(value: int | float | Fraction) -> int:
-    """The power of ten of a number's first digit, as rounded."""
+    """Return the power of ten of a number's first digit, after rounding."""
     return int(_scientific(value).partition("e")[2])
 
 
 @cache
 def language(code: str) -> Language:
-    """The language of a code. Raises BrokenInstallation when there is no whole file for it."""
+    """Return the language of a code. Raises BrokenInstallation when its file is missing or incomplete."""
     data = read_language(code)
     return Language(
         code=code,

@@ -1,12 +1,12 @@
-"""A child process for work on files of strangers that no library bounds: PDFs, workbooks of Excel 97, templates.
+"""Child processes with limits, for untrusted files that no library bounds: PDFs, Excel 97 workbooks, templates.
 
 A PDF decides what it unpacks to, and a template is a program: `'x' * 10 ** 10` and `10 ** (10 ** 10)` are innocent to
 any sandbox, and only a process can be stopped in the middle of one multiplication.
 
 The child reads its input from standard input and never sees a path. It has no environment and starts in an empty
 folder; the system limits its processor time and memory. The parent waits for a limited time and reads an answer of
-limited length. Windows limits neither processor time nor memory, and macOS no memory: what remains there is the clock,
-the length of the answer and, in a sealed child, the refusal to open and start anything.
+limited length. Windows limits neither processor time nor memory, and macOS no memory: there, the limits are wall time,
+the length of the answer and, in a sealed child, the ban on opening and starting anything.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from bomgen.core.children import bare_environment, start_python
 from bomgen.core.signals import held_back
 
 OUT_OF_MEMORY, OUT_OF_TIME = 10, 11
-"""Exit codes of a child that reached a limit and could still say so."""
+"""Exit codes of a child that reached a limit and could still report it."""
 KILLED_AFTER = 1
-"""Seconds of processor time from the exception, which one long operation delays, to the end of the child."""
+"""Seconds of processor time between the exception, which one long operation delays, and the kill."""
 REFUSED = ("ctypes.", "import", "open", "os.", "shutil.", "signal.", "socket.", "subprocess.", "winreg.")
-"""Beginnings of the audit events of files, processes, the network and modules."""
+"""Prefixes of the audit events of files, processes, the network and modules."""
 _BY_THE_SYSTEM = ("SIGKILL", "SIGABRT")
-"""How a process ends that is out of time or memory and cannot say so; a library in Rust aborts without memory."""
+"""Signals that end a process out of time or memory that cannot report it; a Rust library aborts when out of memory."""
 _MEBI = 20
 
 
 class Limits(NamedTuple):
-    """What a child may take; its start does not count as processor time."""
+    """The limits of a child; its start does not count as processor time."""
 
     cpu_seconds: int
     wall_seconds: int
@@ -46,26 +46,26 @@ class Limits(NamedTuple):
 
     @property
     def out_of_time(self) -> str:
-        """Say that the processor time is over."""
+        """The error for exceeded processor time."""
         return f"not done after {self.cpu_seconds} s of processor time"
 
     @property
     def out_of_memory(self) -> str:
-        """Say that there is no more memory."""
+        """The error for exceeded memory."""
         return f"not done with {self.memory_bytes >> _MEBI} MiB of memory"
 
 
 class Ended(NamedTuple):
-    """What a child wrote, and why it ended early; empty if it did not."""
+    """The output of a child, and why it ended early; empty if it did not."""
 
     answer: bytes
     reason: str = ""
     failed: bool = False
-    """Whether it ended for another reason than its limits."""
+    """Whether the child ended for a reason other than its limits."""
 
 
 class OutOfTime(BaseException):
-    """The processor time of this child is over; no `except Exception` catches it."""
+    """The processor time of this child is used up; no `except Exception` catches it."""
 
 
 def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: Limits) -> Ended:
@@ -91,7 +91,7 @@ def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: L
 
 
 def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:
-    """Return why a child ended that has an exit code, and whether that is another reason than its limits."""
+    """Return why a child ended early, given its exit code, and whether the reason is other than its limits."""
     if code == OUT_OF_MEMORY:
         return limits.out_of_memory, False
     if code == OUT_OF_TIME or -code == getattr(signal, "SIGXCPU", 0):
@@ -109,9 +109,9 @@ def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:
 
 @contextmanager
 def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
-    """Limit this child from now on; where it reaches a limit, end it with the exit code that says which.
+    """Limit this child from now on; on reaching a limit, end it with the exit code of that limit.
 
-    A sealed child can also open, import, connect and start nothing, even by code that got out of a sandbox.
+    A sealed child also cannot open, import, connect or start anything, even by code that escaped from a sandbox.
     """
     if hasattr(signal, "SIGXCPU"):
         signal.signal(signal.SIGXCPU, _raise_out_of_time)
@@ -141,7 +141,7 @@ def _lower(kind: str, soft: int, hard: int) -> None:
         if most != resource.RLIM_INFINITY:
             soft, hard = min(soft, most), min(hard, most)
         resource.setrlimit(number, (soft, hard))
-    except (ImportError, AttributeError, ValueError, OSError):  # Windows, a kind unknown there, macOS and address space
+    except (ImportError, AttributeError, ValueError, OSError):  # Windows, unknown there, or macOS and address space
         return
 
 

@@ -27,31 +27,31 @@ from bomgen.core.yaml_source import own
 ENGLISH = "en"
 COMMA = ", "
 GROUPED = 10**4
-"""From here on the thousands of a number are separated; shorter ones (2048, 2026) are found by a plain search."""
+"""Numbers from this one on have their thousands separated; shorter ones (2048, 2026) stay easy to search for."""
 _NUMBER = "#"
 _FORMS = "|"
 Parameter = str | int | Fraction | Decimal | Iterable[str]
 
 
 class Message(str):
-    """An English text that another language has a sentence for: by its code, with its parameters."""
+    """An English text that other languages translate by its code and parameters."""
 
     code: str
     parameters: Mapping[str, Parameter]
 
     def __new__(cls, text: str, code: str, parameters: Mapping[str, Parameter] | None = None) -> Message:
-        """The English text, with what it was made from."""
+        """Create a message from its English text, code and parameters."""
         made = super().__new__(cls, text)
         made.code, made.parameters = code, parameters or {}
         return made
 
     def __getnewargs__(self) -> tuple[str, str, Mapping[str, Parameter]]:  # type: ignore[override]
-        """What a copy is made from."""
+        """Return the arguments of a copy."""
         return str(self), self.code, self.parameters
 
 
 def message(code: str, /, **parameters: Parameter) -> Message:
-    """The English sentence of a code. Raises KeyError when there is none, or when it has a place without parameter."""
+    """Return the English sentence of a code. Raises KeyError for an unknown code or a missing parameter."""
     kept = {
         place: value if isinstance(value, (str, int, Fraction, Decimal)) else tuple(value)
         for place, value in parameters.items()
@@ -62,7 +62,10 @@ def message(code: str, /, **parameters: Parameter) -> Message:
 
 
 def record_text(text: str, *place: str) -> Message:
-    """A text of a record, and where it stands: the kind and the id of the record, and a key if it has several texts."""
+    """Return a text of a record as a message; its code names the kind and id of the record.
+
+    A key follows if the record has several texts.
+    """
     return Message(text, "/".join(place))
 
 
@@ -74,9 +77,10 @@ def fill(
     thousands: str = COMMA.strip(),
     point: str = ".",
 ) -> str:
-    """A sentence with its places filled; `translate` gives the text for a place and what stands in it.
+    """Return a sentence with its placeholders filled; `translate` gives the text for a placeholder and its value.
 
-    `comma` stands between the members of a list, `thousands` in long numbers, `point` before the cents of an amount.
+    `comma` separates the members of a list, `thousands` the digits of long numbers, and `point` precedes the cents of
+    an amount.
     """
     filled = []
     for text, place, form, _ in _pieces(sentence):
@@ -88,17 +92,17 @@ def fill(
 
 @cache
 def _pieces(sentence: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
-    """The texts of a sentence, each with the place behind it and what that has for its forms."""
+    """Split a sentence into texts, each with the placeholder that follows it and its singular and plural forms."""
     return tuple(Formatter().parse(sentence))
 
 
 def places(sentence: str) -> set[str]:
-    """The names of a sentence's places."""
+    """Return the names of the placeholders of a sentence."""
     return {place for _, place, _, _ in _pieces(sentence) if place}
 
 
 def group_digits(number: int, thousands: str) -> str:
-    """A whole number, its thousands separated when it is long."""
+    """Return an integer, its thousands separated when it is long."""
     return f"{number:,}".replace(",", thousands) if abs(number) >= GROUPED else str(int(number))
 
 
@@ -128,7 +132,7 @@ def _shown(
 
 @cache
 def read_language(code: str) -> Mapping[str, Any]:
-    """What the file of a language holds.
+    """Return the content of a language file.
 
     Raises BrokenInstallation when there is no file, or when it lacks a word or a sentence that the English one has.
     """

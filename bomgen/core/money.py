@@ -1,4 +1,4 @@
-"""Amounts: minor units of currencies, rounding, and the totals of a bill. Money is decimal, and only money is."""
+"""Money: minor units of currencies, rounding, and the totals of a bill. Only money is decimal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bomgen.core.yaml_source import exact_number, own
 
 _PLACES = "places_"
 _USUAL_PLACES = 2
-"""Of amounts whose currency is named elsewhere, or is not known."""
+"""Decimal places of amounts whose currency is named elsewhere, or is unknown."""
 ANY_AMOUNT = Context(prec=1000)
-"""Digits enough for the amounts of any plan, however absurd."""
+"""A decimal context precise enough for the amounts of any plan, however absurd."""
 MAX_PRICE = 10**12
-"""A price of one piece from which on it is taken for a typing error."""
+"""Unit price from which on a price is treated as a typing error."""
 HALF = Fraction(1, 2)
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
@@ -26,14 +26,14 @@ MONEY = "money"
 
 @cache
 def minor_units() -> Mapping[str, int]:
-    """The decimal places of every currency, by its code of ISO 4217."""
+    """Return the decimal places of every currency, by its code of ISO 4217."""
     path = folder("data") / "currencies.yaml"
     listed = own(path, path.name).data
     return {code: int(key.removeprefix(_PLACES)) for key in listed if key.startswith(_PLACES) for code in listed[key]}
 
 
 class Totals(NamedTuple):
-    """The money of a bill. What has no price is left out, and `complete` says that something was."""
+    """The totals of a bill. Unpriced lines are excluded, and `complete` tells whether there were none."""
 
     currency: str
     complete: bool
@@ -45,41 +45,41 @@ class Totals(NamedTuple):
     priced_lines: int
     lines: int
     low: Decimal | None = None
-    """What it comes to at the lowest prices, tax included, lines without any left out; None: not worked out."""
+    """The total at the lowest prices, tax included, unpriced lines excluded; None if not calculated."""
     high: Decimal | None = None
-    """At the highest; None: a line has neither a price nor a range."""
+    """The total at the highest prices; None if a line has neither a price nor a range."""
 
 
 NO_TOTALS = Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0)
-"""Those of a document that sums nothing up."""
+"""The totals of a document without sums."""
 
 
 def minor_unit(currency: str) -> Decimal:
-    """The smallest amount of a currency."""
+    """Return the smallest amount of a currency."""
     return Decimal(1).scaleb(-minor_units().get(currency, _USUAL_PLACES))
 
 
 def rounded(amount: Fraction, currency: str) -> Decimal:
     """Round an exact amount of 0 or more half up to the currency's minor unit.
 
-    A column (core/columns.py) stays one: its rows are as exact as decimals.
+    A column (core/columns.py) is returned unrounded as a column: its rows are as exact as decimals.
     """
     minor = floor(amount / Fraction(minor_unit(currency)) + HALF)
     return from_minor_units(minor, currency) if isinstance(minor, int) else minor * Fraction(minor_unit(currency))
 
 
 def from_minor_units(count: int, currency: str) -> Decimal:
-    """Return the amount of so many minor units of a currency."""
+    """Return the amount of a number of minor units of a currency."""
     return ANY_AMOUNT.multiply(Decimal(count), minor_unit(currency))
 
 
 def exact(amount: Decimal) -> Fraction:
-    """Return an amount as a fraction, for multiplying by others; a column is exact already."""
+    """Return an amount as an exact fraction, for multiplication; a column is exact already."""
     return Fraction(amount) if isinstance(amount, (Decimal, int)) else amount
 
 
 def decimal(number: int | Fraction | str) -> Decimal:
-    """A number that was written in decimal, exactly. Raises ValueError for text of more digits than are read."""
+    """Return a decimal number exactly. Raises ValueError for text with too many digits."""
     value = Fraction(exact_number(number) if isinstance(number, str) else number)
     return ANY_AMOUNT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
@@ -99,13 +99,13 @@ _CENT, _CENTS, _TENTH = Decimal("0.01"), 100, 10
 
 
 def write_in_capitals(amount: Decimal) -> str:
-    """An amount of yuan, 0 or more and below 10^20, in capitals: 1234.50 is 人民币壹仟贰佰叁拾肆元伍角."""
+    """Return an amount of yuan, 0 or more and below 10^20, in capitals: 1234.50 is 人民币壹仟贰佰叁拾肆元伍角."""
     yuan, cents = divmod(int(amount.quantize(_CENT, ROUND_HALF_UP) * _CENTS), _CENTS)
     tenths, hundredths = divmod(cents, _TENTH)
     whole = f"{_whole(yuan)}元" if yuan else ""
     if not cents:
         return f"人民币{whole or '零元'}整"
-    # A nought between yuan and cents is written, be it of the yuan or of the tenths.
+    # A zero between yuan and cents is written, whether it belongs to the yuan or to the tenths.
     gap = "零" if yuan and (not tenths or not yuan % _TENTH) else ""
     part = f"{_DIGITS[tenths]}角" if tenths else ""
     part += f"{_DIGITS[hundredths]}分" if hundredths else ""
@@ -113,7 +113,7 @@ def write_in_capitals(amount: Decimal) -> str:
 
 
 def _whole(number: int) -> str:
-    """A number of 1 or more in capitals: noughts in a row are written once, at the end not at all."""
+    """Return a number of 1 or more in capitals: consecutive zeros are written once, trailing zeros not at all."""
     written, nought = "", False
     digits = str(number)
     for index, digit in enumerate(digits):
@@ -125,7 +125,7 @@ def _whole(number: int) -> str:
             written += ("零" if nought and written else "") + _DIGITS[int(digit)] + _CHINESE_PLACES[within]
             nought = False
         if not within and int(digits[max(0, index - _GROUP + 1) : index + 1]):
-            # Noughts that end a group go unwritten before thousands, as the annex has it of 107 000.53.
+            # Zeros that end a group are not written before thousands, as the annex shows for 107 000.53.
             written += _GROUPS[group]
             nought = nought and digits[index + 1 : index + 2] == "0"
     return written

@@ -1,4 +1,4 @@
-"""Values as JSON holds them."""
+"""Conversion of values to JSON data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON holds it: fractions become whole numbers or floats, shapes become words."""
+    """Return a value as JSON data: fractions become integers or floats, shapes become words."""
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
     return str(value) if isinstance(value, tuple) else value

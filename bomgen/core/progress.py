@@ -1,4 +1,4 @@
-"""What a run is at, told to whoever listens: each stage as it begins, each file as it is read. Mostly nobody does."""
+"""Progress of a run, reported to a listener if there is one: each stage as it begins, each file as it is read."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """Who is told."""
+    """The receiver of progress."""
 
     def stage(self, name: str) -> None:
-        """A stage begins, and the one before is over."""
+        """Note that a stage begins, and that the one before it is over."""
 
     def read(self, name: str, size: int) -> None:
-        """A file of the user's was read; its size in bytes."""
+        """Note that a file of the user was read; `size` in bytes."""
 
     def count(self, what: str, done: int, size: int) -> None:
-        """`done` of `size` equal pieces of work are done; `what` names them."""
+        """Note that `done` of `size` equal pieces of work, named by `what`, are done."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -26,7 +26,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Tell a listener, as long as this lasts."""
+    """Report progress to a listener within this context."""
     before = _listener.set(listener)
     try:
         yield
@@ -35,7 +35,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def stage(name: str) -> None:
-    """A stage begins."""
+    """Report that a stage begins."""
     if listener := _listener.get():
         listener.stage(name)
 
@@ -47,7 +47,7 @@ def count(what: str, done: int, size: int) -> None:
 
 
 def read(name: str, content: bytes) -> bytes:
-    """A file of the user's was read: its content."""
+    """Report that a file of the user was read, and return its content."""
     if listener := _listener.get():
         listener.read(name, len(content))
     return content

@@ -37,7 +37,7 @@ Value = Number | str
 Known = TypeVar("Known")
 
 _PARSING = Lock()
-"""Held while source is parsed: in Python 3.11 trees that two threads ask for at a time can end in a SystemError."""
+"""Held while source is parsed: in Python 3.11, parsing in two threads at a time can end in a SystemError."""
 
 UNIT_OF_SUFFIX = {
     "_gbps": "Gb/s",
@@ -48,27 +48,27 @@ UNIT_OF_SUFFIX = {
     "_flops": "FLOPs",
     "_u": "U",
 }
-"""Units that the end of a parameter's name promises; `formula` refuses a figure of another unit."""
+"""Units promised by the suffix of a parameter's name; `formula` refuses a figure in another unit."""
 
 
 class FileName(str):
-    """The name of a file in messages, as the user gave it, and in results, its path from the plan's root."""
+    """The name of a file: in messages as the user gave it, in results its path from the plan's root."""
 
     recorded: str
 
     def __new__(cls, shown: str, recorded: str) -> Self:
-        """A name."""
+        """Create a name from both forms."""
         name = super().__new__(cls, shown)
         name.recorded = recorded
         return name
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """What a copy in another process is made of."""
+        """Return the arguments of a copy in another process."""
         return str(self), self.recorded
 
 
 class Mark(NamedTuple):
-    """A place in a file that a person wrote; line and column start at 1."""
+    """A place in a file written by a person; line and column start at 1."""
 
     file: str
     line: int
@@ -81,13 +81,13 @@ class Mark(NamedTuple):
 
     @property
     def recorded(self) -> str:
-        """The place as results name it: the same on every machine and from every current folder."""
+        """The place as results name it, the same on every machine and from every current folder."""
         file = self.file.recorded if isinstance(self.file, FileName) else self.file
         return f"{file}:{self.line}:{self.column}"
 
 
 class Reference(NamedTuple):
-    """A document that a value was read in."""
+    """A document that a value was taken from."""
 
     title: str
     url: str | None = None
@@ -98,15 +98,15 @@ class Reference(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Written by the user, in a plan or a file that the plan names."""
+    """A value written by the user, in a plan or a file that the plan names."""
 
     mark: Mark
     key: str = ""
-    """What it is called there: the last keys of its path."""
+    """The name of the value there: the last keys of its path."""
 
 
 class Cited(NamedTuple):
-    """Read in a document; `of` names the part or model that it describes."""
+    """A value taken from a document; `of` names the part or model that it describes."""
 
     of: str
     references: tuple[Reference, ...]
@@ -115,23 +115,23 @@ class Cited(NamedTuple):
 
     @property
     def verified(self) -> bool:
-        """Whether somebody looked the value up: it has a reference."""
+        """Whether the value has a reference."""
         return bool(self.references)
 
 
 class Assumed(NamedTuple):
-    """Taken because the plan is silent; `name` is what the assumptions chapter calls it."""
+    """A default used where the plan gives no value; `name` is its name in the assumptions chapter."""
 
     name: str
     why: str
     references: tuple[Reference, ...]
     confidence: str
     chosen: bool = False
-    """Found by a search of the program rather than taken from the references, which describe what it searches."""
+    """Whether the value was found by a search of the program; the references then describe what it searches."""
 
 
 class Derived(NamedTuple):
-    """Worked out by a formula from other figures, in the order of the formula's parameters."""
+    """A value calculated by a formula from other figures, in the order of the formula's parameters."""
 
     formula: Formula
     inputs: tuple[tuple[str, Figure], ...]
@@ -148,8 +148,7 @@ class Figure:
     unit: str
     origin: Origin
     estimate: tuple[Any, Any] | None = None
-    """What it comes to where all estimates that it rests on are at their low ends, and at their high ends; None: it
-    rests on none."""
+    """The values with all underlying estimates at their low ends and at their high ends; None without estimates."""
 
     @property
     def bounds(self) -> tuple[Any, Any] | None:
@@ -165,7 +164,7 @@ class Figure:
 
     @property
     def inputs(self) -> tuple[tuple[str, Figure], ...]:
-        """What the value was worked out from; empty unless derived."""
+        """The figures from which the value was calculated; empty unless derived."""
         return self.origin.inputs if isinstance(self.origin, Derived) else ()
 
 
@@ -173,8 +172,9 @@ class Formula:
     """A function of plain numbers that, applied to figures, gives a figure.
 
     `unit` is the unit of the result, or the name of a parameter in angle brackets whose unit the result takes over.
-    `source` is the paper, equation or table the expression comes from. `decides` says that its result is a decision: no
-    estimate, though it rests on some. `written` is its expression where that is not the function's return expression.
+    `source` is the paper, equation or table of the expression. `decides` marks the result as a decision: it is not an
+    estimate, even if it depends on some. `written` is the expression where that is not the function's return
+    expression.
     """
 
     def __init__(
@@ -203,9 +203,9 @@ class Formula:
         self._unit_from = self.parameters.index(unit[1:-1]) if unit.startswith("<") else None
 
     def __call__(self, *positional: Figure, **named: Figure) -> Figure:
-        """The figure that the formula gives for these figures.
+        """Return the figure that the formula gives for these figures.
 
-        Raises TypeError when an argument is missing, not a figure, or of another unit than its name promises.
+        Raises TypeError when an argument is missing, not a figure, or in a unit other than its name promises.
         """
         figures = positional
         if named:
@@ -233,17 +233,17 @@ class Formula:
         return Figure(value, unit, origin, (low, high))
 
     def plain(self, *arguments: Any) -> Any:
-        """The function itself, for a search that needs numbers before it has figures."""
+        """Call the plain function, for a search that needs numbers before it has figures."""
         return self.function(*arguments)
 
     @property
     def text(self) -> str:
-        """The expression of the formula, on one line; that a division is exact goes without saying."""
+        """The expression of the formula, on one line; `Fraction` for exact division is left out."""
         return ast.unparse(self.expression)
 
     @property
     def expression(self) -> ast.expr:
-        """The syntax tree of `text`, which nobody may change."""
+        """The syntax tree of `text`, which callers must not change."""
         if self.written:
             return _parsed(self.written)
         code = self.function.__code__
@@ -251,9 +251,9 @@ class Formula:
 
 
 def formula(unit: str, source: str | None = None, decides: bool = False) -> Callable[[Callable[..., Any]], Formula]:
-    """Make a function of plain numbers a `Formula` whose results have `unit` and rest on `source`.
+    """Declare a function of plain numbers as a `Formula` whose results have `unit` and are based on `source`.
 
-    `decides`: its results are decisions, and no estimates.
+    `decides`: the results are decisions, not estimates.
     """
 
     def declare(function: Callable[..., Any]) -> Formula:
@@ -265,7 +265,7 @@ def formula(unit: str, source: str | None = None, decides: bool = False) -> Call
 
 
 class Operation:
-    """An operator that declares formulas: `sign` stands between their inputs, `function` before them."""
+    """An operator that declares formulas: `sign` is written between their inputs, `function` before them."""
 
     def __init__(self, calculate: Callable[..., Any], sign: str, function: str = "") -> None:
         self.calculate, self.sign, self.function = calculate, sign, function
@@ -274,7 +274,7 @@ class Operation:
         """Declare the formula that applies the operator to its inputs in this order; the rest is as in `formula`."""
         items = self.sign.join(inputs)
         written = f"{self.function}({items})" if self.function else items
-        module = sys._getframe(1).f_globals["__name__"]  # the module that declares it, as for a `NamedTuple`
+        module = sys._getframe(1).f_globals["__name__"]  # the declaring module, as for a `NamedTuple`
         return Formula(self.calculate, name, module, inputs, unit, source, decides, written)
 
 
@@ -293,7 +293,7 @@ def _promised_unit(parameter: str) -> str | None:
 
 
 class _Plain(ast.NodeTransformer):
-    """Writes `Fraction(a)` as `a` and `Fraction(a, b)` as `a / b`: the same number, easier to read."""
+    """Rewrite `Fraction(a)` as `a` and `Fraction(a, b)` as `a / b`: the same number, easier to read."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -317,9 +317,9 @@ def _parsed(expression: str) -> ast.expr:
 
 @cache
 def _return_expression(file: str, first_line: int) -> ast.expr:
-    """The return expression of the top-level function that starts, with its decorators, at a line of a source file.
+    """Return the return expression of the top-level function whose decorators start at a line of a source file.
 
-    Only the function's own lines are parsed: whoever asks for one expression does not wait for a module.
+    Only the function's own lines are parsed, which is faster than parsing the module.
     """
     lines = _source_lines(file)[first_line - 1 :]
     start = next(number for number, line in enumerate(lines) if line.startswith("def "))
@@ -334,23 +334,23 @@ def _return_expression(file: str, first_line: int) -> ast.expr:
 
 
 def require(value: Known | None, otherwise: str) -> Known:
-    """A value that an earlier stage made sure of. Raises ValueError, which says what it would be `otherwise`."""
+    """Return a value that an earlier stage guarantees. Raises ValueError with the text `otherwise` for None."""
     if value is None:
         raise ValueError(otherwise)
     return value
 
 
 def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
-    """A result as a function of some figures that it rests on: by its own formulas, everything else as it is.
+    """Return a result as a function of some of the figures it depends on; all other inputs are constant.
 
-    Its arguments are values of `inputs`, in this order. It holds as long as the code that called the formulas chooses
-    none of them by those values.
+    Its arguments are values of `inputs`, in this order. It is valid as long as the code that called the formulas does
+    not choose among them by those values.
     """
     places: dict[int, int | None] = {id(figure): place for place, figure in enumerate(inputs)}
     steps: list[tuple[Callable[..., Value], list[tuple[int | None, Value]]]] = []
 
     def place_of(figure: Figure) -> int | None:
-        """Where the value of a figure will be; None: it depends on none of the inputs."""
+        """Return the index of a figure's value; None if the figure depends on none of the inputs."""
         key = id(figure)
         if key not in places:
             places[key] = None
@@ -374,7 +374,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
 
 
 def walk(*figures: Figure) -> Iterator[Figure]:
-    """These figures and all that they rest on, each once, inputs after what they explain."""
+    """Yield these figures and all their inputs, each once, inputs after the figures that depend on them."""
     seen: set[int] = set()
     stack = list(reversed(figures))
     while stack:
@@ -387,7 +387,7 @@ def walk(*figures: Figure) -> Iterator[Figure]:
 
 
 def first_given(figure: Figure) -> Mark | None:
-    """The first place in a plan that a figure rests on, or None."""
+    """Return the first place in a plan that a figure depends on, or None."""
     for node in walk(figure):
         if isinstance(node.origin, Given):
             return node.origin.mark
@@ -395,7 +395,7 @@ def first_given(figure: Figure) -> Mark | None:
 
 
 def origin_text(figure: Figure) -> str:
-    """Where a figure comes from, in one line: its formula, its place in the plan, or its document."""
+    """Return the origin of a figure in one line: its formula, its place in the plan, or its document."""
     match figure.origin:
         case Derived(formula=derivation):
             return derivation.text
@@ -413,7 +413,7 @@ def _reference_text(references: tuple[Reference, ...]) -> str:
 
 
 def telling_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
-    """The inputs of a figure that explain something: without noughts that only say that nothing is fixed."""
+    """Return the inputs of a figure that explain something, without constant zeros."""
     return tuple(
         (name, value) for name, value in figure.inputs if value.value != 0 or value.inputs or not _is_constant(value)
     )

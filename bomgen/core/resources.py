@@ -1,4 +1,4 @@
-"""Where the schemas, templates and data files lie, and what is read out of schemas.
+"""Files of the installation: schemas, templates and data, and what is read from schemas.
 
 In a checkout (and so in an editable install) `schemas/`, `templates/` and `plans/` lie beside the package; a wheel
 carries them inside it. `data/` is always inside.
@@ -18,7 +18,7 @@ from bomgen import __version__
 
 PACKAGE = Path(__file__).parents[1]
 RECORD = PACKAGE.parent / f"bomgen-{__version__}.dist-info" / "RECORD"
-"""What an installer notes of every file that it lays down, with its digest; a checkout has none."""
+"""The installer's record of every installed file with its digest; a checkout has none."""
 DIGEST = "sha256="
 
 
@@ -39,12 +39,12 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 class BrokenInstallation(Exception):
-    """A file of the program's own is missing, cannot be read or is not what was installed; which, and why."""
+    """A file of the installation that is missing, unreadable or modified; which, and why."""
 
 
 @cache
 def folder(name: str) -> Path:
-    """The folder `schemas`, `templates`, `plans` or `data`.
+    """Return the folder `schemas`, `templates`, `plans` or `data`.
 
     Raises BrokenInstallation when the installation lacks it, or a file in it.
     """
@@ -66,7 +66,7 @@ def _miss_none(place: Path) -> None:
 
 @cache
 def recorded() -> dict[str, str]:
-    """The digest of each file of the package by its path, as installed; empty where nobody noted them."""
+    """Return the digest of each file of the package by its path, as installed; empty without an installer's record."""
     try:
         lines = RECORD.read_text("utf-8").splitlines()
     except OSError:
@@ -76,7 +76,7 @@ def recorded() -> dict[str, str]:
 
 
 def content(path: Path) -> bytes:
-    """What a file of the program's own holds. Raises BrokenInstallation when that is not what was installed."""
+    """Return the content of a file of the installation. Raises BrokenInstallation when it was modified."""
     try:
         found = path.read_bytes()
     except OSError as error:
@@ -88,7 +88,7 @@ def content(path: Path) -> bytes:
 
 
 def _digest(found: bytes) -> str:
-    """The digest of a file as a wheel's record writes it."""
+    """Return the digest of a file in the form of a wheel's record."""
     import hashlib
 
     return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")
@@ -96,7 +96,7 @@ def _digest(found: bytes) -> str:
 
 @cache
 def text(path: Path) -> str:
-    """The text of a file of the program's own, which is read once. Raises BrokenInstallation as `content` does."""
+    """Return the text of a file of the installation, read once. Raises BrokenInstallation as `content` does."""
     try:
         return content(path).decode("utf-8")
     except UnicodeDecodeError:
@@ -104,19 +104,19 @@ def text(path: Path) -> str:
 
 
 def languages() -> tuple[str, ...]:
-    """The codes of the languages that there are: each is a file in `data/language/`."""
+    """Return the codes of the available languages: each is a file in `data/language/`."""
     return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))
 
 
 # schema reading -----------------------------------------------------------------------------------------------------
-# What is read out of a JSON Schema beside judging by it; importing it does not import the library that judges.
+# Reading of JSON Schemas other than validation; importing this does not import the validation library.
 
 IDS = "x-catalog"
-"""The keyword at a value, or at keys, that are ids of the catalogue: a list of kinds."""
+"""The keyword of values or keys that are ids of the catalogue: a list of kinds."""
 
 
 def unfold(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
-    """A schema of a document, with those that it refers to there; none for what is no mapping."""
+    """Return a schema of a document together with the schemas it refers to; none for a value that is not a mapping."""
     if not isinstance(schema, dict):
         return []
     found = [schema]

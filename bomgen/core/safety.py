@@ -1,6 +1,6 @@
-"""What no text or file may hold: signs that readers do not see, formulas in CSV, files of git.
+"""Unsafe text and files: invisible characters, formulas in CSV, files of git.
 
-Whoever reads a plan in git must see what bomgen reads. Signs that scripts are written with stay where these need them.
+A reader of a plan in git must see what bomgen reads. Characters that scripts need are allowed where those need them.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import unicodedata
 from pathlib import Path
 
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789")))
-"""Names of devices of Windows, which no file or folder has there (Microsoft, Naming Files, Paths, and Namespaces)."""
+"""Names of Windows devices, which no file or folder may have there (Microsoft, Naming Files, Paths, and Namespaces)."""
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Signs that turn the direction of writing: what stands there would read as something else (CVE-2021-42574)."""
+"""Bidirectional controls: text between them reads as something else (CVE-2021-42574)."""
 _ENDS = "\x85\u2028\u2029"
-"""Ends of a line for some programs, a sign within it for others."""
+"""Line ends for some programs, ordinary characters for others."""
 _JOINERS = "\u200b\u200c\u200d"
-"""What separates and joins letters of scripts that are written so: zero width space, non-joiner and joiner."""
+"""Separators and joiners of letters in some scripts: zero width space, non-joiner and joiner."""
 _MARKS = "\u061c\u200e\u200f"
-"""Directions of what has none of its own, such as a bracket, in right-to-left text."""
+"""Direction marks, for neutral characters such as brackets in right-to-left text."""
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-"""Which form of the sign before is meant: of a Chinese character in a name, of a symbol."""
+"""Variation selectors: they choose the form of a Chinese character in a name, or of a symbol."""
 _MONGOLIAN = "\u180b-\u180f"
 _UNSEEN = (
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
-"""Signs without a look of their own: soft hyphens, fillers, tags, operators that are not shown, and none at all."""
+"""Invisible characters: soft hyphens, fillers, tags, operators that are not shown, and unassigned ones."""
 _CONTROLS = "\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff"
-"""Control codes but for tabs and ends of lines, and halves of pairs."""
+"""Control codes except tabs and line ends, and lone surrogates."""
 _SUSPECT = re.compile(f"[{_CONTROLS}{_ENDS}{_JOINERS}{_MARKS}{_SELECTORS}{_MONGOLIAN}{_UNSEEN}{TURNING}]|\r(?!\n)")
 _WRITTEN_WITH_JOINERS = ((0x600, 0x1CFF), (0xA840, 0xABFF), (0x10A00, 0x11FFF), (0x16F00, 0x1E95F))
 """Arabic, Syriac, the scripts of India and South-East Asia, Mongolian (The Unicode Standard 17, chapters 9 to 16)."""
@@ -41,20 +41,20 @@ _RIGHT_TO_LEFT = re.compile(
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours (DerivedBidiClass.txt of Unicode 17)."""
 _MONGOLIAN_LETTERS = range(0x1800, 0x18B0)
 _NEAR = 40
-"""Signs on either side among which right-to-left text must stand for a mark of direction to be of use."""
+"""Characters on either side among which right-to-left text must be for a direction mark to be of use."""
 _LEAST_SELECTED = 0x2000
-"""Signs from here on have other forms: symbols, and Chinese characters."""
+"""Characters from here on have variants: symbols, and Chinese characters."""
 
 
 def find_invisible(text: str) -> int | None:
-    """Where in a text the first sign stands that it may not hold; None where there is none."""
+    """Return the index of the first invisible character in a text; None where there is none."""
     if text.isascii() and text.isprintable():
         return None
     return next((found.start() for found in _SUSPECT.finditer(text) if not _belongs(text, found.start())), None)
 
 
 def describe_invisible(sign: str) -> str:
-    """What is wrong with a sign that a text may not hold, and what would be right."""
+    """Return what is wrong with a character that a text may not hold, and how to fix it."""
     if sign in TURNING:
         return f"{name_character(sign)}, which reverses the text: the line reads as something else; remove it"
     if sign == "\r" or sign in _ENDS:
@@ -67,19 +67,22 @@ def describe_invisible(sign: str) -> str:
 
 
 def name_character(sign: str) -> str:
-    """Code point and name of a sign: `U+0430 CYRILLIC SMALL LETTER A`."""
+    """Return the code point and name of a character: `U+0430 CYRILLIC SMALL LETTER A`."""
     return f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".rstrip()
 
 
 def quote(word: str, most: int = 0) -> str:
-    """A word of the user's in quotes, cut to `most`; a sign of it that is no ASCII is named: it may look like one."""
+    """Return a user's word in quotes, cut to `most` characters, its non-ASCII characters named.
+
+    Such a character may look like an ASCII one.
+    """
     shown = f"'{word[:most]}...'" if most and len(word) > most else f"'{word}'"
     strange = next((sign for sign in word if not sign.isascii()), None)
     return shown if strange is None else f"{shown} ({strange} is {name_character(strange)})"
 
 
 def _belongs(text: str, at: int) -> bool:
-    """Whether a suspect sign stands where its script needs it."""
+    """Return whether a suspect character is used as its script requires."""
     sign, before = text[at], text[at - 1] if at else " "
     kind = unicodedata.category(before)
     if sign in _JOINERS:
@@ -97,15 +100,15 @@ def _belongs(text: str, at: int) -> bool:
 # Fields of CSV that no spreadsheet runs as a formula.
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a formula begins with (OWASP, CSV Injection), in full width, too, which a Japanese Excel reads alike."""
+"""Characters that begin a formula (OWASP, CSV Injection), also in full width, which a Japanese Excel reads alike."""
 _INNER = re.compile("(?<=[;\t])(?=[=+@＝＋－＠-])")
-"""Where a field would begin, with a formula, for a program that separates by semicolons or tabs."""
+"""The start of a formula in a field for a program that separates by semicolons or tabs."""
 
 
 def escape_formula(value: object) -> object:
-    """A value for a field of CSV: text that a spreadsheet would run as a formula is kept text by an apostrophe.
+    """Return a value for a field of CSV; an apostrophe keeps a spreadsheet from running text as a formula.
 
-    Truths are words, lists their items with blanks between.
+    Booleans become words; the items of a list are joined with spaces.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -115,30 +118,30 @@ def escape_formula(value: object) -> object:
 
 
 def guarded(text: str) -> str:
-    """A text with an apostrophe before what it would be run for."""
+    """Return a text with an apostrophe before anything that a spreadsheet would run."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def printable(text: str) -> str:
-    """Return a text without what moves a cursor or begins a line: a space for one, and � for what is none."""
+    """Return a text without control characters: line ends and tabs become spaces, the others �."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else " " if sign.isspace() else "�" for sign in text)
 
 
 # readable files -----------------------------------------------------------------------------------------------------
-# Which files are never read, whatever names them.
+# Files that are never read, whatever refers to them.
 
 GIT = ".git"
-"""The folder that git keeps to itself: its configuration may hold credentials."""
+"""The private folder of git: its configuration may hold credentials."""
 
 
 MAX_FILE = 5 * 10**6
-"""Bytes of a file that is read, a workbook at most; of a larger one nothing is."""
+"""Maximum size of a file, a workbook at most [bytes]; larger ones are not read at all."""
 
 
 def read_sent(place: Path) -> bytes:
-    """Return the bytes of a file that somebody sent. Raises OSError for one of git's own, and for one too large."""
+    """Return the bytes of a file that was received. Raises OSError for a file of git, and for one too large."""
     refuse_git_files(place)
     with place.open("rb") as stream:
         content = stream.read(MAX_FILE + 1)
@@ -148,6 +151,6 @@ def read_sent(place: Path) -> bytes:
 
 
 def refuse_git_files(place: Path) -> None:
-    """Raise OSError for a path that leads into a folder of git, over links too."""
+    """Raise OSError for a path that leads into a folder of git, also through links."""
     if GIT in Path(os.path.realpath(place)).parts:
         raise OSError(errno.EACCES, f"of {GIT} nothing is read", str(place))

@@ -21,16 +21,16 @@ from bomgen.core.safety import quote
 from bomgen.core.yaml_source import Path, Source
 
 Documents = Callable[[str], dict[str, Any]]
-"""Gives the schema of a name."""
+"""A function that returns the schema of a name."""
 MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 LEAST_PERCENT = 2
-"""From here on a share is taken for one that was meant in per cent."""
+"""Shares from here on are assumed to be meant as percentages."""
 CURRENCY = "currency"
-"""The unit of codes of currencies."""
+"""The unit of currency codes."""
 _CODE = re.compile("[A-Z]{3}")
 MAX_SHOWN = 12
-"""Keys that a message lists at most."""
+"""Maximum number of keys that a message lists."""
 TYPES = {
     "object": "a mapping",
     "array": "a list",
@@ -44,7 +44,7 @@ TYPES = {
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema `name` (`plan`, `bom`, `part/gpu`, ...), as its file has it.
+    """Return the schema `name` (`plan`, `bom`, `part/gpu`, ...) as in its file.
 
     Raises FileNotFoundError for another name.
     """
@@ -59,13 +59,13 @@ def document(name: str) -> dict[str, Any]:
 
 
 def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """What JSON Schema says of patterns: `$` is the end of a text, where Python takes it for a last line end, too."""
+    """Check a pattern as JSON Schema defines it: `$` is the end of the text; in Python also before a final line end."""
     if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _unit(_: Validator, unit: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """That a text which has the form of a currency is one; other units are read when a plan is bound."""
+    """Check that a text in the form of a currency code is one; other units are read when a plan is bound."""
     if unit == CURRENCY and isinstance(instance, str) and _CODE.fullmatch(instance) and instance not in minor_units():
         yield ValidationError(f"{instance!r} is not a currency")
 
@@ -74,16 +74,16 @@ _Validator: Any = extend(Draft202012Validator, {"pattern": _pattern, "x-unit": _
 
 
 def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
-    """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
+    """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
     errors = _Validator(documents(name)).iter_errors(source.data)
     problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
 
 def newer(source: Source, key: str, what: str, format: int, rule: str) -> Problem | None:
-    """That a source is of a later format than `format`, by its key; None where it is of none.
+    """Return the problem that a source has a format later than `format`, by its key; None otherwise.
 
-    What else a later format says this program cannot judge, so that it is asked before `check`.
+    This program cannot judge the rest of a later format, so call this before `check`.
     """
     version = source.data.get(key) if isinstance(source.data, dict) else None
     if not isinstance(version, int) or version <= format:
@@ -95,7 +95,7 @@ def newer(source: Source, key: str, what: str, format: int, rule: str) -> Proble
 
 
 def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
-    """The problems that one schema error stands for: of several alternatives the one that got furthest."""
+    """Yield the problems of one schema error: of several alternatives, those of the one that matched furthest."""
     if error.context:
         deepest = max(len(inner.absolute_path) for inner in error.context)
         if deepest > len(error.absolute_path):
@@ -123,7 +123,7 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
                 yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
         return
     if error.validator == "oneOf" and not isinstance(instance, dict):
-        return  # that it is no mapping is an error of its own
+        return  # a value that is not a mapping has its own error
     message, rule = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
     yield Problem(mark, "error", message, rule, dotted)
@@ -136,7 +136,7 @@ def _unknown(key: str, allowed: list[str]) -> str:
 
 
 def _one_of(error: ValidationError) -> list[str]:
-    """The keys of which a mapping must have one beside its others; empty where that is all that it has."""
+    """Return the keys of which a mapping must have one besides its others; empty where it has no others."""
     choices: Any = error.validator_value if error.validator == "oneOf" else ()
     return [key for choice in choices for key in choice.get("required", ())]
 
@@ -147,13 +147,12 @@ def _properties(error: ValidationError) -> dict[str, Any]:
 
 
 def _maximum(error: ValidationError) -> Any:
-    """The most keys that the schema of an error allows, or None."""
     schema: Any = error.schema
     return schema.get("maxProperties") if isinstance(schema, dict) else None
 
 
 def _purpose(described: Any) -> str:
-    """What a missing key is for, from its schema where that says it: its title and an example."""
+    """Return the purpose of a missing key, from its schema if it has one: its title and an example."""
     if not isinstance(described, dict):
         return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
@@ -162,7 +161,7 @@ def _purpose(described: Any) -> str:
 
 
 def _first_clause(described: dict[str, Any]) -> str:
-    """The first sentence of what a schema says of a value, as a clause."""
+    """Return the first sentence of a schema's description, as a clause."""
     text = str(described.get("description") or described.get("title") or "it is required")
     text = text.partition(". ")[0].rstrip(".")
     return f"{text[:1].lower()}{text[1:]}"
@@ -234,7 +233,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
 
 
 def _alternative(schema: dict[str, Any]) -> str:
-    """What one of several alternatives lets pass: its one value, or its type and the least of it."""
+    """Describe one of several alternatives: its one value, or its type and minimum."""
     if "const" in schema:
         return _shown(schema["const"])
     least = f" of at least {schema['minimum']}" if "minimum" in schema else ""

@@ -1,4 +1,4 @@
-"""What would end the program, Ctrl-C and the like, held back while files or processes must not be left half-way."""
+"""Signals that end the program, such as Ctrl-C, deferred while files or processes must not be left half-done."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK", "SIGINT") if hasattr(signal, name))
-"""The signals that ask a program to end; SIGINT last, so that it is the last that is given back."""
+"""The signals that ask a program to end; SIGINT last, so that it is the last to be restored."""
 
 LettingThrough = Callable[[], AbstractContextManager[None]]
 
 
 class Stopped(BaseException):
-    """A signal came while it was let through: what it broke off is not done, and all is tidy.
+    """A signal interrupted the work during which it was let through; the work is not done, and all is cleaned up.
 
-    It goes on to the caller where the handler of the signal does not end the program, as those of servers.
+    It propagates to the caller where the handler of the signal does not end the program, as in servers.
     """
 
 
 class _Held:
-    """Signals that came, and whether one may break off what runs now."""
+    """Signals received, and whether one may interrupt the current work."""
 
     def __init__(self) -> None:
         self.came: list[int] = []
@@ -37,7 +37,7 @@ class _Held:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Let a signal, also one that came already, break off what runs meanwhile with Stopped."""
+        """Let a signal, including one received earlier, interrupt the work inside with Stopped."""
         try:
             self._open = True
             if self.came:
@@ -49,11 +49,11 @@ class _Held:
 
 @contextmanager
 def held_back() -> Iterator[LettingThrough]:
-    """Hold signals back as long as this lasts, and hand on the first that came at its end.
+    """Defer signals within this context, and raise the first received at its end.
 
-    What is given is a context in which a signal breaks off after all, once: what tidies up is not broken off again.
-    Signals that are ignored stay ignored. Only the main thread is ever interrupted; in others this does nothing.
-    Raises Stopped when something was broken off and the signal's own handler returns.
+    The value is a context in which a signal may interrupt once: cleaning up is not interrupted again. Ignored signals
+    stay ignored. Only the main thread is ever interrupted; in others this does nothing. Raises Stopped when work was
+    interrupted and the signal's own handler returns.
     """
     if threading.current_thread() is not threading.main_thread():
         yield nullcontext

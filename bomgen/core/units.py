@@ -46,7 +46,7 @@ _RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOU
 
 
 def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
-    """Scale by suffix: every prefix before every unit, and what a bare number counts as."""
+    """Return the scale of each suffix: every prefix with every unit, and the bare unit."""
     scales = {prefix + unit: scale for unit in units for prefix, scale in prefixes.items()}
     return scales if bare is None else scales | {"": bare}
 
@@ -119,10 +119,9 @@ _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-
 
 
 def parse(value: int | Fraction | str, unit: str) -> Exact:
-    """The exact number that a human quantity stands for in its base unit.
+    """Return the exact number of a human quantity in its base unit.
 
-    `unit` is a key of `_SCALES`. Raises ValueError, with an example of what is right, when the text is no such
-    quantity.
+    `unit` is a key of `_SCALES`. Raises ValueError, with a correct example, when the text is not such a quantity.
     """
     if not isinstance(value, str):
         return value
@@ -140,10 +139,7 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
 
 
 def with_another_unit(value: int | Fraction | str, unit: str, least: Exact, most: Exact) -> str | None:
-    """Return the number of a quantity with another unit that puts it between `least` and `most` [`unit`].
-
-    None if no unit does.
-    """
+    """Return a quantity with a unit that puts it between `least` and `most` [`unit`]; None if no unit does."""
     match = _QUANTITY.fullmatch(str(value).strip()) if isinstance(value, str) else None
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) if match else Fraction(value)
     for suffix, scale in _SCALES[unit].items():

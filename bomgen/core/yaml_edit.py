@@ -1,9 +1,8 @@
-"""Edits of YAML text that touch nothing else: comments, order, quotes and every other byte stay as they are.
+"""Edits of YAML text that preserve comments, order, quotes and every other byte.
 
-An edit replaces the characters of one value, or inserts a key or an item in the style around it: in a flow mapping
-behind its last value, in a block on a line of its own. Each result is read again and compared with the data that it
-must have, so that an edit that cannot be made without changing something else, as of a value that aliases repeat, is
-refused and never half right.
+An edit replaces the characters of one value, or inserts a key or an item in the surrounding style: in a flow mapping
+after its last value, in a block on a new line. Each result is parsed again and compared with the expected data, so that
+an edit that would change something else, such as a value repeated by aliases, is refused and never half right.
 """
 
 from __future__ import annotations
@@ -21,30 +20,30 @@ from bomgen.core.yaml_source import Loader, Path, read
 
 BOM = "\ufeff"
 _PROPERTIES = re.compile(r"&\S+\s+")
-"""An anchor, which stands before its value."""
+"""An anchor before its value."""
 _ALIAS = re.compile(r"[ \t]*:[ \t]+(\*[^\s,\]}]+)")
-"""An alias behind its key."""
+"""An alias after its key."""
 _TRAILING_COMMA = re.compile(r"\s*,")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _SHORT, _LONG = 0xFF, 0xFFFF
-"""The last characters that have escapes of two and of four digits."""
+"""The last characters whose escapes have two and four digits."""
 
 
 class NotEditable(ValueError):
-    """A place of a file that cannot be edited alone; its text says which, and why."""
+    """A place of a file that cannot be edited alone; its text tells which, and why."""
 
 
 def set_value(text: str, path: Path, value: Any) -> str:
-    """The text with a value at a path of keys and list positions; keys that are missing are added.
+    """Return the text with a value set at a path of keys and list positions; missing keys are added.
 
     `value` is a text, a number, true or false, or a list or mapping of these. Raises NotEditable where that would
-    change something else, or where the path leads through a value that is no mapping.
+    change something else, or where the path leads through a value that is not a mapping.
     """
     return _edit(text, path, lambda data: _put(data, path, value), lambda body, root: _set(body, root, path, value))
 
 
 def append_item(text: str, path: Path, value: Any) -> str:
-    """The text with an item behind the last one of the list at a path. Raises NotEditable as `set_value`."""
+    """Return the text with an item appended to the list at a path. Raises NotEditable as `set_value` does."""
 
     def append(data: Any) -> None:
         _find(data, path).append(value)
@@ -53,7 +52,7 @@ def append_item(text: str, path: Path, value: Any) -> str:
 
 
 def remove_item(text: str, path: Path) -> str:
-    """The text without the list item at a path; of a block its lines go. Raises NotEditable as `set_value`."""
+    """Return the text without the list item at a path, in a block without its lines. Raises as `set_value` does."""
 
     def remove(data: Any) -> None:
         del _find(data, path[:-1])[path[-1]]
@@ -62,7 +61,7 @@ def remove_item(text: str, path: Path) -> str:
 
 
 def write_scalar(value: Any, flow: bool = True, quote: str = "") -> str:
-    """A value as YAML on one line; `flow`: between brackets. `quote` is the quotation mark that a text had before."""
+    """Return a value as YAML on one line; `flow`: between brackets. `quote` is the previous quotation mark."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -81,7 +80,7 @@ def write_scalar(value: Any, flow: bool = True, quote: str = "") -> str:
 
 
 def quote_double(text: str) -> str:
-    """A text between double quotes."""
+    """Return a text in double quotes."""
     return f'"{"".join(map(_escape, text))}"'
 
 
@@ -95,7 +94,7 @@ def _escape(letter: str) -> str:
 
 
 def _is_plain(text: str, flow: bool) -> bool:
-    """Whether a text is read as itself without quotes."""
+    """Return whether a text can be written without quotes."""
     if not text.isprintable():
         return False
     try:
@@ -105,7 +104,7 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _edit(text: str, path: Path, change: Callable[[Any], None], write: Callable[[str, yaml.Node], str]) -> str:
-    """The text that `write` makes, if it has the data that `change` makes of those of now."""
+    """Return the text that `write` makes, if its data are those that `change` makes of the current data."""
     body = text.removeprefix(BOM)
     dotted = ".".join(map(str, path))
     try:
@@ -124,7 +123,7 @@ def _edit(text: str, path: Path, change: Callable[[Any], None], write: Callable[
 
 
 def _exact(data: Any) -> Any:
-    """Data as they are read: decimals are exact numbers."""
+    """Return data as they are read: decimals are exact numbers."""
     if isinstance(data, Mapping):
         return {key: _exact(value) for key, value in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, str):
@@ -158,7 +157,7 @@ def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
 
 
 def _node(root: yaml.Node, path: Path) -> yaml.Node:
-    """The node at a path. Raises KeyError where none is."""
+    """Return the node at a path. Raises KeyError where there is none."""
     node: yaml.Node | None = root
     for step in path:
         node = _child(node, step) if node else None
@@ -168,7 +167,7 @@ def _node(root: yaml.Node, path: Path) -> yaml.Node:
 
 
 def _set(text: str, root: yaml.Node, path: Path, value: Any) -> str:
-    """The text with a value in place of what stands at the path, or with what is missing of the path."""
+    """Return the text with the value at the path replaced, or with the missing part of the path added."""
     node = root
     for depth, step in enumerate(path):
         child = _child(node, step)
@@ -196,7 +195,7 @@ def _replace(text: str, root: yaml.Node, path: Path, value: Any) -> str:
 
 
 def _span(text: str, root: yaml.Node, path: Path) -> tuple[int, int]:
-    """The characters of the value at a path, without its anchor; of an alias those of the alias."""
+    """Return the span of the value at a path, without its anchor; for an alias, of the alias."""
     node = _node(root, path)
     if path and isinstance(holder := _node(root, path[:-1]), yaml.MappingNode):
         key = next(key for key, value in holder.value if value is node and key.value == path[-1])
@@ -209,7 +208,7 @@ def _span(text: str, root: yaml.Node, path: Path) -> tuple[int, int]:
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Where the characters of a node end. A block ends with its last value, whatever blanks and comments follow."""
+    """Return the end of a node. A block ends with its last value, whatever blanks and comments follow."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         if not isinstance(last, tuple):
@@ -226,7 +225,7 @@ def _in_flow(root: yaml.Node, path: Path) -> bool:
 
 
 def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
-    """The text with a key of a mapping, or with an item of a list, behind the last one."""
+    """Return the text with a key added to a mapping, or an item to a list, at its end."""
     if not isinstance(node, yaml.CollectionNode):
         raise TypeError("nothing can be inserted into a plain value")
     if node.flow_style:
@@ -242,14 +241,14 @@ def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
 
 
 def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
-    """The text with an entry before the closing bracket of a flow collection."""
+    """Return the text with an entry added before the closing bracket of a flow collection."""
     close = node.end_mark.index - 1
     if not node.value:
         return f"{text[: node.start_mark.index + 1]}{written}{text[close:]}"
     last = node.value[-1][1] if isinstance(node.value[-1], tuple) else node.value[-1]
     at = last.end_mark.index
     if not node.start_mark.index < at <= close or text[at:close].strip(" \t\r\n,"):
-        at = len(text[:close].rstrip())  # behind an alias, whose value stands elsewhere
+        at = len(text[:close].rstrip())  # after an alias, whose value is elsewhere
     comma = _TRAILING_COMMA.match(text, at)
     if comma:
         return f"{text[: comma.end()]} {written}{text[comma.end() :]}"
@@ -257,7 +256,6 @@ def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
 
 
 def _remove(text: str, root: yaml.Node, path: Path) -> str:
-    """The text without the item of a list at the path."""
     items, at = _node(root, path[:-1]), path[-1]
     if not isinstance(items, yaml.SequenceNode) or not isinstance(at, int):
         raise TypeError("only items of lists are removed")

@@ -22,30 +22,32 @@ from bomgen.core.resources import BrokenInstallation, text
 from bomgen.core.safety import describe_invisible, find_invisible
 
 Path = tuple[str | int, ...]
-"""Where a value stands in plain data: keys and list positions from the root."""
+"""The position of a value in plain data: keys and list positions from the root."""
 
 SUFFIXES = (".yaml", ".yml")
-"""Of files that hold YAML."""
+"""Suffixes of YAML files."""
 MAX_CHARACTERS = 1 << 20
-"""Characters of a file; the longest plan that bomgen carries has 4000."""
+"""Maximum characters of a file; the longest bundled plan has 4000."""
 MAX_BYTES = 4 * MAX_CHARACTERS
-"""Of as many characters in UTF-8: of larger files no more is read."""
+"""Maximum bytes of a file, for as many characters in UTF-8; larger files are not read further."""
 MAX_DEPTH = 50
 MAX_NODES = 100_000
 MAX_KEY = 200
-"""Characters of a key; ids of parts have at most 100, keys of an alternative dots between some of them."""
+"""Maximum characters of a key; part ids have at most 100, keys of an alternative have dots between several."""
 MAX_TEXT = 32_000
-"""Characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
+"""Maximum characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
 MAX_DIGITS = 40
 MAX_EXPONENT = 60
 SIGN = "sign"
-"""The rule of signs that nobody sees."""
+"""The rule of invisible characters."""
 OVERRIDES = "<set>"
-"""The file name that `--set` values are marked with; the line is the number of the option."""
+"""The file name in the marks of `--set` values; the line is the number of the option."""
 
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""Of YAML 1.1, which the parser counts: three more than other text has. They are refused before it does, but what is
-no UTF-8 may stand behind them."""
+"""Line ends of YAML 1.1, as the parser counts them: three more than in other text.
+
+They are refused before parsing, except behind bytes that are not UTF-8.
+"""
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")
@@ -63,17 +65,17 @@ _DEFAULT_TAGS = set(_TAGS.values())
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
+    """A loader without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def resolve(self, kind: type[yaml.Node], _value: Any, _implicit: Any) -> str:
-        """The tag of a node: that of its kind."""
+        """Return the tag of a node, that of its kind."""
         return _TAGS[kind]
 
 
 class Source(NamedTuple):
-    """A YAML file as plain data, with the marks of all keys and values in it."""
+    """A YAML file as plain data, with the marks of all its keys and values."""
 
     file: str
     text: str
@@ -83,25 +85,25 @@ class Source(NamedTuple):
     values: dict[Path, Mark]
     """The mark of each value; the root's is the empty path."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Other files that data were taken from, each with its name and bytes."""
+    """Other files that data were read from, each with its name and bytes."""
 
     def mark(self, path: Path) -> Mark:
-        """The mark of the value at a path, or of the nearest enclosing value that is there."""
+        """Return the mark of the value at a path, or of the nearest enclosing value."""
         while path not in self.values:
             path = path[:-1]
         return self.values[path]
 
     def key_mark(self, path: Path) -> Mark:
-        """The mark of the key at a path, or of its value when it has no key of its own."""
+        """Return the mark of the key at a path, or of its value when it has no key."""
         return self.keys.get(path) or self.mark(path)
 
 
 def read(text: str, file: str, trusted: bool = False) -> Source:
-    """The data and marks of YAML text; `file` is what marks call it.
+    """Return the data and marks of YAML text; `file` is its name in marks.
 
     Trusted text, the program's own data, skips the checks against attacks and has no mark but that of its root.
 
-    Raises PlanErrors when the text is no YAML 1.2, or not data that a plan can hold.
+    Raises PlanErrors when the text is not YAML 1.2, or not data that a plan can hold.
     """
     text = text.removeprefix("\ufeff")
     try:
@@ -120,7 +122,7 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
 
 
 def own(path: FilePath, shown: str) -> Source:
-    """A YAML file of the program's own, a mapping. Raises BrokenInstallation when it is none."""
+    """Return a YAML file of the installation, a mapping. Raises BrokenInstallation when it is not one."""
     try:
         found = read(text(path), shown, trusted=True)
     except PlanErrors as errors:
@@ -131,7 +133,7 @@ def own(path: FilePath, shown: str) -> Source:
 
 
 def below(source: Source, path: Path) -> Source:
-    """What stands at a path of a source, as a source of its own."""
+    """Return the value at a path of a source as a source."""
     data, depth = source.data, len(path)
     for step in path:
         data = data[step]
@@ -143,11 +145,13 @@ def below(source: Source, path: Path) -> Source:
 
 
 def decoded(content: bytes, file: str) -> str:
-    """The text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is no UTF-8."""
+    """Return the text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is not UTF-8."""
     if len(content) > MAX_BYTES:
         message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
-    if b"\0" in content[:2]:  # as YAML tells encodings without a mark: the first character of a file is ASCII
+    if (
+        b"\0" in content[:2]
+    ):  # as YAML detects encodings without a byte order mark: the first character of a file is ASCII
         message = "not UTF-8: two or four bytes a character; save the file as UTF-8"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "encoding")])
     try:
@@ -159,9 +163,9 @@ def decoded(content: bytes, file: str) -> str:
 
 
 def encoded(text: str, file: str, first: int = 1) -> bytes:
-    """The bytes of a text, whose lines count from `first` on.
+    """Return the UTF-8 bytes of a text, whose lines count from `first` on.
 
-    Raises PlanErrors at the first sign that has none: half of a pair (a lone surrogate).
+    Raises PlanErrors at the first lone surrogate.
     """
     try:
         return text.encode("utf-8")
@@ -173,7 +177,7 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
 
 
 def _mark(place: Any, text: str, file: str) -> Mark:
-    """A place of the parser's, which ends the last line itself and goes on behind it."""
+    """Return a place of the parser as a mark; the parser ends the last line and continues after it."""
     return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
 
 
@@ -183,10 +187,10 @@ def _behind(text: str, file: str) -> Mark:
 
 
 def override(source: Source, settings: Sequence[str]) -> Source:
-    """The source with `KEY=VALUE` settings laid over it: dotted keys, YAML values, marks in the file `<set>`.
+    """Return the source with `KEY=VALUE` settings applied: dotted keys, YAML values, marks in the file `<set>`.
 
-    Raises PlanErrors for a setting without `=`, with a value that is no YAML, with a key below a plain value, or
-    that is no text.
+    Raises PlanErrors for a setting without `=`, with a value that is not YAML, with a key below a plain value, or that
+    is not text.
     """
     data = _copy(source.data)
     keys, values = dict(source.keys), dict(source.values)
@@ -202,14 +206,14 @@ def override(source: Source, settings: Sequence[str]) -> Source:
 
 
 def keys_of(settings: Sequence[str]) -> tuple[str, ...]:
-    """The dotted keys of `KEY=VALUE` settings."""
+    """Return the dotted keys of `KEY=VALUE` settings."""
     return tuple(setting.partition("=")[0] for setting in settings)
 
 
 def merged(under: Source, over: Source) -> Source:
-    """A source laid over another: mappings key by key, everything else as a whole; nothing takes a key of `under` away.
+    """Return a source merged over another: mappings key by key, other values as a whole; no key is removed.
 
-    Every value keeps the mark of the file that it stands in. Keys come in the order of `under`.
+    Every value keeps the mark of its file. Keys are in the order of `under`.
     """
     keys, values = dict[Path, Mark](), dict[Path, Mark]()
 
@@ -244,7 +248,7 @@ def merged(under: Source, over: Source) -> Source:
 
 
 def overlay(source: Source, path: Path) -> Source:
-    """The source with the mapping at a path of its own laid over it: dotted keys, values of any kind, their own marks.
+    """Return the source with the mapping at one of its paths applied to it: dotted keys, any values, their marks.
 
     Raises PlanErrors for a key below a plain value.
     """
@@ -262,7 +266,7 @@ def overlay(source: Source, path: Path) -> Source:
 
 
 def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, value: Source, mark: Mark) -> None:
-    """Put a value at a dotted key of data, and its marks among theirs. Raises PlanErrors as `override` does."""
+    """Set a value at a dotted key of data, and its marks. Raises PlanErrors as `override` does."""
     if not all(key.split(".")):
         message = f"'{key}' is not a key; write names with dots between them"
         raise PlanErrors([Problem(mark, "error", message, "set")])
@@ -285,7 +289,7 @@ def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, 
 
 
 def _read_setting(text: str, number: int, offset: int) -> Source:
-    """A setting's value, its marks moved to where it stands in the option."""
+    """Return the value of a setting, its marks moved to its position in the option."""
 
     def moved(mark: Mark) -> Mark:
         return Mark(OVERRIDES, number, mark.column + offset)
@@ -321,7 +325,7 @@ def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
 
 
 def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]:
-    """The mapping or list at a step, made when it is not there yet."""
+    """Return the mapping or list at a step, created when it is missing."""
     position = _position(parent, step, mark, step)
     if isinstance(parent, dict) and parent.get(step) is None:
         parent[step] = {}
@@ -329,7 +333,7 @@ def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]
 
 
 class _Builder:
-    """Turns composed nodes into data, noting marks and problems on the way."""
+    """The conversion of composed nodes to data, which notes marks and problems."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
@@ -386,7 +390,7 @@ class _Builder:
         return _mark(node.start_mark, self.text, self.file)
 
     def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
-        """Whether a text is short enough, and holds only signs that can be seen: escapes may have written others."""
+        """Return whether a text is short enough and has no invisible characters, which escapes may have written."""
         if len(node.value) > most:
             self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
             return False
@@ -402,7 +406,6 @@ class _Builder:
 
 
 def _plain(node: yaml.Node) -> Any:
-    """The data of a composed node, without marks."""
     if isinstance(node, yaml.MappingNode):
         data = {str(key.value): _plain(value) for key, value in node.value}
         if len(data) < len(node.value):
@@ -416,7 +419,7 @@ def _plain(node: yaml.Node) -> Any:
 
 
 def _scalar(text: str) -> Any:
-    """The value of a plain scalar in YAML 1.2's core schema. Raises ValueError for numbers that nobody can mean."""
+    """Return the value of a plain scalar in YAML 1.2's core schema. Raises ValueError for absurd numbers."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text):
@@ -434,7 +437,7 @@ def _scalar(text: str) -> Any:
 
 
 def exact_number(text: str) -> int | Fraction:
-    """A decimal number exactly as written: an integer when it is one, else a fraction.
+    """Return a decimal number exactly as written: an integer when it is one, else a fraction.
 
     Raises ValueError when it has more digits or a larger exponent than any quantity needs.
     """
@@ -454,7 +457,7 @@ def _check_digits(text: str) -> None:
 
 
 def _check_limits(text: str, file: str) -> None:
-    """Refuse text too large or nested too deeply to compose safely."""
+    """Refuse text too large or nested too deeply to parse safely."""
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
@@ -473,7 +476,7 @@ def _check_limits(text: str, file: str) -> None:
 
 
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
-    """A YAML error as a problem at its place, in words for somebody who does not know the parser."""
+    """Return a YAML error as a problem at its place, in words for readers who do not know the parser."""
     place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if place is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))

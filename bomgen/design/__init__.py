@@ -1,5 +1,5 @@
 """The design of a cluster: everything that is built, without money.
 
-In come the plan, its sizing and the parts of the catalogue; out comes one design with fabrics, interconnects, NICs,
-racks and power.
+The input is the plan, its sizing and the parts of the catalogue; the output is one design with fabrics, interconnects,
+NICs, racks and power.
 """

@@ -1,6 +1,6 @@
-"""Assembling one design from sizing, fabrics, interconnects and facility: everything that is built, without money.
+"""Assembly of a design from sizing, fabrics, interconnects and facility: everything that is built, without money.
 
-Racks, PDUs and the management ports of both depend on each other in a ring, which is repeated until nothing changes;
+Racks, PDUs and the management ports of both depend on each other in a cycle, which is repeated until nothing changes;
 that takes two or three rounds.
 """
 
@@ -45,12 +45,12 @@ from bomgen.sizing.servers import through_slot
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
 DOUBLE = 2
-"""The step from a rate of links to the next."""
+"""The factor from a rate of links to the next."""
 ENDS_OF_AOC = 2
 
 
 def islands(fabric: Fabric) -> int:
-    """The parts of a fabric that no switch connects, over all its rails and planes; 1: all machines share a path."""
+    """Return the parts of a fabric that no switch connects, over all rails and planes; 1: all machines share a path."""
     plane = fabric.plane or fabric
     linked = plane.tier("core") or any(links.within_tier for links in plane.links)
     if plane.pods is None or plane.seats is None or linked:
@@ -59,11 +59,11 @@ def islands(fabric: Fabric) -> int:
 
 
 class BuiltFabric(NamedTuple):
-    """A fabric of the plan as it is built."""
+    """A fabric of the plan as built."""
 
     plan: FabricPlan
     attachment: Attachment | None
-    """None: nodes are linked directly, without NICs to count."""
+    """The attachment of the servers; None: nodes are linked directly, without NICs to count."""
     fabric: Fabric
     interconnect: Interconnect
     nics: Figure
@@ -71,13 +71,13 @@ class BuiltFabric(NamedTuple):
     hosts: tuple[Hosts, ...]
     """The other machines attached to it."""
     chassis: tuple[FittedTier, ...]
-    """What its modular switches are fitted with, by tier."""
+    """The line cards of its modular switches, by tier."""
     per_gpu: GpuBandwidth | None
     """Bandwidth of one GPU to others; None unless the fabric has role compute."""
 
     @property
     def kinds_without_part(self) -> frozenset[str]:
-        """Kinds of link for some of whose links no module or cable is known."""
+        """Kinds of link with links for which no module or cable is known."""
         return frozenset(group.kind for group in self.interconnect.link_groups if group.medium is None)
 
     @property
@@ -88,12 +88,12 @@ class BuiltFabric(NamedTuple):
 
     @property
     def bought_nic(self) -> Nic | None:
-        """The NIC that is bought for the fabric; None: the servers' own."""
+        """The NIC that is bought for the fabric; None: the servers' built-in one."""
         return self.attachment.bought if self.attachment else None
 
 
 class Design(NamedTuple):
-    """A cluster as it is built: sizing, fabrics and facility."""
+    """A cluster as built: sizing, fabrics and facility."""
 
     plan: Plan
     sizing: Sizing
@@ -104,7 +104,7 @@ class Design(NamedTuple):
     """Maximum power of the servers."""
     facility: Facility
     parts: PartsLookup
-    """What its links were chosen from."""
+    """The parts from which its links were chosen."""
 
 
 nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server")
@@ -143,7 +143,7 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 
 def parts_lookup(catalog: Catalog) -> PartsLookup:
-    """The parts of a catalogue; each record is read once, when it is first looked up."""
+    """Return the parts of a catalogue; each record is read once, when it is first looked up."""
     replaced_modules, replaced_cables = (catalog.substituted_ids(kind) for kind in ("transceiver", "cable"))
 
     def load_module(id: str) -> Module:
@@ -173,11 +173,11 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
 
 
 def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str, Attachment]) -> Design:
-    """The design of a plan: its fabrics with their interconnects, its NICs and its facility.
+    """Return the design of a plan: its fabrics with their interconnects, its NICs and its facility.
 
-    `attached` says how servers attach to each fabric, by its name. Raises PlanErrors for parts that do not fit together
-    and Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the
-    lengths of cables, and is checked when these are known.
+    `attached` has the attachment of servers by fabric name. Raises PlanErrors for parts that do not fit together and
+    Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the lengths
+    of cables, and is checked when these are known.
     """
     built: tuple[BuiltFabric, ...] = ()
     for _ in range(MAX_ROUNDS):
@@ -197,17 +197,16 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
-    """Whether a fabric connects switches, PDUs or leaves of another fabric."""
     return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 
 def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
-    """Endpoints and switches per tier of every fabric; when these no longer change, the design has settled."""
+    """Return the endpoints and switches per tier of every fabric; the design has settled when these stay the same."""
     return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
 
 
 def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Figure | None:
-    """The number of all PDUs; None when none are counted."""
+    """Return the number of all PDUs; None when none are counted."""
     found = facility.count_racks(plan.site, *list_equipment(plan, sizing, built), warnings=[])
     if found.compute_pdus and found.management_pdus:
         return sum_of_pdus(found.compute_pdus, found.management_pdus)
@@ -215,7 +214,7 @@ def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Fig
 
 
 def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
-    """Maximum power of the servers; None when it is not known."""
+    """Return the maximum power of the servers; None when it is unknown."""
     servers, server = sizing.servers, plan.cluster.server
     if servers is None or server is None or server.power_w is None:
         return None
@@ -223,7 +222,7 @@ def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
 
 
 def install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
-    """The facility of a design."""
+    """Return the facility of a design."""
     server, servers, machines = list_equipment(plan, sizing, built)
     gpu, power = plan.cluster.gpu, power_of_servers(plan, sizing)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
@@ -233,7 +232,7 @@ def install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facil
 def list_equipment(
     plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]
 ) -> tuple[Server | None, Figure | None, tuple[facility.Equipment, ...]]:
-    """The server with the cards bought for it, the servers in racks, spare ones included, and all other equipment."""
+    """Return the server with its purchased cards, the servers in racks, spares included, and all other equipment."""
     built, servers, server = list(built), sizing.servers, plan.cluster.server
     cards = tuple(
         facility.Equipment(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
@@ -272,7 +271,7 @@ def _build_all(
     """Build every fabric once, with the machines attached to it.
 
     A fabric with uplinks from others comes after them; out-of-band fabrics, which connect the switches of all others
-    and the PDUs of their racks, come last. What is not built yet is taken from `before`, the round before.
+    and the PDUs of their racks, come last. Fabrics not built yet are taken from `before`, the previous round.
     """
     known = {each.plan.name: each for each in before}
     order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _uplink_depth(plan, fabric.name)))
@@ -297,12 +296,12 @@ def _build_all(
 
 
 def _count_hosts(hosts: tuple[Hosts, ...]) -> list[tuple[str, int, int]]:
-    """What a fabric that is built again must differ in: all else of its plan stays."""
+    """Return the values that decide whether a fabric is rebuilt: the rest of its plan stays the same."""
     return [(each.name, each.pieces.value, each.ports.value) for each in hosts]
 
 
 def _uplink_depth(plan: Plan, name: str) -> int:
-    """Length of the longest chain of uplinks that ends in this fabric."""
+    """Return the length of the longest chain of uplinks that ends in this fabric."""
     return max((1 + _uplink_depth(plan, each.name) for each in plan.fabrics if _uplink_target(each) == name), default=0)
 
 
@@ -320,7 +319,7 @@ def _build_fabric(
 ) -> BuiltFabric:
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
-    Where it has another form, the one with fewer switches is taken.
+    Where it has an alternative form, the one with the lower switch count is used.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -352,10 +351,10 @@ def _build_with_cages(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    """A fabric whose leaves have a cage for each part where the plan leaves their ports down open.
+    """Return a fabric whose leaves have a cage for each part, if the plan leaves their downlinks open.
 
-    The search for the fewest switches counts ports. Machines beside the servers may need parts of their own, each kind
-    in cages of its own: then numbers of ports down close to that of the fewest switches are tried, the closest first.
+    The search for the lowest switch count counts ports. Machines other than servers may need different parts, each kind
+    in separate cages: then numbers of downlinks close to that of the lowest switch count are tried, the closest first.
     """
     place = plan, servers, parts, attached, hosts, uplink_gbps
     found, leaf = _build_at_best_rates(fabric, *place), fabric.tier_plans["leaf"]
@@ -389,7 +388,7 @@ def _build_at_best_rates(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    """A fabric at the rates of the plan, or faster between switches where that is better."""
+    """Return a fabric at the rates of the plan, or faster between switches where that is better."""
     best = found = build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
     for rates in faster_rates(found):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
@@ -404,10 +403,10 @@ def _build_at_best_rates(
 
 
 def is_better(built: BuiltFabric, than: BuiltFabric, rates: Mapping[str, Figure], parts: PartsLookup) -> bool:
-    """Whether links between switches at these rates are taken in place of those of another fabric.
+    """Return whether links between switches at these rates replace those of another fabric.
 
-    They are where parts are known that the other has none for. Else a compute fabric whose `link:` is left open takes
-    what costs less; any other takes what has fewer switches, then what costs less.
+    They do where parts are known that the other lacks. Otherwise a compute fabric whose `link:` is open uses the
+    cheaper; any other uses the lower switch count, then the cheaper.
     """
     if (than.kinds_without_part - built.kinds_without_part) & rates.keys():
         return True
@@ -420,10 +419,11 @@ def is_better(built: BuiltFabric, than: BuiltFabric, rates: Mapping[str, Figure]
 
 
 def faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
-    """Rates to try for links between switches whose ports carry at least twice what the plan leaves them at [Gb/s].
+    """Yield rates to try for links between switches whose ports carry at least twice the planned rate [Gb/s].
 
-    All steps up to the rate of the ports where no part is known for a kind of link, and in fabrics for other traffic
-    than that of GPUs; else that of the ports alone, and none where the plan names the rate of the fabric's links.
+    These are all steps up to the rate of the ports where no part is known for a kind of link, and in fabrics for other
+    traffic than that of GPUs; otherwise only that of the ports, and none where the plan sets the rate of the fabric's
+    links.
     """
     slow = dict[str, tuple[Figure, Figure]]()
     for links in built.fabric.links:
@@ -444,9 +444,10 @@ def faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
 
 
 def costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
-    """Whether a fabric costs less: by the prices of all its parts where they are known.
+    """Return whether a fabric costs less: by the prices of all its parts where they are known.
 
-    Else fewer switches, and no more modules and cables, are cheaper at any price. An AOC has two modules in one piece.
+    Otherwise a lower switch count, and no more modules and cables, are cheaper at any price. An AOC has two modules in
+    one piece.
     """
     cost, other_cost = _cost(built, parts), _cost(than, parts)
     if cost is not None and other_cost is not None:
@@ -457,14 +458,14 @@ def costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> boo
 
 
 def _modules_and_cables(interconnect: Interconnect) -> tuple[int, int]:
-    """Modules, the two ends of each AOC among them, and cables."""
+    """Return the modules, including the two ends of each AOC, and the cables."""
     modules = sum(use.quantity.value for use in interconnect.modules)
     optical = sum(use.quantity.value for use in interconnect.cables if use.cable and use.cable.medium == AOC)
     return modules + ENDS_OF_AOC * optical, sum(use.quantity.value for use in interconnect.cables)
 
 
 def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
-    """What switches, modules and cables of a fabric cost; None where one of them has no price."""
+    """Return the cost of switches, modules and cables of a fabric; None where one of them has no price."""
     found = [
         *((parts.price(tier.switch, None), boxes_of(tier)) for tier in built.fabric.tiers),
         *((parts.price(use.module, None), use.quantity) for use in built.interconnect.modules),
@@ -486,7 +487,7 @@ def build_at_rates(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    """A fabric at the rates that its plan has. Raises Infeasible when no switches carry it."""
+    """Return a fabric at the rates of its plan. Raises Infeasible when no switches carry it."""
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
     if not fabric.allow_islands and (pods := islands(built)) > 1:
         message = (
@@ -529,15 +530,15 @@ def _connect(
 
 
 def server_cage(plan: Plan, attached: Attachment) -> Cage:
-    """The cage of a server, or of the NIC that is bought for it, on a fabric."""
+    """Return the cage of a server, or of the NIC that is bought for it, on a fabric."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
 
 
 def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
-    """A fabric of a design as another plan wants it, its cables as long as that says; None without switches.
+    """Return a fabric of a design with changed plan values, and cable lengths by them; None without switches.
 
-    Raises Infeasible and PlanErrors as `design`.
+    Raises Infeasible and PlanErrors as `design` does.
     """
     servers, uplink_gbps = designed.sizing.servers, built.fabric.uplink_gbps
     if built.attachment is None or servers is None:
@@ -551,7 +552,7 @@ def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) ->
 def rebuild_links(
     designed: Design, built: BuiltFabric, specs: Mapping[str, LinkSpec], parts: PartsLookup
 ) -> BuiltFabric:
-    """A fabric of a design with its links rebuilt for other specs, such as other lengths.
+    """Return a fabric of a design with its links rebuilt for other specs, such as other lengths.
 
     Raises PlanErrors for parts that do not fit together.
     """
@@ -580,7 +581,7 @@ def _attached_hosts(hosts: Hosts) -> AttachedHosts:
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:
-    """Bandwidth of one GPU to others; None unless the fabric has role compute."""
+    """Return the bandwidth of one GPU to others; None unless the fabric has role compute."""
     server = plan.cluster.server
     if server is None or fabric.role != COMPUTE:
         return None

@@ -2,7 +2,7 @@
 
 Storage servers are on the storage fabric, leaves of topology `access` on the fabric that they are linked into, and
 management ports of switches, PDUs and machines on the out-of-band fabric. Switches of an out-of-band fabric are managed
-over their own links.
+in-band.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bomgen.site.racks import units_bought
 from bomgen.sizing.cluster_size import Sizing
 
 RACK_DEVICES = "NVLink switches and power shelves"
-"""Of a rack-scale system: they have management ports of their own."""
+"""Devices of a rack-scale system with separate management ports."""
 
 
 class OtherFabric(NamedTuple):
@@ -36,13 +36,13 @@ sum_of_boxes = sum_of("sum_of_boxes", "boxes", "boxes", "more_boxes")
 
 
 def boxes_of(tier: Tier) -> Figure:
-    """Units bought and racked for a tier: its switches, or boxes that hold several switches each."""
+    """Return the units bought and racked for a tier: its switches, or boxes that hold several switches each."""
     shared = tier.switch.switches_per_unit
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
 def uplink_plug(switch: Switch) -> Plug | None:
-    """The cages of a switch for uplinks into another fabric: those of its fastest ports; None: not known."""
+    """Return the cages of a switch for uplinks into another fabric: those of its fastest ports; None if unknown."""
     fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
     return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
 
@@ -50,7 +50,7 @@ def uplink_plug(switch: Switch) -> Plug | None:
 def hosts_on_fabric(
     fabric: FabricPlan, plan: Plan, sizing: Sizing, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """The machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
+    """Yield the machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
     named, storage_servers = plan.storage.servers, sizing.stored.servers if sizing.stored else None
     if fabric.role == STORAGE and named and storage_servers:
         yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
@@ -69,7 +69,7 @@ def hosts_on_fabric(
 def _management_hosts(
     fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """Everything but servers with a management port: switches of other fabrics, PDUs, and machines on these fabrics."""
+    """Yield everything but servers with a management port: switches of other fabrics, PDUs and other machines."""
     switches: Figure | None = None
     for other in others:
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
@@ -91,7 +91,6 @@ def _management_hosts(
 
 
 def _rack_devices(plan: Plan, sizing: Sizing) -> Iterator[Hosts]:
-    """The NVLink switches and power shelves of rack-scale systems, rack by rack."""
     server = plan.cluster.server
     if server and server.rack_bmc_ports and sizing.servers:
         yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)

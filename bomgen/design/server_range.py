@@ -1,9 +1,9 @@
 """The design of a plan for many numbers of servers at once: counts are columns, everything else is as built.
 
-Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built; in
-the others' place its counts become columns (`core/columns.py`), from which bill, money and power follow by the same
-formulas. What is not covered is left to `design`: machines beside the servers, reserved ports, fixed numbers of
-switches or links, chassis, and places on a floor.
+Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built;
+for the others its counts become columns (`core/columns.py`), from which bill, money and power follow by the same
+formulas. Cases that are not covered are left to `design`: machines other than servers, reserved ports, fixed numbers of
+switches or links, chassis, and positions on a floor.
 """
 
 from __future__ import annotations
@@ -59,26 +59,26 @@ from bomgen.sizing.servers import gpus_of_servers
 Integers = NDArray[np.int64]
 Rows = NDArray[np.int64]
 MEDIA = (*COPPER, AOC, COPPER_PAIRS)
-"""Of cables with fixed ends."""
+"""Media of cables with fixed ends."""
 
 
 class DesignRange(NamedTuple):
     """Designs of a plan that differ in counts alone."""
 
     rows: Rows
-    """Their places among the numbers of servers that were asked for."""
+    """Their indices among the requested numbers of servers."""
     plan: Plan
     servers: Integers
     fabrics: tuple[FabricRange, ...]
     parts: PartsLookup
 
     def take(self, chosen: NDArray[np.bool_]) -> DesignRange:
-        """Some of the designs."""
+        """Return some of the designs."""
         fabrics = tuple(each.take(chosen) for each in self.fabrics)
         return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
 
     def in_columns(self) -> Design:
-        """One design whose counts are columns; of its facility power, racks and PDUs."""
+        """Return one design whose counts are columns; its facility has power, racks and PDUs."""
         plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
         servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
         sizing = Sizing(gpus_of_servers(servers, server.gpus), servers)
@@ -98,7 +98,6 @@ class DesignRange(NamedTuple):
 def _with_racks(
     facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
 ) -> Facility:
-    """A facility with the racks and PDUs of servers and of all other machines."""
     contents = _count_racks(site, server, servers, machines)
     ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
     contents = with_rack_ranges(contents, ends)
@@ -123,7 +122,7 @@ def _count_racks(
 
 
 def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
-    """Racks of everything but servers, packed for each row of their counts."""
+    """Return the racks of everything but servers, packed for each row of their counts."""
     counts = [machine.count.value for machine in machines]
     rows = next(len(each) for each in counts if isinstance(each, Column))
     columns = [each.integers() if isinstance(each, Column) else np.full(rows, each) for each in counts]
@@ -144,14 +143,14 @@ class FabricRange(NamedTuple):
     rows: Rows
     built: BuiltFabric
     counts: tuple[Integers, ...]
-    """Of each of `_counted_figures`."""
+    """The counts for each of `_counted_figures`."""
 
     def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
-        """The fabric for some of the rows."""
+        """Return the fabric for some of the rows."""
         return FabricRange(self.rows[chosen], self.built, tuple(each[chosen] for each in self.counts))
 
     def in_columns(self) -> BuiltFabric:
-        """The fabric with columns in place of counts."""
+        """Return the fabric with columns in place of counts."""
         built, connected = self.built, self.built.interconnect
         nics, *counts = (
             Figure(column(counts), figure.unit, figure.origin)
@@ -171,14 +170,14 @@ class FabricRange(NamedTuple):
 
 
 def _counted_figures(built: BuiltFabric) -> list[Figure]:
-    """The figures of a fabric that differ between numbers of servers."""
+    """Return the figures of a fabric that differ between numbers of servers."""
     connected = built.interconnect
     uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
     return [built.nics, *(tier.count for tier in built.fabric.tiers), *(use.quantity for use in uses)]
 
 
 class DesignRanges(NamedTuple):
-    """Designs of a plan for many numbers of servers. Rows of neither are not covered."""
+    """Designs of a plan for many numbers of servers. Rows in neither field are not covered."""
 
     covered: tuple[DesignRange, ...]
     refused: Rows
@@ -189,7 +188,7 @@ NOTHING = np.empty(0, np.int64)
 
 
 def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]) -> DesignRanges:
-    """The designs of a plan, whose number of servers is given, for each of these numbers of servers."""
+    """Return the designs of a plan with a given number of servers, for each of these numbers instead."""
     if not _is_covered(plan):
         return DesignRanges((), NOTHING)
     everything = np.arange(len(servers))
@@ -212,14 +211,14 @@ def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Ma
 def _join(
     rows: Rows, built: tuple[FabricRange, ...], more: FabricRange
 ) -> Iterator[tuple[Rows, tuple[FabricRange, ...]]]:
-    """The fabrics of the rows that one more fabric has, too."""
+    """Yield the fabrics of the rows that one more fabric has, too."""
     shared = np.intersect1d(rows, more.rows)
     if len(shared):
         yield shared, tuple(each.take(np.isin(each.rows, shared)) for each in (*built, more))
 
 
 def _is_covered(plan: Plan) -> bool:
-    """Whether a plan has nothing beside servers and switches that its counts depend on."""
+    """Return whether the counts of a plan depend on servers and switches alone."""
     server = plan.cluster.server
     plain = all(
         not each.switchless
@@ -239,7 +238,7 @@ def _is_covered(plan: Plan) -> bool:
 def _with_faster_rates(
     found: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
 ) -> Iterator[FabricRange]:
-    """A fabric at its rates, or faster between switches, as `design` decides for each row."""
+    """Yield a fabric at its rates, or faster between switches, as `design` decides for each row."""
     fabric, best = found.built.plan, [found]
     for rates in faster_rates(found.built):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
@@ -253,7 +252,7 @@ def _with_faster_rates(
 def _better_of(
     one: FabricRange, other: FabricRange, rates: Mapping[str, Figure], parts: PartsLookup
 ) -> Iterator[FabricRange]:
-    """One fabric for the rows where another at these rates is no better, and the other for its rows where it is."""
+    """Yield a fabric for the rows where another at these rates is no better, and the other for the rest."""
     shared = np.isin(one.rows, other.rows)
     other = other.take(np.isin(other.rows, one.rows))
     better = np.zeros(len(one.rows), np.bool_)
@@ -268,7 +267,7 @@ def _is_better(rates: Mapping[str, Figure], parts: PartsLookup, one: FabricRange
 
 
 def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, two: FabricRange) -> NDArray[np.bool_]:
-    """Where the answer to a question about two fabrics of the same rows is yes."""
+    """Return where a question about two fabrics of the same rows is answered yes."""
     try:
         return np.full(len(one.rows), bool(ask(one, two)))
     except Diverges as parting:
@@ -281,7 +280,7 @@ def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, tw
 def _range_at_rates(
     fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
 ) -> tuple[list[FabricRange], Rows]:
-    """A fabric at given rates for some rows, and the rows that are not covered; rows in neither cannot be built."""
+    """Return a fabric at given rates for some rows, and the rows not covered; the other rows cannot be built."""
     found, unknown, counters = list[FabricRange](), list[Rows](), Counters()
     for planes in _count_planes(fabric, attached, servers, rows):
         if planes is None:
@@ -297,8 +296,6 @@ def _range_at_rates(
 
 
 class _Planes(NamedTuple):
-    """Equal planes of a fabric for some rows."""
-
     rows: Rows
     counts: ClosCounts
     demand: Demand
@@ -309,7 +306,7 @@ class _Planes(NamedTuple):
 
 
 def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows) -> Iterator[_Planes | None]:
-    """The planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
+    """Yield the planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
     first = Figure(int(servers[rows[0]]), "servers", fabric.oversubscription.origin)
     as_asked = fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE
     try:
@@ -335,7 +332,7 @@ def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, r
 
 
 def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: Integers, rows: Rows) -> _Planes | None:
-    """The planes of a fabric for some rows; None where they are not covered. Raises Infeasible."""
+    """Return the planes of a fabric for some rows; None where they are not covered. Raises Infeasible."""
     planes, declared = int(fabric.planes.value), fabric.declared
     demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, attached.ports_per_plane)
     rails: Figure | None = None
@@ -355,7 +352,7 @@ def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: In
 def _same_parts(
     planes: _Planes, plan: Plan, fabric: FabricPlan, attached: Attachment, parts: PartsLookup
 ) -> Iterator[_Planes]:
-    """The planes divided into those whose links are built of the same parts: by tiers and by links side by side."""
+    """Yield the planes split into those with the same parts for links: by tiers and by parallel links."""
     counts, together = planes.counts, _links_together(planes, attached, fabric)
     divided = [
         np.gcd(together[each.kind], _links_of_cables(each, parts)) for each in _list_ends(planes, plan, attached)
@@ -368,7 +365,7 @@ def _same_parts(
 
 
 class _Ends(NamedTuple):
-    """The cages that a kind of link joins, and its rate."""
+    """The cages and the rate of a kind of link."""
 
     kind: str
     lower: Cage
@@ -377,7 +374,7 @@ class _Ends(NamedTuple):
 
 
 def _list_ends(planes: _Planes, plan: Plan, attached: Attachment) -> Iterator[_Ends]:
-    """The ends of the kinds of link of a fabric, as far as its switches have ports for them."""
+    """Yield the ends of the kinds of link of a fabric, as far as its switches have ports for them."""
     demand = planes.demand
     switches = {"leaf": demand.leaf.switch, "spine": demand.spine.switch, "core": demand.core.switch}
     for kind in LINK_KINDS[: int(planes.counts.tiers.max())]:
@@ -389,7 +386,7 @@ def _list_ends(planes: _Planes, plan: Plan, attached: Attachment) -> Iterator[_E
 
 
 def _links_of_cables(ends: _Ends, parts: PartsLookup) -> int:
-    """What the links of every cable between two cages divide: more links side by side than that make no difference."""
+    """Return the divisor of the links of every cable between two cages: more parallel links make no difference."""
     rules, rate = parts.rules(), int(ends.rate.value)
     links = (
         int(cable.links.value)
@@ -401,7 +398,7 @@ def _links_of_cables(ends: _Ends, parts: PartsLookup) -> int:
 
 
 def _links_together(planes: _Planes, attached: Attachment, fabric: FabricPlan) -> dict[str, Integers]:
-    """Links that always run between the same two devices, by kind; the actual number is a multiple."""
+    """Return the links that always run between the same two devices, by kind; the actual number is a multiple."""
     counts = planes.counts
     down, ports = counts.down["leaf"], int(attached.ports_per_server.value)
     one_row = counts.rows * planes.planes == 1
@@ -416,7 +413,7 @@ def _links_together(planes: _Planes, attached: Attachment, fabric: FabricPlan) -
 
 
 def _parallel(kinds: Kinds, above: Integers) -> Integers:
-    """Links between a switch of a tier and each of so many above it."""
+    """Return the links between a switch of a tier and each of `above` switches above it."""
     above = np.maximum(above, 1)
     each = np.where(kinds.up % above == 0, kinds.up // above, 1)
     found: Integers = np.gcd.reduce(np.where(kinds.switches > 0, each, 0), axis=0)
@@ -426,7 +423,7 @@ def _parallel(kinds: Kinds, above: Integers) -> Integers:
 class _Link(NamedTuple):
     ends: _Ends
     medium: Medium | None
-    """None: no part is known."""
+    """The medium; None if no part is known."""
 
 
 def _connect(
@@ -438,7 +435,7 @@ def _connect(
     attached: Attachment,
     known: Counters,
 ) -> tuple[FabricRange, Rows] | None:
-    """A fabric with its parts for rows whose links are built alike, and the rows whose cages do not suffice.
+    """Return a fabric with parts for rows whose links are built alike, and the rows without enough cages.
 
     None where it is not covered: where it cannot be built, or only with parts that share cages.
     """
@@ -473,11 +470,11 @@ def _connect(
 
 
 Counters = dict[tuple[str, TierLinks], PieceCounter]
-"""What counts pieces in the switches of a fabric at given rates, by tier and by what its links have in the cages."""
+"""Counters of pieces in the switches of a fabric at given rates, by tier and by the parts of its links in the cages."""
 
 
 def _piece_counters(planes: _Planes, links: Sequence[_Link], known: Counters) -> dict[str, PieceCounter]:
-    """What counts the pieces in the switches of each tier; `known` are those of other rows, and takes these."""
+    """Return the counters of pieces in the switches of each tier; `known` are those of other rows, and is extended."""
     demand, found = planes.demand, {}
     for tier, choice in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
         ends = [(each, plug_at(medium, each.upper, True)) for each, medium in links if each.upper.device == tier]

@@ -1,8 +1,8 @@
-"""What a topology declares, and the topologies that there are: the folder `topologies/` is the registry.
+"""Declarations of topologies, and their registry, the folder `topologies/`.
 
-A topology is one module of `topologies/` with a `TOPOLOGY`, a record of this module. Everything else learns of tiers
-and kinds of link from these records: the keys of `links:` in the schema of plans, rates, labels of cables, the
-enumeration of links, drawings. No other module asks for a topology or for a kind of link of one topology by name.
+A topology is one module of `topologies/` with a `TOPOLOGY`, a record of this module. All other code takes tiers and
+kinds of link from these records: the keys of `links:` in the schema of plans, rates, labels of cables, the enumeration
+of links, drawings. No other module refers to a topology or to a kind of link of one topology by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bomgen.fabric.links.patterns import Seats
 
 Connections = tuple[Collection[int], Collection[int], Collection[int], Collection[int]]
-"""Links of one kind in four columns: lower device, lower port, upper device, upper port; a row is a link.
+"""Links of one kind in four columns: lower device, lower port, upper device, upper port; one link per row.
 
 Devices are numbered from 0 within their tier and plane, ports from 0 within a switch and kind of link.
 """
@@ -33,19 +33,19 @@ class LinkKind:
     """A kind of link: every link of it connects the same two kinds of device at one rate."""
 
     name: str
-    """As plans give it under `links:` and as results name it."""
+    """The name in plans under `links:`, and in results."""
     ends: tuple[str, str]
     """Kinds of device at the lower and the upper end: `server` or a tier."""
     code: str
-    """In the labels of cables, such as LS."""
+    """The code in the labels of cables, such as LS."""
     title: str
     """Name in the schema of plans."""
     description: str
     """One sentence for the schema of plans."""
     example: Mapping[str, object] = field(default_factory=lambda: {"medium": "transceiver"})
-    """What a plan may say of it, for the schema of plans."""
+    """An example of its settings, for the schema of plans."""
     in_every_result: bool = False
-    """Whether results name it for every fabric, with 0 where the fabric has none."""
+    """Whether results list it for every fabric, with 0 where the fabric has none."""
 
 
 SERVER_LEAF = LinkKind(
@@ -58,105 +58,108 @@ SERVER_LEAF = LinkKind(
 
 
 class TierRows(NamedTuple):
-    """Drawn as tiers one above the other, with pods as frames where the fabric has pods."""
+    """A drawing as tiers one above the other, with pods as frames where the fabric has pods."""
 
     pod: str = "pod"
-    """What a pod is called: the stem of the words `ui-POD` and `ui-PODs` of the language files."""
+    """The name of a pod: the stem of the words `ui-POD` and `ui-PODs` of the language files."""
     pod_of_rails: str = ""
-    """What a pod is called that holds the leaves of all rails, where others hold those of one."""
+    """The name of a pod that holds the leaves of all rails, where others hold those of one."""
     last_pods: str = ""
-    """The dimension of the fabric that is the number of last pods of another size, where there may be such."""
+    """The dimension with the number of last pods of another size, where there may be such."""
     links_to_last: str = ""
-    """The dimension that is the links between one of them and any other pod."""
+    """The dimension with the number of links between one of them and any other pod."""
     sizes: Mapping[str, tuple[str, str]] = {}
-    """By tier the dimensions that are the switches of a pod and of one of the last."""
+    """By tier, the dimensions with the switches of a pod and of one of the last."""
 
 
 TIER_ROWS = TierRows()
 
 
 class SwitchGroups(NamedTuple):
-    """Drawn as groups of switches side by side: all switches of a group are linked, and all groups."""
+    """A drawing as groups of switches side by side: all switches of a group are linked, and all groups."""
 
     inside: str
-    """The kind of link inside a group; those of other kinds between switches connect groups."""
+    """The kind of link inside a group; other kinds between switches connect groups."""
     groups: str | None = None
-    """The dimension of the fabric that is the number of groups; None: there is one."""
+    """The dimension with the number of groups; None: there is one."""
     group_size: str | None = None
-    """The dimension of the fabric that is the number of switches of a group."""
+    """The dimension with the number of switches of a group."""
     small_groups: str | None = None
-    """The dimension that is the number of groups, the last ones, with fewer switches; None: there are none."""
+    """The dimension with the number of groups, the last ones, with fewer switches; None: there are none."""
     small_size: str | None = None
-    """The dimension that is the number of switches of one of those."""
+    """The dimension with the number of switches of one of those."""
 
 
 class NodeGrid(NamedTuple):
-    """Drawn as a grid of nodes without switches."""
+    """A drawing as a grid of nodes without switches."""
 
     axes: tuple[str, ...]
-    """The dimensions of the fabric that are the nodes along each axis."""
+    """The dimensions with the nodes along each axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A topology as its module declares it."""
+    """A topology as declared by its module."""
 
     name: str
-    """As plans give it: the name of the module with hyphens, and `+` for `_plus`."""
+    """The name in plans: the name of the module with hyphens, and `+` for `_plus`."""
     limits: str
-    """How large it can be, in one sentence."""
+    """The maximum size, in one sentence."""
     drawing: str
     """A few lines of characters for `bomgen catalog topology`."""
     tiers: tuple[str, ...]
-    """Tiers of switches that it may have, lowest first: of leaf, spine and core, the tiers of a plan."""
+    """Possible tiers of switches, lowest first: of leaf, spine and core, the tiers of a plan."""
     link_kinds: tuple[LinkKind, ...]
-    """Every kind of link that it may have."""
+    """Every possible kind of link."""
     build: Callable[[Any], Fabric]
-    """From a Demand, or without switches a DirectDemand, to the smallest fabric. Raises Infeasible when none fits."""
+    """A function from a Demand, or without switches a DirectDemand, to the smallest fabric. Raises Infeasible."""
     connect: Callable[[Fabric, Seats | None], Iterator[tuple[LinkKind, Connections]]]
-    """Which port is connected to which: the links between switches (or nodes) of one plane, kind by kind.
+    """The connections of ports: the links between switches (or nodes) of one plane, by kind.
 
     The links of endpoints are enumerated from the seats for all topologies alike.
     """
     arrangement: TierRows | SwitchGroups | NodeGrid = TIER_ROWS
-    """How a drawing arranges it."""
+    """The arrangement in a drawing."""
     options: Mapping[str, Any] | None = None
-    """The JSON Schema of what a plan may say under its name; None: nothing."""
+    """The JSON Schema of the options under its name; None: it has none."""
     endpoints_option: str | None = None
-    """Which of its options is the number of endpoints of a leaf; None: a plan says it at `leaf.downlinks`."""
+    """The option with the number of endpoints of a leaf; None: plans set it at `leaf.downlinks`."""
     switchless: bool = False
-    """Whether it connects nodes directly: it is asked with a DirectDemand."""
+    """Whether it connects nodes directly, for a DirectDemand."""
     one_switch: bool = False
     """Whether it never has more than one switch."""
     has_rails: bool = False
     """Whether each leaf serves one port of every server."""
     isolated_rails: bool = False
-    """Whether every rail is a fabric of its own: rails meet only inside the servers."""
+    """Whether every rail is a separate fabric: rails meet only inside the servers."""
     scalable_units: bool = False
     """Whether the servers of a scalable unit share a set of leaves."""
     homings: tuple[str, ...] = ()
-    """How the ports of a machine may be dealt out to switches, as plans say under `homing:`."""
+    """Possible distributions of a machine's ports over switches, under `homing:` in plans."""
     has_peers: bool = False
-    """Whether its switches are linked with each other, as plans say under `peer_links:`."""
+    """Whether its switches are linked with each other, under `peer_links:` in plans."""
     uplinked: bool = False
-    """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
+    """Whether its leaves are linked into another fabric, under `uplink:` in plans."""
     deal_ports: Callable[[Demand], tuple[Demand, Figure | None]] | None = None
-    """Of a topology whose shape is the smallest folded Clos that a search finds: what it is asked, and the ports of a
-    machine that have leaves of their own; None for these: leaves are filled one after the other. Raises Infeasible."""
+    """The demand on the search for the smallest folded Clos, and the ports of a machine on separate leaves.
+
+    For topologies whose shape that search finds. None for the ports: leaves are filled one after the other. Raises
+    Infeasible.
+    """
 
     @property
     def searched(self) -> bool:
-        """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
+        """Whether its shape is the smallest folded Clos found by the search over all divisions of ports."""
         return self.deal_ports is not None
 
 
 def connect_nothing(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:
-    """The connections of a topology whose switches are not linked to each other."""
+    """Yield no connections, for a topology whose switches are not linked to each other."""
     yield from ()
 
 
 def mismatch(topology: Topology, fabric: Fabric) -> str | None:
-    """What a fabric has that its topology does not declare; None when all of it is declared."""
+    """Return a property of a fabric that its topology does not declare; None when all are declared."""
     for tier in fabric.tiers:
         if tier.name not in topology.tiers:
             return f"the topology {topology.name} declares no tier {tier.name}"
@@ -168,14 +171,14 @@ def mismatch(topology: Topology, fabric: Fabric) -> str | None:
 
 
 # registry -----------------------------------------------------------------------------------------------------------
-# The topologies that there are: the folder `topologies/` is the registry.
+# The registry of topologies: the folder `topologies/`.
 #
 # Each module of that folder declares a `TOPOLOGY` that plans can name, without registration.
 
 
 @cache
 def topologies() -> dict[str, str]:
-    """The module of each topology, by the name that plans give it."""
+    """Return the module of each topology, by its name in plans."""
     return {
         path.stem.replace("_plus", "+").replace("_", "-"): f"bomgen.fabric.topologies.{path.stem}"
         for path in sorted((Path(__file__).parent / "topologies").glob("*.py"))
@@ -184,18 +187,18 @@ def topologies() -> dict[str, str]:
 
 
 def topology(name: str) -> Topology:
-    """What the topology of a name declares. Raises KeyError when there is none."""
+    """Return the declaration of a topology by name. Raises KeyError when there is none."""
     found: Topology = import_module(topologies()[name]).TOPOLOGY
     return found
 
 
 def described() -> Iterator[Topology]:
-    """What every topology declares, by name."""
+    """Yield the declaration of every topology, by name."""
     return (topology(name) for name in topologies())
 
 
 def brings_its_own(fabric: Fabric) -> bool:
-    """Whether the module of a fabric's topology connects its switches, or works out the bisection, by itself."""
+    """Return whether the module of a fabric's topology has its own connections or bisection."""
     connect, bisection = topology(fabric.topology).connect, fabric.bisection_gbps.origin
     functions = (connect, *([bisection.formula] if isinstance(bisection, Derived) else ()))
     return any(each.__module__ in topologies().values() for each in functions)
@@ -203,9 +206,9 @@ def brings_its_own(fabric: Fabric) -> bool:
 
 @cache
 def link_kinds() -> dict[str, LinkKind]:
-    """Every kind of link between switches and to them, by name; those of most topologies first.
+    """Return every kind of link between switches and to them, by name; those of most topologies first.
 
-    Raises ValueError when two topologies declare a kind of one name differently.
+    Raises ValueError when two topologies declare a kind of the same name differently.
     """
     found: dict[str, LinkKind] = {}
     topologies_of = Counter[str]()
@@ -218,7 +221,7 @@ def link_kinds() -> dict[str, LinkKind]:
 
 
 def build(name: str, demand: Demand | DirectDemand) -> Fabric:
-    """The smallest fabric of a topology that meets a demand.
+    """Return the smallest fabric of a topology that meets a demand.
 
     Raises Infeasible when there is none, KeyError for a topology that is not built, and ValueError when the fabric has
     a tier or a kind of link that the topology does not declare.

@@ -1,11 +1,11 @@
-"""Modular switches: the cards that a chassis is fitted with, and how its ports are divided over them.
+"""Modular switches: the line cards of a chassis, and the division of its ports over them.
 
-A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
-how many. A topology need not know of cards: a modular switch has the ports of all slots, or of the `line_cards` of the
-plan. A fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
-of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
-each chassis, so that nothing is left out silently. Free ports are those on the cards; what the empty slots would add is
-a number of its own.
+A chassis gets as many line cards as the populated ports of the fullest switch of its tier need, unless the plan sets
+the number. A topology need not know of cards: a modular switch has the ports of all slots, or of the `line_cards` of
+the plan. A fabric that is built out in full populates every port of its leaves. The number of other cards (fabric
+cards, supervisors, power supplies) is given separately; where it is unknown, a line of the bill represents one set per
+chassis, so that nothing is left out silently. Free ports are those on the cards; the ports that empty slots would add
+are counted separately.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class CardUse(NamedTuple):
 
     kind: str
     identity: Identity | None
-    """None: no part is known."""
+    """The part, if known."""
     each: Figure | None
-    """In one chassis; None: not known."""
+    """Cards per chassis; None if unknown."""
     quantity: Figure
-    """In all; where the number in one is not known, a set of each chassis."""
+    """Cards in all chassis; where the number per chassis is unknown, one set per chassis."""
 
 
 class FittedTier(NamedTuple):
-    """What the chassis of a tier are fitted with."""
+    """The cards of the chassis of a tier."""
 
     tier: str
     switch: Identity
     uses: tuple[CardUse, ...]
     card_down: Figure | None
-    """Ports of a line card that face down; None: they do not divide evenly."""
+    """Downlink ports of a line card; None: they do not divide evenly."""
     card_up: Figure | None
     free_slots: Figure | None = None
-    """Ports of one chassis in slots without a line card; None: there are none, or nobody knows the cards."""
+    """Ports of one chassis in slots without a line card; None: there are none, or the cards are unknown."""
 
 
 @formula("links")
@@ -124,7 +124,7 @@ def sets_of_switches(switches: int) -> int:
 
 
 def fit_line_cards(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
-    """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
+    """Return the cards of the chassis of a fabric, by tier; empty where no switch is modular."""
     return tuple(
         _fit_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
         for tier in fabric.tiers
@@ -133,9 +133,9 @@ def fit_line_cards(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[F
 
 
 def count_free_ports_on_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
-    """The fabric with the free ports of its chassis counted on the line cards that they are fitted with.
+    """Return the fabric with the free ports of its chassis counted on their line cards.
 
-    Leaves that are linked into another fabric count only ports that the plan gives to endpoints: they are on cards.
+    Leaves that are linked into another fabric count only ports that the plan assigns to endpoints: they are on cards.
     """
     if fabric.hops is None:
         return fabric
@@ -178,12 +178,12 @@ def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice |
 
 
 def _has_links_up(tier: Tier, asked: Figure) -> bool:
-    """Whether a tier was built with the links up that the plan gives; not every topology reads them."""
+    """Return whether a tier has the uplinks set by the plan; not every topology uses them."""
     return tier.up is not None and bool(tier.up.value == asked.value)
 
 
 def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:
-    """Ports of a chassis in slots without a line card, as links to the tier below; None where there are none."""
+    """Return the ports of a chassis in slots without a line card, as downlinks; None where there are none."""
     if ports_per_card is None or line_cards is None:
         return None
     empty = ports_in_empty_slots(tier.radix, tier.switch.groups[0].ports, line_cards, ports_per_card)
@@ -191,7 +191,7 @@ def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure |
 
 
 def _populated(fitted: Fitted) -> int:
-    """The ports that a switch has something plugged into, for comparison."""
+    """Return the ports in use on a switch, for comparison."""
     return int(fitted.down.value + (fitted.up.value if fitted.up else 0))
 
 
@@ -200,7 +200,7 @@ def _quantity(switches: Figure, each: Figure | None) -> Figure:
 
 
 def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
-    """The rate of the links down of a tier, and the fastest of those up."""
+    """Return the rate of the downlinks of a tier, and the fastest of its uplinks."""
     below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
     above = max(
         (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
@@ -211,7 +211,7 @@ def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
 
 
 def _requested_ports_down(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
-    """The ports down that the plan gives to a switch; fewer where the links up that it needs take some of them."""
+    """Return the downlinks that the plan sets for a switch; fewer where its uplinks take some of the ports."""
     below, above = _rates(fabric, tier)
     reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)
     cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
@@ -223,7 +223,7 @@ def _requested_ports_down(fabric: Fabric, tier: Tier, asked: Figure, up: Figure)
 def _line_cards(
     fabric: Fabric, tier: Tier, ports_per_card: Figure | None, down: Figure, up: Figure | None
 ) -> Figure | None:
-    """The line cards that the ports in use on a switch need; None when nobody says how many ports one has."""
+    """Return the line cards that the ports in use on a switch need; None when the ports of a card are unknown."""
     if ports_per_card is None:
         return None
     group = tier.switch.groups[0]

@@ -1,7 +1,7 @@
 """Equal fabrics side by side: planes, and rails that meet only inside the servers.
 
-Ports of other machines and reserved ports are given for all planes and dealt out in turn; each plane is built for the
-most that one gets. Free ports and room to grow are counted against the endpoints that exist.
+Ports of other machines and reserved ports are given for all planes and distributed in turn; each plane is built for the
+most that one gets. Free ports and room to grow refer to the actual endpoints.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ planes_and_rails = product("planes_and_rails", "planes", "planes", "rails")
 
 
 def demand_of_one_plane(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
-    """What one of several equal fabrics must carry, which join the servers with so many ports each."""
+    """Return the demand on one of several equal fabrics, each with `ports_per_server` ports of a server."""
     hosts, reserved = whole.host_ports, whole.reserved_ports
     return whole._replace(
         ports_per_server=ports_per_server,
@@ -69,10 +69,10 @@ def demand_of_one_plane(whole: Demand, planes: Figure, ports_per_server: Figure)
 
 
 def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
-    """So many equal fabrics as one that carries the whole demand.
+    """Return equal fabrics as one that carries the whole demand.
 
     Ports of other machines need not be a multiple of the planes. Each plane is built for the most that one gets; room
-    and free ports are those beside the endpoints that there are.
+    and free ports refer to the actual endpoints.
     """
     endpoints, attached = all_endpoints(whole), attached_ports(whole)
 
@@ -84,7 +84,7 @@ def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
     above_all = reserved_above_in_all(above, planes, too_many) if above else None
 
     def free_of(tier: str, figure: Figure) -> Figure:
-        """Free ports of a tier of all planes, or room on the leaves."""
+        """Return the free ports of a tier in all planes, or the room on the leaves."""
         if not too_many.value or tier not in ("leaf", "spine"):
             return in_all_planes(figure)
         if above and above_all and above.value:

@@ -1,4 +1,4 @@
-"""The ports of a switch at the rates of the links that they carry, and the cages that hold them."""
+"""The radix of a switch at the rates of its links, and the cages of its ports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bomgen.core.provenance import Cited, Figure, floor_div, formula, sum_of
 MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
 KEPT = 10_000
-"""Ways to divide the ports of a switch that are remembered: searches ask for the same ones again and again."""
+"""Cached divisions of the ports of a switch: searches request the same ones again and again."""
 
 LANES = {"osfp": 8, "osfp-finned": 8, "osfp-flat": 8, "qsfp-dd": 8, "qsfp112": 4, "qsfp56": 4}
 """Electrical lanes of a cage by its form."""
@@ -24,20 +24,20 @@ SLOW_FORM, SLOW_LANE_GBPS = "qsfp56", 50
 
 
 def carries_rate(group: PortGroup, rate: Figure) -> bool:
-    """Whether ports of a group can carry links of a rate, whole or split."""
+    """Return whether ports of a group can carry links of a rate, whole or split."""
     return bool(not _lacks_rate(group, rate) and rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
 
 
 def _lacks_rate(group: PortGroup, rate: Figure) -> bool:
-    """Whether the record says that ports of a group carry no links of a rate."""
+    """Return whether the record rules out links of a rate on ports of a group."""
     mode = group.modes.get(int(rate.value))
     return mode is not None and mode.value == 0
 
 
 def radix(switch: Switch, rate: Figure) -> Figure:
-    """The ports that a switch has at a link rate.
+    """Return the radix of a switch at a link rate.
 
-    Raises Infeasible when it has none.
+    Raises Infeasible when it has no port of that rate.
     """
     found: Figure | None = None
     for group in switch.groups:
@@ -55,13 +55,13 @@ def radix(switch: Switch, rate: Figure) -> Figure:
 
 
 def largest_group(switch: Switch, rate: Figure) -> PortGroup:
-    """The group that has most of a switch's ports at a rate."""
+    """Return the group with the most of a switch's ports at a rate."""
     groups = [group for group in switch.groups if carries_rate(group, rate)]
     return max(groups, key=lambda group: group_radix(group, rate).value)
 
 
 def group_radix(group: PortGroup, rate: Figure) -> Figure:
-    """The links that the ports of one group carry at a rate."""
+    """Return the links that the ports of one group carry at a rate."""
     mode = group.modes.get(int(rate.value))
     if mode is not None:
         return mode
@@ -77,9 +77,9 @@ def links_of_port(switch: Switch, rate: Figure) -> int:
 
 
 def split_otherwise(switch: Switch, rate: Figure) -> Switch | None:
-    """Return the switch with its ports split as far as the rate allows where they count as whole, else whole.
+    """Return the switch with its whole ports split as far as the rate allows, or its split ports whole.
 
-    None where it is known whether they can be split, or where they carry nothing but whole links of the rate.
+    None where it is known whether they can be split, or where they carry only whole links of the rate.
     """
     groups = tuple(_split_group_otherwise(group, rate) for group in switch.groups)
     return None if groups == switch.groups else switch._replace(groups=groups)
@@ -94,7 +94,7 @@ def _split_group_otherwise(group: PortGroup, rate: Figure) -> PortGroup:
 
 
 def limit_to_lanes(switch: Switch, end_cage: str, rate: Figure) -> Switch:
-    """A switch whose ports carry links to ends with cages of a form: over as many of its lanes as these ends have.
+    """Return a switch whose ports carry links to a form of cage, over as many of its lanes as that cage has.
 
     A port of four lanes of 100G carries one link to an HDR device, which needs four lanes of 50G, and not two.
     """
@@ -105,7 +105,7 @@ def limit_to_lanes(switch: Switch, end_cage: str, rate: Figure) -> Switch:
 
 
 def _limit_group(group: PortGroup, rate: Figure, lanes: int) -> PortGroup:
-    """Ports with no more links of a rate than their lanes carry."""
+    """Return ports with no more links of a rate than their lanes carry."""
     if group.cage not in LANES or not carries_rate(group, rate):
         return group
     of_cage = Figure(LANES[group.cage], "lanes", Cited(message("lanes-of-form", form=group.cage), (), "high"))
@@ -117,15 +117,15 @@ def _limit_group(group: PortGroup, rate: Figure, lanes: int) -> PortGroup:
 
 
 def links_in_cage(links: int, cages: int) -> int | Fraction:
-    """The links of a rate that one cage carries, of so many in all of a switch: whole ones, where there are any.
+    """Return the links of a rate that one cage carries, given those of all cages; an integer if at least one.
 
-    A rate that fewer links have than there are cages takes several of these for each: a cage has a share below one.
+    A rate with fewer links than there are cages takes several of them per link: a cage has a share below one.
     """
     return links // cages or Fraction(links, cages)
 
 
 def links_per_cage(group: PortGroup, rate: Figure) -> int:
-    """The links of a rate plugged into one cage of a group; one also where it takes several cages."""
+    """Return the links of a rate plugged into one cage of a group; 1 also where a link takes several cages."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)
     return max(int(group_radix(group, rate).value / cages), 1)
 
@@ -147,22 +147,22 @@ sum_of_ports = sum_of("sum_of_ports", "ports", "ports", "more_ports")
 
 
 class SharedCages(NamedTuple):
-    """The cages of a switch of which only some carry links down as well as up."""
+    """The cages of a switch of which only some carry both downlinks and uplinks."""
 
     cages: int
     down_only: int
-    """Links down in cages that carry none up."""
+    """Downlinks in cages without uplinks."""
     up_only: int
-    """Links up in cages that carry none down."""
+    """Uplinks in cages without downlinks."""
 
     def __str__(self) -> str:
         return message("shared-cages", **self._asdict())
 
 
 def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure | None:
-    """The cages whose ports carry links down or up as wanted; None when each kind has ports of its own.
+    """Return the cages whose ports carry downlinks or uplinks; None when each kind has separate ports.
 
-    Where both run at one rate a cage may hold some of each, so that every port stands for itself.
+    Where both run at one rate a cage may hold some of each, so that every port is independent.
     """
     if down_gbps.value == up_gbps.value:
         return radix(switch, down_gbps)
@@ -217,10 +217,10 @@ def cages_beside(cages: int, down_only: int, up_only: int) -> SharedCages:
 
 @lru_cache(maxsize=KEPT)
 def ports_left_down(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
+    """Return the downlinks that fit with `up` uplinks; `cages` hold both kinds, 0: each kind has separate ports.
 
-    Links up fill the ports that serve them alone first. A rate that fewer ports serve than there are cages takes as
-    many more cages for each of its links.
+    Uplinks fill their dedicated ports first. A rate with fewer ports than there are cages takes proportionally more
+    cages per link.
     """
     if up > up_radix:
         return 0

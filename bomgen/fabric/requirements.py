@@ -1,4 +1,4 @@
-"""What a folded Clos is asked for, as figures and as numbers; and the smallest of them, a single switch."""
+"""The demand on a folded Clos, as figures and as numbers; and the smallest one, a single switch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def one_rail_for_all() -> int:
 ALL_RAILS = "all"
 """The word for pods that hold leaves of every rail."""
 UNSET, ONE_RAIL = unset(), one_rail_for_all()
-"""The figures of both, which every fabric shares."""
+"""The figures of both, shared by every fabric."""
 
 
 @formula("count")
@@ -74,9 +74,9 @@ def three_tiers() -> int:
 
 
 def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[str, Figure]:
-    """The demand as the figures that `Numbers` are the values of.
+    """Return the demand as the figures whose values are `Numbers`.
 
-    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
+    `rails` are the ports of a server on separate leaves; None: leaves are filled one after the other.
     """
     down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
     leaf, spine, core = demand.leaf, demand.spine, demand.core
@@ -132,29 +132,29 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
 
 
 def search_numbers(figures: dict[str, Figure]) -> Numbers:
-    """The values of `search_figures`, as the search takes them."""
+    """Return the values of `search_figures`, as the search takes them."""
     return Numbers(**{name: figure.value for name, figure in figures.items()})
 
 
 def group_thousands(number: int) -> str:
-    """A number as messages write it, with a space between thousands."""
+    """Return a number as messages write it, with a space between thousands."""
     return f"{number:,}".replace(",", " ")
 
 
 def attached_ports(demand: Demand) -> Figure:
-    """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
+    """Return the ports of the machines on a plane: NIC ports of the servers, and ports of other machines."""
     nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
     return shape.nic_and_host_endpoints(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
 
 
 def all_endpoints(demand: Demand) -> Figure:
-    """Ports of the machines on a plane, and reserved ports where there are some."""
+    """Return the ports of the machines on a plane, and reserved ports."""
     attached = attached_ports(demand)
     return shape.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
 
 
 def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
-    """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
+    """Return the seats of endpoints that fill leaf after leaf, other machines after the servers."""
     nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
     others = (demand.host_ports or UNSET, demand.reserved_ports or UNSET)
     places = (nic_ports, *others, ONE_RAIL, down, down, up, leaves)
@@ -162,7 +162,7 @@ def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> F
 
 
 def build_one_switch(demand: Demand, topology: str) -> Fabric:
-    """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
+    """Return the fabric with all endpoints on one leaf. Raises Infeasible when it has too few ports."""
     rate = demand.rates[SERVER_LEAF.name]
     ports = radix(demand.leaf.switch, rate)
     attached, endpoints = attached_ports(demand), all_endpoints(demand)

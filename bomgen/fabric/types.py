@@ -1,4 +1,4 @@
-"""What a topology is asked for and what it answers, as data."""
+"""Demands on a topology and the resulting fabrics, as data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVER = "server"
 
 @dataclass(frozen=True, slots=True)
 class TierChoice:
-    """The switch of a tier and what the plan fixes of it; None is left to the rules."""
+    """The switch of a tier and its values fixed by the plan; None is left to the rules."""
 
     switch: Switch
     servers: Figure | None = None
@@ -26,18 +26,18 @@ class TierChoice:
 
 
 class Demand(NamedTuple):
-    """What one plane of a fabric must carry, and with what."""
+    """The demand on one plane of a fabric, and its parts."""
 
     servers: Figure
     ports_per_server: Figure
-    """Endpoints of a server on the plane; of a rail-optimized fabric its rails."""
+    """Endpoints of a server on the plane; in a rail-optimized fabric its rails."""
     host_ports: Figure | None
-    """Ports of other machines that are attached."""
+    """Ports of other attached machines."""
     reserved_ports: Figure | None
     rates: Mapping[str, Figure]
     """Rate of each kind of link that any topology declares [Gb/s], by its name."""
     tiers: Figure | None
-    """None: as few as fit."""
+    """Switch tiers; None: as few as fit."""
     oversubscription: Figure
     spine_oversubscription: Figure
     leaf: TierChoice
@@ -47,48 +47,48 @@ class Demand(NamedTuple):
     uplinks: Figure | None
     """Links of each topmost switch into another fabric, at the rate `uplink`."""
     unit: Figure | None
-    """Servers whose rails share one set of leaves; None: as many as a leaf has ports down."""
+    """Servers whose rails share one set of leaves; None: as many as a leaf has downlinks."""
     populate_used_ports_only: bool
-    """Build out only what serves somebody."""
+    """Whether only used ports are built out."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
-    """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
+    """The options in the plan under the name of the topology, by the keys of its `OPTIONS`."""
     rails_per_leaf: Figure | None = None
-    """Rails that a leaf serves; None: as many as need the fewest switches."""
+    """Rails per leaf; None: as many as give the lowest switch count."""
     pod_rails: Figure | None = None
     """A word: whether a pod holds the leaves of one rail or of all; None where leaves belong to no rails."""
     split_servers: bool | None = None
-    """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
+    """Whether the ports of a server may connect to several leaves; None: only if it has too many for one in eight."""
     homing: Figure | None = None
-    """A word: how the ports of a machine are dealt out to the switches."""
+    """A word: the distribution of a machine's ports over the switches."""
     peer_links: Figure | None = None
-    """Of each pair of switches of a mesh; None: as many as the ratio asks."""
+    """Links per pair of switches of a mesh; None: as many as the ratio needs."""
 
 
 class DirectDemand(NamedTuple):
-    """What a topology without switches must join: nodes that are linked to each other."""
+    """The demand on a topology without switches: nodes that are linked to each other."""
 
     nodes: Figure
     """Servers, or the chips of pods."""
     rate: Figure
-    """Of a link, in each direction [Gb/s]."""
+    """Rate of a link, in each direction [Gb/s]."""
     pod: Figure | None
     """Chips of a whole pod; None: the nodes do not come in pods."""
     pod_dimensions: tuple[Figure, ...]
-    """Of a whole pod, where they are published."""
+    """Dimensions of a whole pod, where published."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
-    """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
+    """The options in the plan under the name of the topology, by the keys of its `OPTIONS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Switches of a tier that are alike: how many, and the ports populated on each."""
+    """Equal switches of a tier: how many, and the ports populated on each."""
 
     count: Figure
     down: Figure
     up: Figure | None
-    """Ports to other switches: of the tier above, or, of switches that are linked side by side, of the same tier."""
+    """Ports to other switches: of the tier above, or, for switches linked side by side, of the same tier."""
     local: Figure | None = None
-    """Of those linked side by side: ports inside their group; None: as the kind of link has on all."""
+    """Ports inside the group, for switches linked side by side; None: as for all switches with this kind of link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +115,20 @@ class Links:
     cabled: Figure
     rate_gbps: Figure
     ends: tuple[str, str]
-    """The devices that they join, lower end first: `server`, `leaf`, `spine` or `core`; twice the same side by side."""
+    """The devices at its ends, lower end first: `server`, `leaf`, `spine` or `core`; twice the same side by side."""
     ports: Figure | None = None
-    """Of links between devices of one kind: ports of this kind on a fully connected one."""
+    """Ports of this kind on a fully connected device, for links between devices of one kind."""
     parallel: Figure | None = None
-    """How many join every two devices that they join, where that is not what the counts of all tiers say."""
+    """Links between every two connected devices, where the counts of the tiers do not determine it."""
 
     @property
     def within_tier(self) -> bool:
-        """Whether they join devices of one kind with each other."""
+        """Whether they connect devices of one kind."""
         return self.ends[0] == self.ends[1]
 
 
 def ports_of(tier: Tier, links: Links) -> int:
-    """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
+    """Return the ports of a kind of link on a fully connected switch of a tier at one of its ends."""
     ports = links.ports if links.within_tier else tier.down if links.ends[1] == tier.name else tier.up
     return int(require(ports, f"{links.kind} links end at a {tier.name}").value)
 
@@ -145,36 +145,40 @@ class Fabric(NamedTuple):
     switches: Figure
     bisection_gbps: Figure
     hops: Figure | None
-    """Switches, or links of a torus, between the farthest two endpoints on their shortest path; None: they meet in
-    another fabric."""
+    """Switches, or links of a torus, on the shortest path between the farthest endpoints.
+
+    None: the endpoints meet in another fabric.
+    """
     largest: Figure | None
-    """Endpoints of the largest fabric of as many tiers of the same switches; None: nothing limits it."""
+    """Endpoints of the largest fabric of as many tiers of the same switches; None: unlimited."""
     free_ports: Mapping[str, Figure]
-    """Ports that nothing is plugged into, by tier, as links to the tier below; of a core and a top spine likewise."""
+    """Unused ports by tier, as links to the tier below; also of a core and a top spine."""
     growth: Figure | None = None
-    """Endpoints that the leaves have room for beside those there are, at the ratio built."""
+    """Endpoints that can be added on the leaves, at the ratio built."""
     homing: Figure | None = None
-    """A word: how the ports of a machine are dealt out to the switches; None: its topology says so."""
+    """A word: the distribution of a machine's ports over the switches; None: the topology determines it."""
     rails_per_leaf: Figure | None = None
-    """Rails that a leaf serves, or ports of a dual-homed machine on it; None: leaves belong to no rails."""
+    """Rails per leaf, or ports of a dual-homed machine on it; None: leaves belong to no rails."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
-    """Reserved ports that stand on spines because the leaves are full."""
+    """Reserved ports on spines because the leaves are full."""
     dimensions: Mapping[str, Figure] = {}
-    """What else describes the shape of the topology, by name."""
+    """Further dimensions of the topology, by name."""
     circuits: Mapping[str, Figure] = {}
-    """Of a fabric whose blocks are joined by optical circuit switches: these (`switches`), their ports in use (`ports`)
-    and the optical ends at the blocks (`ends`)."""
+    """Optical circuit switches that join blocks: their number (`switches`), ports in use and ends.
+
+    `ports` is the number of ports in use, `ends` that of the optical ends at the blocks.
+    """
     uplink_gbps: Figure | None = None
     """Rate of the links of its topmost switches into another fabric; None: there are none."""
     plane: Fabric | None = None
-    """One of the equal fabrics that stand side by side; None: there is only this one."""
+    """One of the equal fabrics side by side; None: there is only this one."""
     planes: Figure | None = None
-    """How many of them there are."""
+    """The number of equal fabrics."""
     seats: Figure | None = None
-    """Which endpoint is on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
+    """The occupancy of one of the equal fabrics: endpoints by leaf; None: there are no switches."""
     exact_bisection: bool = True
-    """False: the bisection stated is a bound from below."""
+    """Whether the bisection is exact; otherwise it is a lower bound."""
 
     @property
     def pods_hold_all_rails(self) -> bool:
@@ -182,14 +186,14 @@ class Fabric(NamedTuple):
         return self.seats is not None and self.seats.value.rows_of_pod > 1
 
     def tier(self, name: str) -> Tier | None:
-        """The tier of that name, or None."""
+        """Return the tier with a name, or None."""
         return next((tier for tier in self.tiers if tier.name == name), None)
 
     def links_of(self, kind: str) -> Links | None:
-        """The links of that kind, or None."""
+        """Return the links of a kind, or None."""
         return next((links for links in self.links if links.kind == kind), None)
 
 
 def tiers_in_words(fabric: Fabric) -> str:
-    """The switches of every tier: `4 + 2`."""
+    """Return the switches of every tier: `4 + 2`."""
     return " + ".join(str(tier.count.value) for tier in fabric.tiers)

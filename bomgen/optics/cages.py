@@ -1,4 +1,4 @@
-"""The cages of switches: the ports in them as the vendor calls them, what they hold, how many are filled."""
+"""The cages of switches: the vendor's names of their ports, their content, and how many are filled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPINE = "spine"
 
 
 def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
-    """The cage of a switch for links of a rate."""
+    """Return the cage of a switch for links of a rate."""
     group = next(group for group in switch.groups if carries_rate(group, rate))
     power = Fraction(group.cage_power_w.value) if group.cage_power_w else None
     return Cage(
@@ -29,9 +29,9 @@ def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
 
 
 def parallel_links(fabric: Fabric, links: Links) -> int:
-    """Links that run in parallel between the same two switches of two tiers; the actual number is a multiple.
+    """Return the parallel links between the same two switches of two tiers; the actual number is a multiple.
 
-    Every leaf has the same number of links to each spine of its pod; a spine reaches as many cores as it can.
+    Every leaf has the same number of links to each spine of its pod; a spine connects to as many cores as it can.
     """
     plane = fabric.plane or fabric
     lower, upper = (plane.tier(name) for name in links.ends)
@@ -47,40 +47,40 @@ def parallel_links(fabric: Fabric, links: Links) -> int:
 
 
 # plugs --------------------------------------------------------------------------------------------------------------
-# What the links of one kind have in the cages at an end, and which of them may share a cage.
+# The parts of the links of one kind in the cages at an end, and which of them may share a cage.
 #
-# Both the count of modules and the cable list follow these rules: there is no other place that says what is in a cage.
+# Both the count of modules and the cable list follow these rules, which are the only ones about the content of cages.
 
 FIXED_FORMS = ("mpo", RJ45)
 """Forms of cage that take the plug of a cable without a module."""
 
 
 class Plug(NamedTuple):
-    """What links have in a cage."""
+    """The part that links have in a cage."""
 
     part: str | None
-    """Id of the module, of the cable with fixed ends, or the form of a fixed cage; None: no part is known."""
+    """Id of the module, of the cable with fixed ends, or the form of a fixed cage; None if no part is known."""
     links: int = 1
-    """Links that one piece in a cage carries; 1: each link has a piece of its own."""
+    """Links that one piece in a cage carries; 1: each link has a separate piece."""
     links_of_cable: int = 1
-    """Links of one cable, which are neighbours in a cage."""
+    """Links of one cable, which are adjacent in a cage."""
     planning: bool = False
-    """Whether it stands for any part of its rate."""
+    """Whether it is a placeholder for any part of its rate."""
 
 
 UNKNOWN = Plug(None)
 
 
 class Socket(NamedTuple):
-    """Where one link is plugged in."""
+    """The socket of one link."""
 
     cage: int
     lane: int
-    """Place in the cage, from 0."""
+    """Position in the cage, from 0."""
 
 
 class TooFewCages(Exception):
-    """The links of a switch fill more cages than it has; `kind` is the kind of link that finds no more."""
+    """The links of a switch fill more cages than it has; `kind` is the kind of link that does not fit."""
 
     def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(message)
@@ -88,7 +88,7 @@ class TooFewCages(Exception):
 
 
 def plug_at(medium: Medium | None, cage: Cage, upper: bool) -> Plug:
-    """What a medium has in a cage at its upper or its lower end."""
+    """Return the part that a medium has in a cage at its upper or its lower end."""
     if medium is None:
         return UNKNOWN
     links = int(medium.cable.links.value) if medium.cable else 1
@@ -104,7 +104,7 @@ def plug_at(medium: Medium | None, cage: Cage, upper: bool) -> Plug:
 
 
 def without_fixed_modules(medium: Medium, lower: Cage, upper: Cage) -> Medium:
-    """A medium without modules where the cage takes the plug of the cable: its optics are in the device."""
+    """Return a medium without modules where the cage takes the plug of the cable: the optics are in the device."""
     return medium._replace(
         lower=None if lower.form in FIXED_FORMS else medium.lower,
         upper=None if upper.form in FIXED_FORMS else medium.upper,
@@ -112,9 +112,9 @@ def without_fixed_modules(medium: Medium, lower: Cage, upper: Cage) -> Medium:
 
 
 def may_share(one: Plug, other: Plug, tight: bool = False) -> bool:
-    """Whether links with two plugs may be in one cage: in the same module, a cable each, or where no part is known.
+    """Return whether links with two plugs may share a cage: in one module, a cable each, or without a known part.
 
-    Where cages are `tight`, planning parts stand side by side, because they are never refused for a cage.
+    Where cages are `tight`, placeholders share them, because a placeholder is never rejected for lack of cages.
     """
     if None in (one.part, other.part) or (tight and one.planning and other.planning):
         return True
@@ -122,24 +122,24 @@ def may_share(one: Plug, other: Plug, tight: bool = False) -> bool:
 
 
 class LeafShares(NamedTuple):
-    """How the links of servers and of other machines share the cages of a leaf, in groups that are built alike."""
+    """The sharing of a leaf's cages by links of servers and of other machines, in groups built alike."""
 
     plugs: tuple[Plug, ...]
-    """By group: what its links have in a cage; the first is that of the servers."""
+    """By group: the part of its links in a cage; the first group is that of the servers."""
     groups: tuple[int, ...]
     """By kind of other machines: its group."""
     sockets: tuple[Socket, ...]
-    """The ports of a leaf that face down, and behind them those of idle cages, for parts that share none."""
+    """The downlink ports of a leaf, followed by those of idle cages, for parts that share none."""
     closed: int
-    """The first of them whose cage holds links up as well, and so nothing but what the servers have."""
+    """Index of the first socket whose cage also holds uplinks, and therefore only the servers' parts."""
     down: int
-    """Ports of the leaf that face down."""
+    """Downlink ports of the leaf."""
 
     def first_ports(self, links: Sequence[int]) -> list[int]:
-        """The first port of every group that has so many links on a leaf, groups one after the other.
+        """Return the first port of every group, given its links on a leaf, groups one after the other.
 
-        A group continues in the cage where the last one ends if both may share it, else it begins the next cage; hosts
-        without a known part come last. Raises TooFewCages.
+        A group continues in the cage where the last one ends if both may share it, otherwise it begins the next cage;
+        hosts without a known part come last. Raises TooFewCages.
         """
         try:
             return self._place(links)
@@ -156,7 +156,7 @@ class LeafShares(NamedTuple):
                 taken = next((place for place in range(taken, len(sockets)) if not sockets[place].lane), len(sockets))
             found[group], last = taken, plugs[group]
             taken += links[group]
-            # Beside links up stands what the servers have; where nobody knows that, no known part.
+            # A cage with uplinks also holds the servers' part, or no known part where that is unknown.
             beside = last.part is None or (plugs[0].part is not None and may_share(plugs[0], last, tight))
             if taken > (self.closed if group and not beside else len(sockets)):
                 raise TooFewCages(f"{sum(links)} links with different parts")
@@ -164,32 +164,32 @@ class LeafShares(NamedTuple):
 
 
 def count_pieces(plug: Plug, sockets: Iterable[Socket]) -> int:
-    """Modules, or plugs of cables, in the sockets of some links."""
+    """Return the modules, or plugs of cables, in the sockets of some links."""
     return len({socket.cage for socket in sockets}) if plug.links > 1 else sum(1 for _ in sockets)
 
 
 def count_cables(plug: Plug, sockets: Iterable[Socket]) -> int:
-    """Cables that begin in the sockets of some links."""
+    """Return the cables that begin in the sockets of some links."""
     if plug.links_of_cable == 1:
         return sum(1 for _ in sockets)
     return len({(socket.cage, socket.lane // plug.links_of_cable) for socket in sockets})
 
 
 # port map -----------------------------------------------------------------------------------------------------------
-# The ports of a switch as cages and lanes, called what the vendor calls them where its record says so.
+# The ports of a switch as cages and lanes, with the vendor's names where its record has them.
 #
-# Where it does not they are numbered from 1 by cage: a cage with two ports has `1/1` and `1/2`; a port that is split
-# gets one more number; a line card stands in front.
+# Otherwise they are numbered from 1 by cage: a cage with two ports has `1/1` and `1/2`; a split port gets one more
+# number; a line card comes first.
 
 UPLINK = "uplink"
-"""The ports of a switch that lead into another fabric, beside its own kinds of link."""
+"""The ports of a switch that lead into another fabric, besides its kinds of link."""
 
 
 class PortDemand(NamedTuple):
-    """Ports that one kind of link takes on every switch of a tier."""
+    """The ports that one kind of link takes on every switch of a tier."""
 
     end: str
-    """What they are asked for by, such as `leaf-spine`."""
+    """The key of the demand, such as `leaf-spine`."""
     ports: int
     rate: Figure
     plug: Plug
@@ -203,20 +203,20 @@ class PortMap(NamedTuple):
     links_per_cage: int
     sockets: tuple[Socket, ...]
     spare: tuple[Socket, ...] = ()
-    """Those of idle cages, which links down with different parts may begin."""
+    """The sockets of idle cages, which downlinks with different parts may begin."""
 
 
 def filled_places(port_map: PortMap, ports: int, links_per_piece: int) -> set[tuple[int, int]]:
-    """The cages that the first ports of a kind of link fill on a switch, and which part of each."""
+    """Return the cages that the first ports of a kind of link fill on a switch, and the part of each."""
     return {(socket.cage, socket.lane // links_per_piece) for socket in port_map.sockets[:ports]}
 
 
 def map_fabric_ports(
     fabric: Fabric, plug: Callable[[Links, str], Plug], fitted: Sequence[FittedTier]
 ) -> dict[tuple[str, str], PortMap]:
-    """The port maps of the switches of a fabric, by tier and kind of link; links down come first.
+    """Return the port maps of the switches of a fabric, by tier and kind of link; downlinks come first.
 
-    `plug` gives what links of a kind have in a tier's cages, `fitted` the line cards. Raises TooFewCages.
+    `plug` returns the part of a kind of link in a tier's cages, `fitted` has the line cards. Raises TooFewCages.
     """
     port_maps = {}
     for tier in fabric.tiers:
@@ -227,7 +227,7 @@ def map_fabric_ports(
 
 
 def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], Plug]) -> Iterator[PortDemand]:
-    """The ports of a fully connected switch by kind of link, those down first."""
+    """Yield the ports of a fully connected switch by kind of link, downlinks first."""
     kinds = [links for links in fabric.links if tier.name in links.ends]
     for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
         up = links.ends[0] == tier.name and not links.within_tier
@@ -237,7 +237,7 @@ def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], Plug]
 
 
 def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[FittedTier]) -> CardShare | None:
-    """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
+    """Return the division of a chassis' links over its cards; None where it is uneven, or rates differ."""
     chassis = tier.switch.chassis
     cards = next((each for each in fitted if each.tier == tier.name), None)
     if chassis is None or chassis.ports_per_card is None or cards is None or cards.card_down is None:
@@ -249,10 +249,10 @@ def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[Fitte
 
 
 def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | None = None) -> dict[str, PortMap]:
-    """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
+    """Return the sockets of every kind of link on a switch: kind after kind, each in the first ports that carry it.
 
-    Links up begin a cage of their own where ports may idle for that, different parts always, planning parts where
-    there are cages enough. Raises TooFewCages.
+    Uplinks begin a new cage where ports may be idle for that, different parts always, placeholders where there are
+    enough cages. Raises TooFewCages.
     """
     if card is not None and (found := _on_cards(switch, wanted, card)):
         return found
@@ -265,10 +265,10 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
 
 
 class Sharing(Enum):
-    """What kinds of link may share a cage."""
+    """Which kinds of link may share a cage."""
 
     NOT_UP = 0
-    """As equal parts, but links up with no others."""
+    """As for equal parts, but uplinks share with no others."""
     EQUAL_PARTS = 1
     PLANNING_PARTS = 2
 
@@ -304,7 +304,6 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
 def _idle_sockets(
     switch: Switch, wanted: PortDemand, others: Sequence[Figure], used: Mapping[int, _Used]
 ) -> Iterator[Socket]:
-    """The sockets of one kind of link in cages that hold no link."""
     for index, group, first_cage in _groups(switch, wanted.rate, others):
         here, state = links_per_cage(group, wanted.rate), used.get(index)
         filled = ceil(state.links / state.per_cage) if state and state.links else 0
@@ -313,18 +312,18 @@ def _idle_sockets(
 
 
 class CardShare(NamedTuple):
-    """How the links of a chassis are divided over its line cards: equally, those down before those up."""
+    """The division of a chassis' links over its line cards: equally, downlinks before uplinks."""
 
     down: int
     up: int
     cages: int
-    """Of a card."""
+    """Cages of a card."""
 
 
 def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> dict[str, PortMap] | None:
-    """The sockets of a chassis whose line cards are all populated alike, the kinds up one after the other.
+    """Return the sockets of a chassis whose line cards are all populated alike, the kinds of uplink in turn.
 
-    None where links up would share a cage with other parts, and a card has no cage left to begin with.
+    None where uplinks would share a cage with other parts, and a card has no cage left to begin with.
     """
     group = switch.groups[0]
     first, *above = wanted
@@ -350,14 +349,14 @@ def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> 
 
 
 class _Used(NamedTuple):
-    """How far a group of ports is filled, in links of the last kind."""
+    """The links of the last kind in a group of ports, and the ports they fill."""
 
     links: int
     per_cage: int
     plug: Plug
 
     def start_for(self, per_cage: int, wanted: PortDemand, sharing: Sharing) -> int:
-        """The first port for links of another kind: side by side with equal ones, else from the next cage on."""
+        """Return the first port for links of another kind: next to equal ones, otherwise from the next cage on."""
         if not self.links:
             return 0
         begins_one = wanted.up and sharing is Sharing.NOT_UP
@@ -369,9 +368,10 @@ class _Used(NamedTuple):
 
 
 def _groups(switch: Switch, rate: Figure, others: Sequence[Figure]) -> list[tuple[int, PortGroup, int]]:
-    """The groups of ports that carry a rate, each with its place and the number of its first cage.
+    """Return the groups of ports that carry a rate, each with its index and the number of its first cage.
 
-    Those that carry the fewest of the other rates come first: ports that serve both are left to whom they alone serve.
+    Those that carry the fewest of the other rates come first: ports that serve several rates are left to links that
+    need them.
     """
     cages = 0
     found = list[tuple[int, PortGroup, int]]()
@@ -383,7 +383,7 @@ def _groups(switch: Switch, rate: Figure, others: Sequence[Figure]) -> list[tupl
 
 
 def name_sockets(switch: Switch, rate: Figure, sockets: Sequence[Socket]) -> list[str]:
-    """What the ports of a switch for links of a rate are called."""
+    """Return the names of a switch's ports for links of a rate."""
     groups = sorted(_groups(switch, rate, ()), key=lambda each: each[2])
     found = []
     for cage, lane in sockets:
@@ -393,7 +393,7 @@ def name_sockets(switch: Switch, rate: Figure, sockets: Sequence[Socket]) -> lis
 
 
 def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:
-    """The line card of a cage, from 0, and its place there; None where it is in no card that is known."""
+    """Return the line card of a cage, from 0, and its position there; None where it is in no known card."""
     of_card = switch.chassis.ports_per_card if switch.chassis else None
     if of_card is None:
         return None, cage
@@ -401,7 +401,7 @@ def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:
 
 
 def _name(switch: Switch, group: PortGroup, card: int | None, cage: int, lane: int, lanes: int) -> str:
-    """What a port is called: by card, cage, port in the cage and part of the port, those that it has."""
+    """Return the name of a port: by card, cage, port in the cage and part of the port, as far as they exist."""
     ports = int(group.ports_per_cage.value)
     whole, split = lanes == 1 and ports == 1, lanes > ports
     port, part = divmod(lane, lanes // ports) if split else (lane, 0)

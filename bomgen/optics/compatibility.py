@@ -30,7 +30,7 @@ class Cage(NamedTuple):
     name: str
     """Name of the device."""
     power_w: Fraction | None = None
-    """Power that it gives its module; None: not known."""
+    """Power that it supplies to its module; None if unknown."""
     optics: Module | None = None
     """The optics of a co-packaged switch, in place of a module."""
 
@@ -51,7 +51,7 @@ class Adapter(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """Its identity on the bill."""
+        """The identity of the adapter on the bill."""
         return Identity("transceiver", self.part_number.lower(), self.name, self.vendor, self.part_number)
 
 
@@ -64,7 +64,7 @@ class Splitter(NamedTuple):
 
 
 class Breakout(NamedTuple):
-    """An optical engine whose lanes are links of their own, to a module of another optic each."""
+    """An optical engine whose lanes are separate links, each to a module of another optic."""
 
     optic: str
     partner: str
@@ -72,12 +72,12 @@ class Breakout(NamedTuple):
     legs: int
 
     def serves(self, engine: Module, rate: int) -> bool:
-        """Whether the lanes of an engine are links of a rate [Gb/s]."""
+        """Return whether the lanes of an engine are links of a rate [Gb/s]."""
         lanes = engine.optic == self.optic and engine.lane_gbps == self.lane_gbps
         return lanes and engine.engine_gbps == rate * self.legs
 
     def joins(self, one: Module, other: Module) -> bool:
-        """Whether one of two modules breaks out to several of the other."""
+        """Return whether one of two modules breaks out to several of the other."""
         return any(
             self.serves(engine, leg.engine_gbps) and leg.optic == self.partner
             for engine, leg in ((one, other), (other, one))
@@ -109,7 +109,7 @@ class Rules(NamedTuple):
     receptacles: int
     """Most receptacles of a module."""
     foreign_modules: Mapping[str, str]
-    """By vendor of switches: the end of the code of what it says of modules of other vendors."""
+    """By vendor of switches: the suffix of the message code of its policy on third-party modules."""
     partners: Mapping[str, tuple[str, ...]]
     """By optic: the optics that it interoperates with."""
     lane_fibres: Mapping[int, tuple[str, ...]]
@@ -135,7 +135,7 @@ class Reason(NamedTuple):
 
 
 class Unbuildable(Exception):
-    """A named medium or part cannot work; `rule` is the reason code."""
+    """A specified medium or part that cannot work; `rule` is the reason code."""
 
     def __init__(self, message: str, rule: str) -> None:
         super().__init__(message)
@@ -143,31 +143,34 @@ class Unbuildable(Exception):
 
 
 def refuse(reason: Reason | None) -> None:
-    """Raise Unbuildable if there is a reason against a named module."""
+    """Raise Unbuildable if there is a reason against a specified module."""
     if reason:
         raise Unbuildable(f"{reason.message}; name another module, or leave it to `medium: auto`", reason.code)
 
 
 def accepts(cage: str, plug: str, rules: Rules) -> bool:
-    """Whether a cage accepts a plug; an end that is not described accepts anything."""
+    """Return whether a cage accepts a plug; an end that is not described accepts anything."""
     return ANY in (cage, plug) or plug == cage or plug in rules.plugs.get(cage, ())
 
 
 def adapter_for(cage: Cage, plug: str, rules: Rules) -> Adapter | None:
-    """The adapter that a plug needs in a cage of one link; None when it needs none or none exists."""
+    """Return the adapter that a plug needs in a cage of one link; None when it needs none or none exists."""
     if accepts(cage.form, plug, rules) or cage.links > 1:
         return None
     return next((each for each in rules.adapters if (each.plug, each.cage) == (plug, cage.form)), None)
 
 
 def fills_cage(module: Module, cage: Cage, rate: int) -> bool:
-    """Whether a generic module stands for a whole cage and carries all its links of a rate [Gb/s]."""
+    """Return whether a generic module represents a whole cage and carries all its links of a rate [Gb/s]."""
     whole = module.identity.generic and module.cage == ANY and cage.form != ANY
     return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
 
 
 def links_per_engine(module: Module, rate: int, rules: Rules) -> int:
-    """Links of a rate [Gb/s] that one engine of a module serves: several over a splitter fibre, 0 when it cannot."""
+    """Return the links of a rate [Gb/s] that one engine of a module serves; 0 when it cannot.
+
+    It serves several over a splitter fibre.
+    """
     if module.engine_gbps == rate:
         return 1
     splitter = rules.splitter
@@ -178,7 +181,7 @@ def links_per_engine(module: Module, rate: int, rules: Rules) -> int:
 
 
 def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
-    """Whether a NIC's module runs below its full rate, as one leg of a splitter fibre."""
+    """Return whether a NIC's module runs below its full rate, as one leg of a splitter fibre."""
     leg = links_per_engine(module, rate, rules) > 1 and not rules.breakout.serves(module, rate)
     return cage.device == SERVER and module.ports.value == 1 and leg
 
@@ -190,7 +193,7 @@ links_in_cage = minimum("links_in_cage", "count", "links_of_module", "links_of_c
 
 
 def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
-    """A module with the links that it carries in a cage as its ports."""
+    """Return a module with the links that it carries in a cage as its ports."""
     gbps = int(rate.value)
     splits = (
         not module.identity.generic
@@ -206,7 +209,7 @@ def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Mo
 
 
 def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
-    """Why a module does not work in a cage at a rate [Gb/s]; None when it does."""
+    """Return why a module does not work in a cage at a rate [Gb/s]; None when it does."""
     name = module.identity.id
     if fills_cage(module, cage, rate):
         return None
@@ -235,7 +238,7 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason
 
 
 def power_reason(module: Module, cage: Cage) -> Reason | None:
-    """Why a module draws too much for a cage; None when it does not, or either is not known."""
+    """Return why a module draws too much power for a cage; None when it does not, or either is unknown."""
     if (
         module.identity.generic
         or module.power_w is None
@@ -250,7 +253,7 @@ def power_reason(module: Module, cage: Cage) -> Reason | None:
 
 
 def _rate_reason(module: Module, rate: int) -> Reason:
-    """Why a module carries no links of a rate [Gb/s]: they are too fast, or its lanes cannot run that slowly."""
+    """Return why a module carries no links of a rate [Gb/s]: they are too fast, or its lanes cannot run that slowly."""
     name, lane = module.identity.id, module.lane_gbps
     if lane and module.engine_gbps > rate:
         message = f"{name} carries links of {module.engine_gbps} Gb/s over lanes of {lane}, which do not slow down to"
@@ -259,7 +262,7 @@ def _rate_reason(module: Module, rate: int) -> Reason:
 
 
 def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
-    """Why two modules do not interoperate; None when they do."""
+    """Return why two modules do not interoperate; None when they do."""
     names = lower.identity.id, upper.identity.id
     for module in (lower, upper):
         allowed = rules.lane_fibres.get(module.lane_gbps or 0)
@@ -286,12 +289,12 @@ def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
 
 
 def _differ(one: str | None, other: str | None) -> bool:
-    """Whether two values are both known and different."""
+    """Return whether two values are both known and different."""
     return bool(one and other) and ANY not in (one, other) and one != other
 
 
 def reach(lower: Module, upper: Module, rules: Rules) -> Fraction | None:
-    """Reach of a link between two modules [m]: the shorter of both; None when neither is known."""
+    """Return the reach of a link between two modules [m]: the shorter of both; None when neither is known."""
     reaches = [Fraction(module.reach_m.value) for module in (lower, upper) if module.reach_m]
     limit = rules.nic_reach
     if lower.nic_only and (lower.optic, lower.lane_gbps) == (limit.optic, limit.lane_gbps):
@@ -300,12 +303,12 @@ def reach(lower: Module, upper: Module, rules: Rules) -> Fraction | None:
 
 
 def fibre_module(lower: Module, upper: Module) -> Module:
-    """The module that a fibre must fit: where the other has another connector, the upper one, which breaks out."""
+    """Return the module that a fibre must fit: where the connectors differ, the upper one, which breaks out."""
     return upper if lower.fibre == ANY or _differ(lower.connector, upper.connector) else lower
 
 
 def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reason | None:
-    """Why a fibre with `links` links does not fit a module; None when it does."""
+    """Return why a fibre with `links` links does not fit a module; None when it does."""
     name, of = cable.identity.id, module.identity.id
     if _differ(cable.fibre, module.fibre):
         return Reason("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
@@ -320,7 +323,7 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reas
 
 
 def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
-    """Why jumper, trunk and jumper in series do not replace the jumper alone; None when they do."""
+    """Return why jumper, trunk and jumper in series do not replace the jumper alone; None when they do."""
     name, of = trunk.identity.id, jumper.identity.id
     if _differ(trunk.fibre, jumper.fibre):
         return Reason("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
@@ -335,14 +338,17 @@ def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
 
 
 def plug_fits(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
-    """Whether a cable's plug fits a cage; False when either is not described."""
+    """Return whether a cable's plug fits a cage; False when either is not described."""
     if end is None or cage.form == ANY:
         return False
     return accepts(cage.form, end.cage, rules) and (end.cage == ANY or end.ports == cage.links)
 
 
 def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules) -> Reason | None:
-    """Why a cable does not connect two cages at a rate [Gb/s]; None when it does. Its single plug is the upper one."""
+    """Return why a cable does not connect two cages at a rate [Gb/s]; None when it does.
+
+    Its single plug is at the upper cage.
+    """
     name = cable.identity.id
     if cable.link_gbps is not None and cable.link_gbps != rate:
         return Reason("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
@@ -355,7 +361,7 @@ def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules
 
 
 def joins_two_cages(cable: Cable) -> bool:
-    """Whether a cable has several links, all between the same two cages."""
+    """Return whether a cable has several links, all between the same two cages."""
     return cable.links.value > 1 and cable.a is not None and cable.b is not None and cable.a.ends == cable.b.ends == 1
 
 
@@ -364,7 +370,7 @@ def joins_two_cages(cable: Cable) -> bool:
 
 
 def rules(catalog: Catalog) -> Rules:
-    """All connection rules of a catalogue; where several files give a table, later keys win."""
+    """Return all connection rules of a catalogue; where several files give a table, later keys take precedence."""
     tables: dict[str, Any] = {}
     for record in catalog.all("connection"):
         for key, table in record.data.items():
@@ -389,5 +395,5 @@ def rules(catalog: Catalog) -> Rules:
 
 
 def _lists(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """A table of lists; each list is plain or has its own source."""
+    """Return a table of lists; each list is plain or has a source."""
     return {key: tuple(each["value"] if isinstance(each, dict) else each) for key, each in table.items()}

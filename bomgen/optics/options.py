@@ -1,4 +1,4 @@
-"""The options for building a kind of link with parts that can be ordered, over patch panels too."""
+"""Options for a kind of link with parts that can be ordered, also over patch panels."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ from bomgen.optics.types import (
 )
 
 KEPT = 1000
-"""Answers about lengths that are kept: modules that are tried in pairs ask the same again and again."""
+"""Cached stock lengths: modules that are tried in pairs request the same ones again and again."""
 
 
 @lru_cache(maxsize=KEPT)
 def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | None:
-    """The shortest of some lengths [m] that is long enough, or None."""
+    """Return the shortest of some lengths [m] that is at least `wanted`, or None."""
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
 
 
 def _module_preference(module: Module) -> tuple[bool, bool, Fraction, bool, str]:
-    """Sort key: vendors' own first, then multimode, the shortest reach, originals before their replacements."""
+    """Sort key: vendors' modules first, then multimode, the shortest reach, originals before their replacements."""
     longest = module.reach_m.value if module.reach_m else 0
     return module.identity.generic, module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
-    """Sort key: originals before their replacements, then by id; a substitute sorts as the part it stands for."""
+    """Sort key: originals before their replacements, then by id; a substitute sorts as the part it replaces."""
     return bool(part.replaces) and part.stands_for is None, part.stands_for or part.identity.id
 
 
 def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """All modules that fit a cage at a rate [Gb/s], orderable or not, the preferred first."""
+    """Return all modules that fit a cage at a rate [Gb/s], orderable or not, the preferred first."""
     if cage.optics:
         return [cage.optics] if cage.optics.engine_gbps == rate else []
     if cage.form == ANY:
@@ -83,7 +83,7 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
 
 
 def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """The modules that can be ordered for a cage at a rate [Gb/s] and need nothing of its host, the preferred first."""
+    """Return the orderable modules for a cage at a rate [Gb/s] that need nothing of their host, the preferred first."""
     return [
         module
         for module in _fitting_modules(cage, rate, parts)
@@ -92,13 +92,13 @@ def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
 
 
 def links_of_receptacle(module: Module, cage: Cage, rate: int, rules: Rules) -> int:
-    """Links per receptacle of a module in a cage; 1 in a NIC, which is one leg of a splitter."""
+    """Return the links per receptacle of a module in a cage; 1 in a NIC, which is one leg of a splitter."""
     single = module.identity.generic or (cage.device == SERVER and module.ports.value == 1)
     return 1 if single else max(links_per_engine(module, rate, rules), 1)
 
 
 def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Medium | None:
-    """Two interoperating modules with their fibre; None when nothing reaches."""
+    """Return two interoperating modules with their fibre; None when nothing reaches."""
     rules = parts.rules()
     furthest = reach(low, up, rules)
     if low.reach_m is None or up.reach_m is None or furthest is None or furthest < span.length_m:
@@ -116,14 +116,14 @@ def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Me
 
 
 def without_built_in_optics(medium: Medium, span: Span) -> Medium:
-    """A medium without the optics of co-packaged switches, which nobody buys as modules."""
+    """Return a medium without the optics of co-packaged switches, which are not bought as modules."""
     return medium._replace(
         lower=None if span.lower.optics else medium.lower, upper=None if span.upper.optics else medium.upper
     )
 
 
 def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
-    """Pairs of modules that can be ordered and reach, each with its fibre; multimode before single-mode."""
+    """Yield orderable pairs of modules that reach, each with its fibre; multimode before single-mode."""
     for low, up in _interoperating(span, parts):
         found = _pair_modules(low, up, span, parts)
         if found:
@@ -131,7 +131,7 @@ def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
 
 
 def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module]]:
-    """Pairs of modules that can be ordered, whatever they reach, the preferred first."""
+    """Return orderable pairs of modules, whatever their reach, the preferred first."""
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     spend(OF_PAIR * len(uppers) * len(lowers))
@@ -142,7 +142,7 @@ def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module
 def select_fibre(
     module: Module, links: int, length: Fraction, parts: PartsLookup, jumper: bool = False
 ) -> tuple[Cable, Fraction] | None:
-    """The fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
+    """Return the fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
 
     A jumper may have any length, because a trunk spans the distance.
     """
@@ -164,7 +164,7 @@ def select_fibre(
 
 
 def links_diverge(cable: Cable, span: Span) -> bool:
-    """Whether the links of one cable would have to lead to different devices."""
+    """Return whether the links of one cable would have to lead to different devices."""
     if span.single:
         return bool(cable.links.value > 1)
     return joins_two_cages(cable) and bool(span.together % cable.links.value)
@@ -176,12 +176,12 @@ def _cable_preference(cable: Cable) -> tuple[bool, bool, str]:
 
 
 def _orderable(medium: str, cable: Cable) -> bool:
-    """Whether a cable can be ordered as it is: no planning part, except RJ45 patch cables of any vendor."""
+    """Return whether a cable can be ordered: no placeholder, except RJ45 patch cables of any vendor."""
     return not cable.identity.generic or medium == COPPER_PAIRS
 
 
 def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
-    """Cables of a medium that can be ordered, fit both cages and are long enough, the preferred first."""
+    """Yield the orderable cables of a medium that fit both cages and are long enough, the preferred first."""
     rules = parts.rules()
     known = parts.cables(medium)
     spend(OF_PART_LOOKUP * len(known))
@@ -195,7 +195,7 @@ def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
 
 
 def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
-    """Cost of one link: its share of both modules and of the cable; None when a price is missing."""
+    """Return the cost of one link: its share of both modules and of the cable; None when a price is missing."""
     prices = [(parts.price(module, None), int(module.ports.value)) for module in (medium.lower, medium.upper) if module]
     if medium.cable is None:
         return None
@@ -205,7 +205,7 @@ def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
 
 
 def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
-    """All options for building a kind of link, the preferred first, each with its cost or the reason against it."""
+    """Return all options for a kind of link, the preferred first, each with its cost or the reason against it."""
     optical = dict[str, Medium]()
     for low, up in _interoperating(span, parts):
         if fibre_module(low, up).fibre not in optical and (pair := _pair_modules(low, up, span, parts)):
@@ -221,7 +221,6 @@ def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
 
 
 def _cable_option(name: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """The preferred cable of a medium, or why none is possible."""
     found = next(cables(name, span, parts), None)
     if found:
         return MediumOption(name, found)
@@ -250,13 +249,12 @@ def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
 
 
 def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """The modules of a fibre that fit a cage but for their power."""
+    """Return the modules of a fibre that would fit a cage except for their power."""
     fitting = _fitting_modules(cage._replace(power_w=None), rate, parts)
     return [module for module in fitting if module.fibre == fibre and power_reason(module, cage)]
 
 
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """Why no modules of a fibre are possible."""
     rules = parts.rules()
     fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
     if not all(fitting):
@@ -283,8 +281,8 @@ def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOpti
 def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> Patch:
     """Select jumper, trunk and panel for links over panels.
 
-    `medium` is what the links are built with when they run directly. Raises Unbuildable for links that are not fibre
-    between modules and for parts that do not work together, LookupError for an unknown part.
+    `medium` is that of direct links. Raises Unbuildable for links other than fibre between modules and for parts that
+    do not work together, LookupError for an unknown part.
     """
     if medium is None or not medium.modules or medium.cable is None:
         message = "panels connect fibres between modules, and these links have none"
@@ -298,7 +296,7 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
 
 
 def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
-    """The jumper that the plan names, if it fits the modules; else the fibre of a direct link."""
+    """Return the jumper that the plan specifies, if it fits the modules; else the fibre of a direct link."""
     if medium.cable is None or not medium.modules:
         raise ValueError("panels join fibres between modules")
     if spec.jumper is None:
@@ -314,7 +312,7 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
 
 
 def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
-    """The trunk that the plan names, if it works with the jumpers; else the first that does, real parts first."""
+    """Return the specified trunk, if it works with the jumpers; else the first that does, real parts first."""
     rules = parts.rules()
     if spec.trunk is not None:
         cable = parts.cable(spec.trunk)
@@ -334,7 +332,7 @@ def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
 
 
 def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
-    """The panel that the plan names, if its ports take the jumpers; else one that does, generic panels first."""
+    """Return the specified panel, if its ports take the jumpers; else one that does, generic panels first."""
     if spec.panel is not None:
         panel = parts.panel(spec.panel)
         if jumper.connector not in panel.connectors:

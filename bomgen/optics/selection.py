@@ -1,12 +1,12 @@
-"""Choosing how a kind of link is built: the parts that the plan names, or the best of the options.
+"""The choice of optics for a kind of link: the parts that the plan specifies, or the best of the options.
 
-The plan's choice wins. Otherwise the best option that can be ordered and reaches is chosen: the cheapest where prices
-are known, else the first in order of preference. Generic parts stand for whatever fits.
+The plan's choice takes precedence. Otherwise the best option that can be ordered and reaches is chosen: the cheapest
+where prices are known, else the first in order of preference. Generic parts are placeholders for any that fit.
 
 Without prices the order is copper, multimode, AOC, single-mode, and of the modules that fit a cage at the rate and
-pair, the shortest sufficient reach. Prices are those for the fewest pieces, because how many are bought follows from
-the choice. Prices are compared only if the option that comes first has one: a price book with prices for half of the
-options does not say that the others cost nothing. A cage that nobody describes gets no part by itself.
+pair, the shortest sufficient reach. Prices are those for the fewest pieces, because the quantity follows from the
+choice. Prices are compared only if the preferred option has one: a price book with prices for half of the options does
+not mean that the others are free. A cage without a description gets no part automatically.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ from bomgen.optics.types import (
 )
 
 # named parts --------------------------------------------------------------------------------------------------------
-# Building a kind of link from the medium, modules, cable or fibre that the plan names.
+# The medium of a kind of link from the medium, modules, cable or fibre that the plan specifies.
 
 
 def fitting_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
-    """The preferred modules that reach and work with the fibre that the plan names, else generic ones.
+    """Return the preferred modules that reach and work with the specified fibre, else generic ones.
 
     None when not even generic modules are known. Raises Unbuildable when no module works with the fibre.
     """
@@ -91,7 +91,7 @@ def _generic_transceivers(span: Span, parts: PartsLookup) -> Medium | None:
 
 
 def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """The modules that the plan names; an open end gets the preferred module that pairs with the other.
+    """Return the modules that the plan specifies; an open end gets the preferred module that pairs with the other.
 
     Raises Unbuildable for modules that do not fit, pair or reach.
     """
@@ -133,7 +133,7 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """A medium with the fibre that the plan names. Raises Unbuildable for a fibre that cannot work."""
+    """Return a medium with the specified fibre. Raises Unbuildable for a fibre that cannot work."""
     if spec.fibre is None or medium.lower is None or medium.upper is None:
         return medium
     cable = parts.cable(spec.fibre)
@@ -158,7 +158,7 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
 def _fan_out_cable(
     low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, parts: PartsLookup
 ) -> tuple[Cable, Fraction] | None:
-    """The fan-out cable from a module of several links to one module per link, and its length [m]; None when unknown.
+    """Return the fan-out cable from a multi-link module to one module per link, and its length [m]; None when unknown.
 
     Modules of several links at both ends are connected over a panel, not by one cable.
     """
@@ -185,7 +185,7 @@ def _partner_module(other: Module, cage: Cage, rate: int, parts: PartsLookup) ->
 
 
 def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """The cable that the plan names by id or by medium; a generic one where none of that medium can be ordered.
+    """Return the cable specified by id or by medium; a generic one where none of that medium can be ordered.
 
     Raises Unbuildable when the cable does not fit or is not sold long enough.
     """
@@ -223,7 +223,7 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
-    """Raise Unbuildable for a named cable that does not connect the two cages of a link."""
+    """Raise Unbuildable for a specified cable that does not connect the two cages of a link."""
     if ANY not in (span.lower.form, span.upper.form) and not cable.identity.generic:
         reason = cable_reason(cable, span.lower, span.upper, span.gbps, parts.rules())
         if reason:
@@ -240,9 +240,9 @@ def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
 
 
 def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
-    """Choose how a kind of link is built: as the plan specifies, else the best option.
+    """Choose the medium of a kind of link: as the plan specifies, else the best option.
 
-    Raises Unbuildable for a named medium or part that cannot work, LookupError for an unknown part.
+    Raises Unbuildable for a specified medium or part that cannot work, LookupError for an unknown part.
     """
     if spec.medium.value == TRANSCEIVER or (spec.medium.value == AUTO and (spec.modules or spec.fibre)):
         if spec.modules:
@@ -257,12 +257,12 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
 
 
 def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> Choice:
-    """The choice where the plan has decided: the only candidate, or none."""
+    """Return the choice where the plan has decided: the only candidate, or none."""
     return Choice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
 def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
-    """The cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one."""
     allowed = spec.allowed_options
     unwanted = {option.name: "cages" for option in found if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
@@ -285,7 +285,7 @@ def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
 
 
 def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[str, str]) -> MediumOption:
-    """An option that was not chosen, with the reason."""
+    """Return an option that was not chosen, with the reason."""
     if option.medium is None:
         return option
     if option.name in unwanted:

@@ -19,15 +19,15 @@ COPPER = ("dac", "acc", "aec")
 AOC = "aoc"
 RJ45 = "rj45"
 COPPER_PAIRS = "copper"
-"""Patch cables for RJ45: any vendor's can be ordered."""
+"""Patch cables for RJ45, which can be ordered from any vendor."""
 SHARING = (("multimode", "single-mode"), ("single-mode",))
 """Options whose modules can share the cages of a switch, whichever kinds of link they serve."""
 PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fibre-length"
-"""Policies that a plan may name for a kind of link."""
+"""Policies that a plan may set for a kind of link."""
 
 
 class PanelSpec(NamedTuple):
-    """Part ids that the plan names for links over patch panels; None: any part that fits."""
+    """Part ids that the plan specifies for links over patch panels; None: any part that fits."""
 
     mark: Mark
     panel: str | None
@@ -44,7 +44,7 @@ class Patch(NamedTuple):
 
 
 class LinkSpec(NamedTuple):
-    """What the plan specifies for one kind of link; `modules` maps a kind of device to the part id named for it."""
+    """The plan's specification of one kind of link; `modules` maps a kind of device to the specified part id."""
 
     medium: Figure
     modules: Mapping[str, str]
@@ -54,7 +54,7 @@ class LinkSpec(NamedTuple):
     prefer: tuple[str, ...] = ()
     """Policies: `copper`, `optics-only`, `one-fibre-length`."""
     fibre: str | None = None
-    """Id of the fibre between modules, where the plan names it."""
+    """Id of the specified fibre between modules."""
     allowed_options: tuple[str, ...] = ()
     """The only options allowed, because others need more cages than a switch has; empty: all."""
     panels: PanelSpec | None = None
@@ -93,14 +93,14 @@ class PartsLookup(NamedTuple):
     rules: Callable[[], Rules]
     """The connection rules."""
     price: Callable[[Module | Cable | Switch, Fraction | None], Fraction | None] = _unpriced
-    """Price of a part, for a cable at a length [m]; None: no price is known."""
+    """Price of a part, for a cable at a length [m]; None if unknown."""
     panel: Callable[[str], Panel] = _unknown_panel
     panels: Callable[[], list[Panel]] = _empty_panels
     """All patch panels."""
 
 
 class Span(NamedTuple):
-    """What a kind of link connects: two cages at a rate over a length."""
+    """The span of a kind of link: two cages at a rate over a length."""
 
     lower: Cage
     upper: Cage
@@ -109,7 +109,7 @@ class Span(NamedTuple):
     together: int = 1
     """Links that always run between the same two devices; the actual number is a multiple."""
     single: bool = False
-    """Whether every link needs its own cable, because the links of one cage may lead to different places."""
+    """Whether every link needs a separate cable, because the links of one cage may lead to different devices."""
     over_panels: bool = False
     """Whether a trunk spans the distance, so that the fibre is a jumper of any length that is sold."""
 
@@ -139,7 +139,7 @@ class Medium(NamedTuple):
 
     @property
     def option(self) -> str:
-        """Its name: the medium of the cable, or the fibre of the modules."""
+        """The name of the option: the medium of the cable, or the fibre of the modules."""
         if not self.modules:
             return (self.cable.fibre or self.cable.medium) if self.cable else TRANSCEIVER
         return next((module.fibre for module in self.modules if module.fibre != ANY), TRANSCEIVER)
@@ -156,18 +156,18 @@ class MediumOption(NamedTuple):
     name: str
     medium: Medium | None
     reason: str = ""
-    """Code of the reason; empty: it is possible."""
+    """Code of the reason against it; empty if possible."""
     detail: str = ""
     """Maximum reach, or the part in question."""
     cost: Fraction | None = None
-    """Per link; None: not all parts have a price."""
+    """Cost per link; None: not all parts have a price."""
 
 
 class Choice(NamedTuple):
-    """How a kind of link is built, with the rejected options."""
+    """The choice for a kind of link, with the rejected options."""
 
     medium: Medium | None
-    """None: no part is known."""
+    """The medium; None if no part is known."""
     reason: str
     """Code of the reason for this option."""
     cost: Fraction | None = None
@@ -175,5 +175,5 @@ class Choice(NamedTuple):
 
 
 def metres(length: Fraction) -> str:
-    """A length [m] as text for messages."""
+    """Return a length [m] as text for messages."""
     return f"{float(length):g}"

@@ -1,4 +1,4 @@
-"""How the servers attach to each fabric: which ports, of which NICs, on how many planes."""
+"""Attachment of the servers to each fabric: which ports, of which NICs, on how many planes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, F
 
 
 class Attachment(NamedTuple):
-    """How a server attaches to a fabric."""
+    """The attachment of a server to a fabric."""
 
     ports_per_server: Figure
     """Endpoints, over all planes."""
@@ -23,13 +23,13 @@ class Attachment(NamedTuple):
     cage: str
     ports_per_cage: Figure
     bought: Nic | None
-    """The NIC that is bought for it; None: the server's own."""
+    """The NIC bought for the fabric; None: the server's built-in one."""
 
 
 nics_of_a_server = ceil_div("nics_of_a_server", "NICs", "gpus", "gpus_per_nic")
 """NICs of a server whose GPUs share them."""
 cards_for_ports = ceil_div("cards_for_ports", "NICs", "ports", "ports_per_nic")
-"""Cards that give a server so many ports."""
+"""Cards that give a server this number of ports."""
 ports_of_nics = product("ports_of_nics", "ports", "nics", "ports_per_nic")
 """NIC ports of a server."""
 ports_on_a_plane = floor_div("ports_on_a_plane", "ports", "ports", "planes")
@@ -37,7 +37,7 @@ ports_on_a_plane = floor_div("ports_on_a_plane", "ports", "ports", "planes")
 ports_on_a_nic = floor_div("ports_on_a_nic", "ports", "ports", "nics")
 """Ports of one NIC."""
 ports_when_split = product("ports_when_split", "ports", "ports", "pieces")
-"""Ports of a server, or of a cage, whose every port is split, a piece to every plane."""
+"""Ports of a server, or of a cage, whose every port is split, with a piece for every plane."""
 pieces_of_port = floor_div("pieces_of_port", "count", "planes", "ports_per_nic")
 """Pieces of a NIC port when a NIC has fewer ports than there are planes."""
 rate_of_piece = floor_div("rate_of_piece", "Gb/s", "port_gbps", "pieces")
@@ -46,19 +46,20 @@ rate_of_piece = floor_div("rate_of_piece", "Gb/s", "port_gbps", "pieces")
 
 @formula("ports")
 def one_port_a_cage() -> int:
-    """Ports outside the compute network sit in cages of their own."""
+    """Ports outside the compute network are in separate cages."""
     return 1
 
 
 def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
-    """A fabric that cannot be connected as the plan asks, at its place."""
+    """Return the error that a fabric cannot be connected as the plan specifies, at its place."""
     return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
 
 
 def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
-    """How the servers attach to each fabric of a plan, by its name; `bmc_gbps` is the rate of a management port.
+    """Return the attachment of servers to each fabric of a plan, by fabric name.
 
-    Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
+    `bmc_gbps` is the rate of a management port. Raises PlanErrors when neither plan nor catalogue gives the number and
+    rate of ports.
     """
     attached = {
         fabric.name: _on_planes(fabric, _attachment(fabric, plan.cluster, bmc_gbps))
@@ -70,7 +71,7 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
 
 def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
-    """Raise PlanErrors when fabrics use more of a server's own ports than it has."""
+    """Raise PlanErrors when fabrics use more built-in ports of a server than it has."""
     server = plan.cluster.server
     if server is None:
         return
@@ -122,7 +123,7 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
 
 
 def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
-    """The same with every NIC on every plane: with a port, or with a piece of one.
+    """Return the attachment with every NIC on every plane: with a port, or with a piece of one.
 
     Raises PlanErrors when the ports of a NIC neither divide evenly over the planes nor split evenly.
     """
@@ -194,13 +195,13 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
 
 
 def own_port_gbps(cluster: Cluster) -> Figure | None:
-    """The rate of a port of the server's own compute NICs [Gb/s]; None where nobody knows it."""
+    """Return the rate of a port of the server's built-in compute NICs [Gb/s]; None where it is unknown."""
     own = cluster.server.compute if cluster.server else None
     return (own.gbps if own else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
 
 
 def _own_attachment(cluster: Cluster, own: ServerPorts, nics: Figure) -> Attachment:
-    """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
+    """Return the attachment by built-in NICs: cages as the server gives them, ports and rate from the NIC if needed."""
     card, gbps = cluster.server_nic, own_port_gbps(cluster)
     if gbps is None:
         raise ValueError("a server says the rate of its NICs, or which NIC they are")

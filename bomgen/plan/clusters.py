@@ -1,12 +1,11 @@
-"""Several clusters of GPUs in one plan: the entries of `clusters`, each as a plan of its own.
+"""Several clusters of GPUs in one plan: the entries of `clusters`, each as a separate plan.
 
-A cluster has its own workload, fabrics and storage; site, spares, stock, quote and catalogue are those of the whole
-plan.
+A cluster has its workload, fabrics and storage; site, spares, stock, quote and catalogue belong to the whole plan.
 
-Values keep their marks. Sizing, fabrics and racks of a cluster are those stages run on its own plan. The bill is made
-of all designs together, because spares, stock, price breaks and charges are counted over pieces. A `Report` of such a
-plan has a report for each cluster in `pools`, from which chapters about one cluster are written; a chapter about money
-is written once.
+Values keep their marks. Sizing, fabrics and racks are calculated for the plan of each cluster. The bill covers all
+designs together, because spares, stock, price breaks and charges are counted over pieces. A `Report` of such a plan has
+a report for each cluster in `pools`, from which chapters about one cluster are written; a chapter about money is
+written once.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from bomgen.core.yaml_source import Path, Source, merged
 
 KEY = "clusters"
 BESIDE = ("workload", "fabrics", "storage", "site")
-"""What an entry has beside the keys of `cluster`."""
+"""The keys of an entry besides those of `cluster`."""
 COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
-"""Keys of a site that count or place machines: the whole plan cannot say them for each cluster."""
+"""Keys of a site that count or place machines: the whole plan cannot set them for each cluster."""
 
 
 over_clusters = sum_of("over_clusters", "<amount>", "amount", "more_amount")
-"""What several clusters of a plan have together."""
+"""The sum over several clusters of a plan."""
 
 
 def together(figures: Iterable[Figure | None]) -> Figure | None:
-    """What clusters have together, as far as it is known; None where no cluster has any."""
+    """Return the sum over clusters of the known figures; None where no cluster has one."""
     known = [figure for figure in figures if figure]
     return reduce(over_clusters, known) if known else None
 
 
 def split(source: Source) -> list[tuple[str, Source]]:
-    """The clusters of a plan, each with its name; a plan with one `cluster` is a single cluster without a name.
+    """Return the clusters of a plan, each with its name; a plan with one `cluster` is a single cluster without a name.
 
-    The source has been checked by the plan's schema. Raises PlanErrors for what must stand in the clusters and does
-    not, and for two clusters of one name.
+    The source must have passed the plan's schema. Raises PlanErrors for keys missing in the clusters, and for two
+    clusters with the same name.
     """
     if KEY not in source.data:
         return [("", source)]
@@ -77,7 +76,7 @@ def _slips(source: Source) -> Iterator[Problem]:
 
 
 def _pool(source: Source, at: int) -> Source:
-    """An entry as the keys of a plan, with the marks that it has."""
+    """Return an entry with the keys of a plan, its marks kept."""
     entry, base = source.data[KEY][at], (KEY, at)
     cluster = {key: value for key, value in entry.items() if key != "name" and key not in BESIDE}
     data = {"cluster": cluster} | {key: entry[key] for key in BESIDE if key in entry}
@@ -92,5 +91,5 @@ def _pool(source: Source, at: int) -> Source:
 
 
 def _place(path: Path) -> Path:
-    """Where a key of an entry stands in a plan of its own."""
+    """Return the path of an entry's key in a separate plan."""
     return path if path[0] in BESIDE else ("cluster", *path)

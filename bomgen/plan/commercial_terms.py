@@ -1,4 +1,4 @@
-"""The commercial part of a plan: who quotes whom, at which prices, discounts and rates, and what is shown beside."""
+"""The commercial terms of a plan: the parties, prices, discounts and rates, and the alternatives."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from bomgen.core.provenance import Figure, Mark
 
 ORDER = "order"
-"""What a charge is counted by when it stands once on the bill."""
+"""The unit of a charge that is on the bill once."""
 SOFTWARE, SUPPORT, SERVICE = "software", "support", "service"
 CHARGED = (SOFTWARE, SUPPORT, SERVICE)
-"""Categories of the lines that are no hardware."""
+"""Categories of the lines other than hardware."""
 DEFAULT = "default"
-"""The key of the discount of all categories without one of their own."""
+"""The key of the discount of all categories that have no separate one."""
 
 
 class Party(NamedTuple):
-    """One side of the quote; what is not given is None."""
+    """One side of the quote; missing values are None."""
 
     name: str
     address: tuple[str, ...] = ()
@@ -30,18 +30,18 @@ class Party(NamedTuple):
 
 
 class Discounts(NamedTuple):
-    """Shares that are taken off the unit price."""
+    """Shares deducted from the unit price."""
 
     categories: Mapping[str, Figure]
-    """By category, and `default`."""
+    """Discounts by category, and `default`."""
     parts: Mapping[str, Figure]
-    """By catalogue id or part number, in lower case."""
+    """Discounts by catalogue id or part number, in lower case."""
     lines: Mapping[str, Figure]
-    """By the id of a line."""
+    """Discounts by the id of a line."""
 
 
 class Exchange(NamedTuple):
-    """What one unit of another currency is worth in that of the quote, as of a day."""
+    """The value of one unit of another currency in that of the quote, as of a day."""
 
     rate: Decimal
     date: str
@@ -50,26 +50,26 @@ class Exchange(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """A line beside the parts. One of price, part and share tells what a unit of it costs."""
+    """A line besides the parts. One of price, part and share gives its unit price."""
 
     id: str
     kind: str
     name: str | None
     category: str
     per: str
-    """What it is counted by: `order`, or the machines of a kind."""
+    """The unit of count: `order`, or the machines of a kind."""
     years: Figure | None
     price: Decimal | None
     part: str | None
     share: Figure | None
-    """Of all hardware after discount."""
+    """Share of all hardware after discount."""
     once: Figure
     """One piece, where it is counted by the order."""
     mark: Mark
 
 
 class Operation(NamedTuple):
-    """How long the cluster runs, and what is known of its running costs."""
+    """The operating period of the cluster, and its known running costs."""
 
     years: Figure
     load: Figure
@@ -77,7 +77,7 @@ class Operation(NamedTuple):
     use: Figure
     """Share of all GPU-hours that are used."""
     rack_cost: Figure | None
-    """Price of a rack's space a month, in the quote's currency."""
+    """Monthly price of a rack's space, in the quote's currency."""
     mark: Mark
 
 
@@ -86,7 +86,7 @@ class Alternative(NamedTuple):
 
     name: str
     substitute: Mapping[str, str]
-    """What replaces a part, or each part of a category: an id, or `compatible`."""
+    """The replacement of a part, or of each part of a category: an id, or `compatible`."""
     settings: Mapping[str, Any]
     """Values by the dotted path of their key."""
     mark: Mark
@@ -97,12 +97,12 @@ FIRM = "firm"
 
 
 class QuotePlan(NamedTuple):
-    """What the plan says of the quote; shares are figures."""
+    """The commercial terms of the plan; shares are figures."""
 
     customer: Party | None
     vendor: Party | None
     logo: tuple[str, Mark] | None
-    """Path of the vendor's picture, relative to the plan."""
+    """Path of the vendor's logo, relative to the plan."""
     status: str | None
     """`budgetary` or `firm`."""
     status_mark: Mark
@@ -110,14 +110,14 @@ class QuotePlan(NamedTuple):
     revision: str | None
     currency: str
     assumed_currency: Figure | None
-    """The assumption that the currency is, where the plan gives none."""
+    """The assumed currency, where the plan sets none."""
     price_books: tuple[tuple[str, Mark], ...]
     cost_books: tuple[tuple[str, Mark], ...]
     exchange: Mapping[str, Exchange]
     old_after: Figure
     """Age from which a price counts as old [days]."""
     estimate_below: Figure
-    """Range below an estimated price without a range of its own, as a share of the price."""
+    """Range below an estimated price without a given range, as a share of the price."""
     estimate_above: Figure
     """Range above it."""
     discounts: Discounts

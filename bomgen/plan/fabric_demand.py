@@ -1,4 +1,4 @@
-"""From a fabric of the plan to what its topology must carry: NIC ports, rates and what is fixed of each tier."""
+"""The demand on a fabric's topology, from the plan: NIC ports, rates and the fixed values of each tier."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bomgen.plan.attachment import Attachment, own_port_gbps, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
 TWO_TIERS = 2
-"""Of switches: leaves whose ports are divided into links down and links up."""
+"""Switch tiers of a fabric whose leaves have downlinks and uplinks."""
 SINGLE = "single"
-"""How a machine is homed whose ports all end on one leaf."""
+"""The homing of a machine whose ports all connect to one leaf."""
 MAX_GBPS = 10**6
-"""Faster links than this are taken for a mistake in the plan, where nobody knows the ports at their ends [Gb/s]."""
+"""Plausible maximum rate of links whose ports are unknown [Gb/s]."""
 UPLINK = "uplink"
-"""The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
+"""The kind of links into another fabric in `rates`; they run at the rate of the fastest ports."""
 
 
 ports_of_hosts = product("ports_of_hosts", "ports", "hosts", "ports")
@@ -39,13 +39,13 @@ def one_of_each_port() -> int:
 
 @formula("rails")
 def one_rail_for_redundancy() -> int:
-    """Ports of a machine that is to outlive a leaf end on leaves of their own."""
+    """The ports of a machine that must survive a leaf failure connect to separate leaves."""
     return 1
 
 
 @formula("word")
 def homed_on_one_leaf() -> str:
-    """All ports of a machine end on one leaf, where two leaves would need other switches."""
+    """All ports of a machine connect to one leaf, where two leaves would need other switches."""
     return SINGLE
 
 
@@ -55,14 +55,14 @@ slower_end = minimum("slower_end", "Gb/s", "nic_gbps", "switch_gbps")
 
 @formula("servers")
 def servers_of_a_leaf(down: int, ports_per_server: int) -> int:
-    """Whole servers whose ports fill the down ports of a leaf."""
+    """Whole servers whose ports fill the downlink ports of a leaf."""
     return max(down // ports_per_server, 1)
 
 
 def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
-    """The rate of each kind of link [Gb/s].
+    """Return the rate of each kind of link [Gb/s].
 
-    Raises Infeasible when the plan asks for links faster than one of their ends.
+    Raises Infeasible when the plan sets links faster than one of their ends.
     """
     leaf = fabric.tier_plans["leaf"].switch
     fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
@@ -85,10 +85,10 @@ def demand(
     hosts: Sequence[Hosts] = (),
     uplink_gbps: Figure | None = None,
 ) -> Demand:
-    """What all planes of the fabric must carry for so many servers, with other machines beside them.
+    """Return the demand on all planes of the fabric, for a number of servers and the other machines attached to it.
 
-    `uplink_gbps` is the rate of the links of the fabric that it is linked into, or None. Its links into that
-    one are as fast, or as its own fastest ports.
+    `uplink_gbps` is the rate of the links of the fabric that it is linked into, or None. Its links into that one have
+    the same rate, or that of its fastest ports.
     """
     tiers, carried = fabric.tier_plans, rates(fabric, attached)
     leaf = tiers["leaf"]
@@ -120,14 +120,14 @@ def demand(
 
 
 def _rails_per_leaf(fabric: FabricPlan) -> Figure | None:
-    """Rails that a leaf serves, as given; one where rails are redundancy, or None where the fewest switches decide."""
+    """Return the rails per leaf as given; one where rails are redundancy, or None where the switch count decides."""
     if fabric.rails_per_leaf is None and fabric.declared.has_rails and fabric.role != COMPUTE:
         return one_rail_for_redundancy()
     return fabric.rails_per_leaf
 
 
 def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
-    """Ports of all other machines on a fabric, over all planes; None when there are none."""
+    """Return the ports of all other machines on a fabric, over all planes; None when there are none."""
     found: Figure | None = None
     for each in hosts:
         ports = ports_of_hosts(each.pieces, each.ports)
@@ -142,7 +142,10 @@ def build(
     hosts: Sequence[Hosts] = (),
     uplink_gbps: Figure | None = None,
 ) -> Fabric:
-    """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
+    """Return the fabric of the plan's topology for a number of servers, over all planes.
+
+    Raises Infeasible when there is none.
+    """
     whole = demand(fabric, attached, servers, hosts, uplink_gbps)
     if fabric.homing_asked or fabric.homing.value == SINGLE:
         return _build_planes(fabric, attached, whole)
@@ -152,7 +155,7 @@ def build(
 
 
 def build_on_two_leaves(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric | None:
-    """The fabric whose machines are dual-homed; None where their ports, planes or switches leave no way to."""
+    """Return the fabric with dual-homed machines; None where their ports, planes or switches do not allow it."""
     try:
         return _build_planes(fabric, attached, whole) if fabric.planes.value == 1 else None
     except Infeasible:
@@ -173,7 +176,7 @@ def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fa
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
-    """The fabric of a topology without switches.
+    """Return the fabric of a topology without switches.
 
     Raises Infeasible when there is none, or its links are faster than their ends, and PlanErrors without a rate.
     """
@@ -194,7 +197,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
-    """Servers that fill the most ports down of a leaf that keep the ratio, in the fabric that so many would get.
+    """Return the servers that fill a leaf's downlinks at the oversubscription ratio, in the fabric for `servers`.
 
     A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
     """

@@ -1,4 +1,4 @@
-"""Cross-field checks of a bound plan, one function each under `@rule`: what the schema cannot say."""
+"""Cross-field checks of a bound plan, one function each under `@rule`, which the schema cannot express."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bomgen.fabric.declaration import Topology, described, link_kinds
 from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
-"""Kinds of part that any vendor's can be named for by its part number."""
+"""Kinds of part for which any vendor's part can be specified by part number."""
 MOST_CARBON = 2
-"""kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
+"""Maximum carbon intensity [kg of CO2 equivalent per kWh]; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
-"""A quote of a later date looks wrong."""
+"""Latest plausible year of a quote."""
 
 Rule = Callable[[Plan, Source], Iterator[Problem]]
 RULES: list[Rule] = []
@@ -29,13 +29,13 @@ RULES: list[Rule] = []
 
 
 def rule(function: Rule) -> Rule:
-    """Register a rule: a function that gives the problems it finds in a plan."""
+    """Register a rule: a function that yields the problems it finds in a plan."""
     RULES.append(function)
     return function
 
 
 def check(plan: Plan, source: Source) -> list[Problem]:
-    """Every problem that the rules find in a plan, in the order of the file."""
+    """Return every problem that the rules find in a plan, in the order of the file."""
     problems = [problem for find in RULES for problem in find(plan, source)]
     return sorted(problems, key=lambda problem: problem.mark)
 
@@ -47,7 +47,7 @@ def _at(plan: Plan, figure: Figure | None, text: str, rule: str, path: str, seve
 
 @rule
 def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
-    """No device of Windows is named: a folder of such a name cannot be made there."""
+    """Reject names of Windows devices: a folder of such a name cannot be created there."""
     if plan.name in DEVICES:
         text = f"'{plan.name}' is a reserved device name on Windows; use another"
         yield Problem(source.mark(("name",)), "error", text, "pattern", "name")
@@ -55,7 +55,7 @@ def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
-    """At most one of mfu, achieved_tflops and tokens_per_second_per_gpu says how fast a GPU is."""
+    """Allow at most one of mfu, achieved_tflops and tokens_per_second_per_gpu for the speed of a GPU."""
     training = plan.training
     if training is None:
         return
@@ -72,7 +72,7 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Only pre-training is predicted, by one way to say how fast a GPU is, and own steps ran on whole replicas."""
+    """Allow a prediction only for pre-training without another speed of a GPU, and own steps only on whole replicas."""
     training = plan.training
     if training is None:
         return
@@ -93,7 +93,7 @@ def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
-    """The cluster's size is given once: in GPUs, in servers, or in racks of a rack-scale system."""
+    """Require that the size of the cluster is given once: in GPUs, in servers, or in racks of a rack-scale system."""
     cluster = plan.cluster
     given = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
     first, *others = [name for name, figure in given.items() if figure] or [""]
@@ -108,7 +108,7 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
-    """The server holds the GPU that the plan names."""
+    """Require that the server holds the GPU that the plan specifies."""
     server, gpu = plan.cluster.server, plan.cluster.gpu
     if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
         text = (
@@ -120,7 +120,7 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
+    """Limit utilisation, efficiency, goodput and the share of a GPU's memory to 100 %."""
     if plan.inference:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
         for key in ("compute_efficiency", "bandwidth_efficiency"):
@@ -141,7 +141,7 @@ def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Proble
 
 @rule
 def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Tax and discounts are shares of at most 100 %."""
+    """Limit tax and discounts to 100 %."""
     yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
     given = plan.quote.discounts
     for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
@@ -154,7 +154,7 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No more parameters work on a token than there are."""
+    """Limit the active parameters of a model to its parameters."""
     for block, workload in (("training", plan.training), ("inference", plan.inference)):
         if workload is None:
             continue
@@ -166,7 +166,7 @@ def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
+    """Limit the carbon intensity of grids to some kg of CO2 per kWh: a larger number is in grammes."""
     carbon = plan.site.carbon if plan.site else None
     if carbon and carbon.value > MOST_CARBON:
         text = f"{float(carbon.value):g} kg of CO2 a kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
@@ -175,7 +175,7 @@ def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """A facility draws no less than its machines."""
+    """Require that the power usage effectiveness is at least 1."""
     pue = plan.site.pue if plan.site else None
     if pue and pue.value < 1:
         yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
@@ -183,7 +183,7 @@ def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No rack holds more than its part is high."""
+    """Limit the units of a rack to the height of its part."""
     site = plan.site
     if site and site.rack and site.rack.rack_units and site.rack_units.value > site.rack.rack_units.value:
         high = site.rack.rack_units.value
@@ -193,7 +193,7 @@ def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Racks side by side, and rows one behind the other, do not stand in each other."""
+    """Require that racks side by side, and rows behind each other, do not overlap."""
     rack = plan.site.rack if plan.site else None
     if plan.site is None or rack is None:
         return
@@ -213,7 +213,7 @@ def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No request is longer than the model's context; a training sequence may be, which extends the context."""
+    """Limit requests to the model's context; a training sequence may exceed it, which extends the context."""
     training, inference = plan.training, plan.inference
     if inference and inference.context and (most := _exceeded(inference.model, inference.context)):
         tokens, name = inference.context.value, inference.model.identity.name
@@ -226,14 +226,14 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 def _exceeded(model: Model, tokens: Figure) -> int | None:
-    """The context of a model that so many tokens exceed; None: they do not."""
+    """Return the context of a model if a number of tokens exceeds it, else None."""
     most = model.shape.get("context")
     return int(most.value) if most and tokens.value > most.value > 0 else None
 
 
 @rule
 def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No more tokens are accepted than speculative decoding drafts."""
+    """Limit the accepted tokens to those that speculative decoding drafts."""
     inference = plan.inference
     if inference and inference.drafted and inference.accepted and inference.accepted.value > inference.drafted.value:
         text = f"{float(inference.accepted.value):g} tokens accepted of {inference.drafted.value} drafted; at most all"
@@ -242,7 +242,7 @@ def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
-    """A request has a prompt beside its answer, and a rate of requests says how long an answer is."""
+    """Require a prompt along with an answer, and the length of an answer along with a rate of requests."""
     inference = plan.inference
     if inference is None:
         return
@@ -261,7 +261,7 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
-    """What a plan fixes of a tier must belong to the topology and number of tiers it asks for."""
+    """Require that fixed values of a tier belong to the topology and number of tiers of the plan."""
     for fabric in plan.fabrics:
         if fabric.tiers and fabric.tiers.value not in range(1, MAX_TIERS + 1):
             yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"fabrics.{fabric.name}.tiers")
@@ -283,12 +283,12 @@ KEYS_OF_TOPOLOGIES: dict[str, Callable[[Topology, FabricPlan], bool]] = {
     "rails_per_leaf": lambda kind, fabric: kind.scalable_units or fabric.rails_per_leaf is None,
     "split_servers": lambda kind, fabric: (kind.searched and not kind.has_rails) or fabric.split_servers is None,
 }
-"""Keys that not every topology has: whether what a fabric gives of it belongs to a topology."""
+"""Keys that not every topology has, with whether a fabric's value of it belongs to a topology."""
 
 
 @rule
 def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Homing, peer links, rails of pods and leaves, and split servers are given where the topology has such."""
+    """Allow homing, peer links, rails of pods and leaves, and split servers only for topologies that have them."""
     for fabric in plan.fabrics:
         for key, fits in KEYS_OF_TOPOLOGIES.items():
             if not fits(fabric.declared, fabric):
@@ -301,7 +301,7 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
-    """What says the same of a leaf is given once: its servers, its down-links, or the servers of a unit."""
+    """Require one way to fix the size of a leaf: its servers, its downlinks, or the servers of a unit."""
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if leaf and leaf.servers and leaf.downlinks:
@@ -318,7 +318,7 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Machines on a fabric are distinguished by their names, also from those that out-of-band connects by itself."""
+    """Require distinct names of the machines on a fabric, also from those that out-of-band connects by itself."""
     for fabric in plan.fabrics:
         taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
         given = source.data["fabrics"][fabric.name]
@@ -332,7 +332,7 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Fabrics that are linked into each other do not stand in a ring, and end in one with switches."""
+    """Require that fabrics linked into each other form no loop, and end in one with switches."""
     fabrics = {fabric.name: fabric for fabric in plan.fabrics}
     for fabric in plan.fabrics:
         seen, above = {fabric.name}, fabric
@@ -350,7 +350,7 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Leaves that are linked into another fabric have their links up from `uplink` alone."""
+    """Require that leaves linked into another fabric have their uplinks from `uplink` alone."""
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if fabric.uplink and leaf and leaf.uplinks:
@@ -360,7 +360,7 @@ def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Switches of a fabric, the NICs on it and the fabric that it is linked into speak the same protocol."""
+    """Require one protocol for the switches of a fabric, its NICs and the fabric that it is linked into."""
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
         if leaf is None or leaf.protocol is None:
@@ -386,7 +386,7 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
-    """The date of the quote is in the calendar."""
+    """Require that the date of the quote exists."""
     if plan.quote.date:
         try:
             day = date.fromisoformat(plan.quote.date)
@@ -403,7 +403,7 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Exchange rates are more than 0; their dates are in the calendar, and not after the quote."""
+    """Require that exchange rates are above 0, and that their dates exist and are not after the quote."""
     for currency, exchange in plan.quote.exchange.items():
         path = f"quote.exchange.{currency}.date"
         if not exchange.rate:
@@ -422,7 +422,7 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Alternatives are distinguished by their names."""
+    """Require distinct names of alternatives."""
     seen: set[str] = set()
     for each in plan.quote.alternatives:
         if each.name in seen:
@@ -432,7 +432,7 @@ def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 def _parts(plan: Plan) -> Iterator[Identity]:
-    """The identities of the parts that a plan names or describes, but those of other machines on fabrics."""
+    """Yield the identities of the parts that a plan names or describes, except those of other machines on fabrics."""
     yield plan.cluster.gpu.identity
     if plan.cluster.server:
         yield plan.cluster.server.identity
@@ -448,7 +448,7 @@ def _parts(plan: Plan) -> Iterator[Identity]:
 
 @rule
 def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
-    """A part described in the plan is no orderable part."""
+    """Warn that a part described in the plan cannot be ordered."""
     for identity in dict.fromkeys(_parts(plan)):
         if identity.inline and identity.part_number is None:
             code = "inline-part-number" if identity.kind in OF_THE_SITE else "inline-part"
@@ -458,7 +458,7 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Two parts described in the plan have two ids: a price is that of one of them."""
+    """Require distinct ids of parts described in the plan: a price belongs to one of them."""
     of_hosts = (hosts.part.identity for fabric in plan.fabrics for hosts in fabric.hosts if hosts.part)
     places = {mark: path for path, mark in source.values.items()}
     found: dict[tuple[str, str], Identity] = {}
@@ -475,7 +475,7 @@ def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Parts that are no longer sold, or not yet, are pointed out."""
+    """Warn about parts that are no longer sold, or not yet."""
     used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
     if plan.cluster.server:
         used.append((plan.cluster.server.identity, plan.cluster.mark, "cluster.server"))
@@ -503,7 +503,7 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Storage servers are counted, or say what one holds or carries."""
+    """Require that storage servers have a count, or a capacity or bandwidth per server."""
     named = plan.storage.servers
     if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
         text = f"it is not given how many of {named.identity.name} are needed; give count, capacity, read or write"
@@ -512,7 +512,7 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Links to tiers that a single switch does not have are not described."""
+    """Reject links to tiers that a single switch does not have."""
     for fabric in plan.fabrics:
         if fabric.declared.one_switch:
             own = {kind.name for kind in fabric.declared.link_kinds}
@@ -525,7 +525,7 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Patch panels stand in racks whose places are known."""
+    """Require racks with known positions for patch panels."""
     if plan.site is not None and plan.site.layout.given:
         return
     for fabric in plan.fabrics:

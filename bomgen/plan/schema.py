@@ -1,4 +1,4 @@
-"""The schema of plans, and names in a plan that no part of the catalogue has."""
+"""The schema of plans, and names in a plan that match no part of the catalogue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bomgen.fabric.declaration import described as declaration_described
 from bomgen.fabric.types import SERVER
 
 PLAN, BASE = "plan", "base"
-"""Plans, and the files that they extend, which need not have all keys of a plan."""
+"""Plans, and the base files that they extend, which may lack keys of a plan."""
 _DEVICES = {SERVER: "server or host"}
 _CHOSEN = "Default: chosen by rate, cage and length."
 _EXAMPLE = "generic-400g"
@@ -25,7 +25,7 @@ _EXAMPLE = "generic-400g"
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema `name` (`plan`, `base`, `bom`, ...): its file; of plans with all topologies and languages.
+    """Return the schema `name` (`plan`, `base`, `bom`, ...) from its file; for plans with all topologies and languages.
 
     Raises FileNotFoundError for another name.
     """
@@ -45,12 +45,12 @@ def document(name: str) -> dict[str, Any]:
 
 
 def check(source: Source, name: str) -> list[Problem]:
-    """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
+    """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
     return schemas.check(source, name, document)
 
 
 def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a fabric that name all topologies, and say what a plan may say of each."""
+    """Return the properties of a fabric that name all topologies, with the options of each."""
     named = {"topology": fabric["topology"] | {"enum": list(topologies())}}
     return named | {each.name: each.options for each in declaration_described() if each.options}
 
@@ -61,7 +61,7 @@ def _link_properties(fabric: Mapping[str, Any], link: dict[str, Any]) -> dict[st
 
 
 def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the links of a kind: that of any link, where a module may be named for each of two unlike ends."""
+    """Return the schema of the links of a kind: as for any link, with a module per end where the ends differ."""
     found = link | {"title": kind.title, "description": kind.description, "examples": [dict(kind.example)]}
     lower, upper = kind.ends
     if lower != upper:
@@ -90,13 +90,13 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
 
 
 # unknown parts ------------------------------------------------------------------------------------------------------
-# Names in a plan that no part of the catalogue has, found without binding the plan, which may be wrong otherwise.
+# Names in a plan that match no part of the catalogue, found without binding the plan, which may have other errors.
 
 
 def unknown_parts(source: Source, catalog: Catalog) -> list[Problem]:
-    """The values of a plan's data that the schema takes for ids and that find no part; of very many only the first.
+    """Return the values of a plan that the schema marks as ids and that match no part; at most the first ones.
 
-    Raises PlanErrors for a part file of the user's own that is wrong.
+    Raises PlanErrors for an invalid part file of the user.
     """
     schema = document(PLAN)
     problems = (
@@ -108,7 +108,7 @@ def unknown_parts(source: Source, catalog: Catalog) -> list[Problem]:
 
 
 def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | None:
-    """What is wrong with the name of a part of one of some kinds; None when there is one."""
+    """Return what is wrong with a part name, given its possible kinds; None when it matches one."""
     refused: UnknownPart | None = None
     for kind in kinds:
         try:
@@ -127,7 +127,7 @@ def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | Non
 def _names(
     whole: dict[str, Any], schema: dict[str, Any], data: Any, path: Path
 ) -> Iterator[tuple[Path, Sequence[str], str]]:
-    """Where a plan's data name parts, with the kinds that these may be of, and the names."""
+    """Yield the places where a plan's data name parts, with the possible kinds and the names."""
     for each in unfold(whole, schema):
         if isinstance(data, str) and data and IDS in each:
             yield path, each[IDS], data

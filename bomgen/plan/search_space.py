@@ -1,7 +1,7 @@
-"""What `bomgen search` varies, what it minimises and what it keeps within bounds, from the plan and from options.
+"""The search space of `bomgen search`: what it varies, minimises and bounds, from the plan and from options.
 
-A value of a key is kept as the YAML text of a `--set` setting, so that a design of a search is the plan with settings
-laid over it, and nothing else.
+A value of a key is kept as the YAML text of a `--set` setting, so that a design of a search is exactly the plan with
+settings applied.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ MEASURES: Mapping[str, str] = {
     "modules": "count",
     "racks": "count",
 }
-"""What may be minimised or kept within a bound, with its unit: the cost of the quote, the days of the run ..."""
+"""Measures that may be minimised or bounded, with their units: the cost of the quote, the days of the run ..."""
 DEFAULT_MINIMISE = ("cost", "days", "power")
 MAX_DESIGNS = 10**9
-"""A search looks at every design; more than so many are a mistake, or a night's work."""
+"""Maximum number of designs; a search calculates every one, and more are a mistake or a night's work."""
 MAX_LISTED = 100_000
-"""Values of a key that are listed one by one; a range by itself is not."""
+"""Maximum number of values of a key that are listed one by one; a range by itself is not."""
 _RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)(?:\s+step\s+([1-9][0-9]*))?")
 _RULE = "search"
 _OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
-"""What marks call the options, as `<set>` is what they call settings."""
+"""The file names of the options in marks, as `<set>` is that of settings."""
 
 
 class Numbers(Sequence[str]):
-    """The whole numbers of a range as YAML texts, none of which is kept."""
+    """The integers of a range as YAML texts, none of which is stored."""
 
     def __init__(self, numbers: range) -> None:
         self.numbers = numbers
@@ -60,7 +60,7 @@ class Numbers(Sequence[str]):
     def __getitem__(self, place: slice) -> Numbers: ...
 
     def __getitem__(self, place: int | slice) -> str | Numbers:
-        """A number of the range, or a part of it."""
+        """Return a number of the range, or a slice of it."""
         found = self.numbers[place]
         return Numbers(found) if isinstance(found, range) else str(found)
 
@@ -74,22 +74,22 @@ class Numbers(Sequence[str]):
         return f"Numbers({self.numbers})"
 
     def __str__(self) -> str:
-        """The range as a plan writes it."""
+        """Return the range as a plan writes it."""
         step = f" step {self.numbers.step}" if self.numbers.step > 1 else ""
         return f"{self.numbers[0]}..{self.numbers[-1]}{step}"
 
 
 class Axis(NamedTuple):
-    """A key of the plan with the values that are tried."""
+    """A key of the plan with the values to try."""
 
     key: str
     values: tuple[str, ...] | Numbers
-    """As YAML texts."""
+    """The values as YAML texts."""
     mark: Mark
 
 
 class Bound(NamedTuple):
-    """The most that a measure may come to."""
+    """The maximum of a measure."""
 
     measure: str
     most: Fraction
@@ -102,20 +102,19 @@ class SearchSpace(NamedTuple):
     minimise: tuple[str, ...]
     within: tuple[Bound, ...]
     chosen: bool
-    """Whether the plan or an option says what is minimised."""
+    """Whether the plan or an option sets what to minimise."""
     currency: str = ""
-    """Of the cost of its designs."""
+    """Currency of the cost of the designs."""
     confidence: int | None = None
-    """Where the days of a run are predicted, those at the upper end of the interval of so many percent count; None:
-    those that are predicted."""
+    """Confidence level in percent: predicted days count at the upper end of its interval; None: as predicted."""
 
     @property
     def size(self) -> int:
-        """How many designs there are."""
+        """The number of designs."""
         return prod(len(axis.values) for axis in self.axes)
 
     def values(self, index: int) -> tuple[str, ...]:
-        """The values of a design, axis by axis; `index` counts from 0."""
+        """Return the values of a design, axis by axis; `index` counts from 0."""
         found = list[str]()
         for axis in reversed(self.axes):
             index, place = divmod(index, len(axis.values))
@@ -123,18 +122,18 @@ class SearchSpace(NamedTuple):
         return tuple(reversed(found))
 
     def settings(self, index: int) -> tuple[str, ...]:
-        """A design as settings that are laid over the plan."""
+        """Return a design as settings to apply to the plan."""
         return tuple(f"{axis.key}={value}" for axis, value in zip(self.axes, self.values(index), strict=True))
 
 
 def search_space(
     source: Source, over: Sequence[str] = (), minimise: Sequence[str] = (), within: Sequence[str] = ()
 ) -> SearchSpace:
-    """The search that a plan describes; options win over it, key by key.
+    """Return the search that a plan describes; options override it, key by key.
 
     `over` are `KEY=VALUE,VALUE`, `minimise` are `NAME,NAME`, `within` are `NAME=MOST,NAME=MOST`.
 
-    Raises PlanErrors for a key that is none, a measure that nobody knows, a range without an end, too many designs.
+    Raises PlanErrors for an invalid key, an unknown measure, a range without an end, too many designs.
     """
     given: Mapping[str, Any] = source.data.get(KEY) or {}
     problems = list[Problem]()
@@ -177,7 +176,7 @@ def search_space(
 def _pairs(
     texts: Sequence[str], option: str, problems: list[Problem], at: Mark | None = None
 ) -> Iterator[tuple[str, str, Mark]]:
-    """The key, value and mark of each `KEY=VALUE`; a problem for each that is none."""
+    """Yield the key, value and mark of each `KEY=VALUE`; a problem for each other text."""
     for number, text in enumerate(texts, start=1):
         mark = at or Mark(_OPTIONS[option], number, 1)
         encoded(text, mark.file, mark.line)
@@ -193,7 +192,7 @@ _EXAMPLES = {OVER: "cluster.gpu=h100-sxm,b200-sxm", WITHIN: "power=5MW,days=30"}
 
 
 def _read(text: str, mark: Mark, problems: list[Problem]) -> Any:
-    """The value of YAML text; None, and a problem, where it is none."""
+    """Return the value of YAML text; None, and a problem, where it is invalid."""
     try:
         return read(text, mark.file).data
     except PlanErrors as errors:
@@ -202,7 +201,7 @@ def _read(text: str, mark: Mark, problems: list[Problem]) -> Any:
 
 
 def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | None:
-    """The values of a key: a list, a range `8..512`, a range `8..512 step 8`, or one value."""
+    """Return the values of a key: a list, a range `8..512`, a range `8..512 step 8`, or one value."""
     if key.partition(".")[0] == KEY:
         problems.append(Problem(mark, "error", f"{key} is not a key that a design has; name another", _RULE, key))
         return None
@@ -226,7 +225,7 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
 
 
 def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:
-    """A range of whole numbers, of one that is too long the first ones; None for another value."""
+    """Return a range of integers, of a too long one its first part; None for another value."""
     found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         return None
@@ -237,12 +236,12 @@ def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:
 
 
 def _text(value: Any) -> str:
-    """Plain data as YAML in one line, which reads as the same data."""
+    """Return plain data as YAML in one line, which parses as the same data."""
     return write_scalar(_with_decimals(value))
 
 
 def _with_decimals(value: Any) -> Any:
-    """Data with decimals in place of fractions, which YAML cannot write."""
+    """Return data with decimals in place of fractions, which YAML cannot write."""
     if isinstance(value, dict):
         return {key: _with_decimals(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -13,32 +13,32 @@ from bomgen.optics.types import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 PREDICTED = "predicted"
-"""Of a utilisation."""
+"""The word for a utilisation that is predicted."""
 ESTIMATE = "estimate"
-"""The word in place of a goodput that is to be worked out."""
+"""The word for a goodput that is estimated."""
 DATA = "data"
-"""Attention whose requests are dealt out to the GPUs of a replica."""
+"""The word for attention whose requests are distributed over the GPUs of a replica."""
 COUNTED, LEFT_OUT = "counted", "left_out"
 ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
-"""What a training run may keep in host memory."""
+"""Parts of the training state that may be kept in host memory."""
 COMPUTE = "compute"
 STORAGE = "storage"
 IN_BAND = "in_band"
 OUT_OF_BAND = "out_of_band"
 REDUNDANT = (STORAGE, IN_BAND)
-"""Roles of fabrics that every machine is to keep when a leaf fails."""
+"""Roles of fabrics that every machine keeps when a leaf fails."""
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 
 SWITCHES, PDUS = "switches", "PDUs"
 MANAGED = (SWITCHES, PDUS)
-"""What an out-of-band fabric connects by itself, as its hosts are called."""
+"""Names of the hosts that an out-of-band fabric connects by itself."""
 RACK_KINDS = ("compute", "management")
 """Racks of servers, and of everything else."""
 
 
 class Parallelism(NamedTuple):
-    """How a training run is cut up, as given by hand."""
+    """The parallelism of a training run, as set by the user."""
 
     tensor: Figure
     pipeline: Figure
@@ -50,19 +50,19 @@ class Parallelism(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """How a model is fine-tuned."""
+    """The fine-tuning of a model."""
 
     method: Figure
     """full, lora or qlora."""
     rank: Figure
     modules: tuple[str, ...] | None
-    """The matrices that get an adapter; None: every one of attention and feed-forward."""
+    """The matrices that get an adapter; None: all of attention and feed-forward."""
     modules_mark: Mark
     frozen_flops_per_parameter_token: Figure
 
 
 class OwnStep(NamedTuple):
-    """A step that the user measured, and the split it ran with."""
+    """A step that the user measured, and its parallelism."""
 
     gpus: Figure
     tensor: Figure
@@ -71,13 +71,13 @@ class OwnStep(NamedTuple):
     context: Figure
     expert: Figure
     step: Figure
-    """Days."""
+    """Duration [days]."""
 
 
 class Training(NamedTuple):
-    """A training run. Of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` exactly one is there.
+    """A training run. Exactly one of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` is set.
 
-    Where the utilisation is to be predicted, `mfu` is the assumption until it is.
+    Where the utilisation is to be predicted, `mfu` is the assumption until then.
     """
 
     mark: Mark
@@ -93,40 +93,40 @@ class Training(NamedTuple):
     embedding: Figure
     """Word: whether the input embedding counts in model FLOPs, COUNTED or LEFT_OUT."""
     recompute: Figure
-    """Word: none, selective, full; or auto, the least of them that fits."""
+    """Word: none, selective, full; or auto, the lowest of them that fits."""
     flash_attention: Figure
-    """Word, yes or no: attention scores are never stored, and recomputed in the backward pass."""
+    """Word, yes or no: whether attention scores are never stored but recomputed in the backward pass."""
     parallel_efficiency: Figure
     goodput: Figure
-    """A share; or the word `estimate`: it follows from the interruptions of a cluster of that size."""
+    """A share; or the word `estimate`: derived from the interruptions of a cluster of that size."""
     sequence: Figure | None
     micro_batch: Figure
     batch_tokens: Figure
-    """Tokens of an optimizer step over the whole cluster."""
+    """Tokens per optimizer step over the whole cluster."""
     optimizer: Figure
     gradient_precision: Figure
     zero: Figure
     parallelism: Parallelism | None
-    """None: found by the program."""
+    """The parallelism; None: found by the program."""
     flops_per_parameter_token: Figure
     recompute_flops_per_parameter_token: Figure
     published_runs: Callable[[], tuple[parts.PublishedRun, ...]] = tuple
-    """Read when they are asked for."""
+    """The published runs, read on demand."""
     predicted: Figure | None = None
     """Word: the utilisation is to be predicted; None: it is given, measured or assumed."""
     stack: Figure | None = None
     """Word: software of the prediction; None: the newest known for the accelerator."""
     measured: tuple[OwnStep, ...] = ()
     network: Figure | None = None
-    """Network of a GPU where the plan has no compute fabric [Gb/s], for the prediction."""
+    """Network bandwidth per GPU where the plan has no compute fabric [Gb/s], for the prediction."""
     tuning: Tuning | None = None
-    """None: pre-training, or another run that trains every weight from nothing."""
+    """The fine-tuning; None: pre-training, or another run that trains every weight from scratch."""
     offload: tuple[str, ...] = ()
-    """What is kept in host memory: ACTIVATIONS, OPTIMIZER."""
+    """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
 
 
 class PublishedRange(NamedTuple):
-    """An assumption that published results spread widely around."""
+    """An assumption around which published results spread widely."""
 
     low: Figure
     typical: Figure
@@ -134,13 +134,13 @@ class PublishedRange(NamedTuple):
 
 
 class Degrees(NamedTuple):
-    """How a replica of a served model is cut up, as given by hand."""
+    """The parallelism degrees of a replica of a served model, as set by the user."""
 
     tensor: Figure
     pipeline: Figure
     mark: Mark
     attention: str = "tensor"
-    """tensor: every GPU works on all requests; DATA: on requests of its own, with experts spread over all GPUs."""
+    """tensor: every GPU works on all requests; DATA: on separate requests, with experts spread over all GPUs."""
 
 
 class Inference(NamedTuple):
@@ -153,36 +153,36 @@ class Inference(NamedTuple):
     kv_precision: Figure
     """Word: number format of the KV cache."""
     context: Figure | None
-    """Tokens held a request; None: the plan gives none, and the model's is not known."""
+    """Tokens held per request; None: the plan gives none, and the model's context is unknown."""
     concurrency: Figure
     """Requests in flight over the whole cluster, all of which are held in memory."""
     batch: Figure | None
-    """Requests that a replica works on at a time, in the estimate; None: as many as it holds."""
+    """Concurrent requests of a replica in the estimate; None: as many as it holds."""
     output_tokens: Figure | None
-    """A request."""
+    """Output tokens per request."""
     requests_per_minute: Figure | None
     tokens_per_second_per_gpu: Figure | None
-    """Measured; None: estimated from a roofline."""
+    """Measured rate; None: estimated from a roofline."""
     engine: Figure
-    """Word: vllm, sglang or tensorrt-llm; the memory that is left to it is assumed by it."""
+    """Word: vllm, sglang or tensorrt-llm; it determines the memory left to the engine."""
     memory_share: Figure
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
-    """None: found by the program."""
+    """The degrees; None: found by the program."""
     drafted: Figure | None
-    """Tokens that speculative decoding drafts a step; None: none."""
+    """Tokens that speculative decoding drafts per step; None without it."""
     accepted: Figure | None
-    """Of these, the mean number that is accepted."""
+    """Mean number of drafted tokens that are accepted."""
     disaggregated: bool
-    """Prompts have replicas of their own."""
+    """Whether prefill has separate replicas."""
     compute_efficiency: PublishedRange
-    """Share of the peak that prompts reach."""
+    """Share of the peak reached in prefill."""
     bandwidth_efficiency: PublishedRange
-    """Share of the memory bandwidth that answers reach."""
+    """Share of the memory bandwidth reached in decode."""
 
 
 class Compute(NamedTuple):
-    """Peak computing power that is asked for."""
+    """The target of peak computing power."""
 
     mark: Mark
     target: Figure
@@ -193,111 +193,111 @@ class Compute(NamedTuple):
 
 
 class StorageServers(NamedTuple):
-    """Storage servers or appliances that the plan names; None is what the plan does not say."""
+    """Storage servers or appliances that the plan specifies; None for missing values."""
 
     mark: Mark
     identity: parts.Identity
     pieces: Figure | None
-    """How many are bought; None: as many as capacity and bandwidth ask for."""
+    """Pieces bought; None: as many as capacity and bandwidth require."""
     capacity_bytes: Figure | None
     read: Figure | None
-    """Of one server [bytes/s]."""
+    """Read bandwidth of one server [bytes/s]."""
     write: Figure | None
     power_w: Figure | None
     rack_units: Figure | None
     weight_kg: Figure | None
     ports: Figure
-    """Of each on a storage fabric."""
+    """Ports of each on a storage fabric."""
     plug: Plug | None = None
-    """None: nobody says, and it is taken for the GPU servers'."""
+    """The plug; None if unknown: assumed to be that of the GPU servers."""
     least: Figure | None = None
     """Fewest that are sold together; None: one."""
     bmc_ports: Figure | None = None
-    """Management ports of each; None: not known."""
+    """Management ports of each; None if unknown."""
     supplies: parts.PowerSupplies | None = None
-    """Of each; None: not known."""
+    """Power supplies of each; None if unknown."""
 
 
 class StorageLevel(NamedTuple):
     """Bandwidth of storage at one level, as NVIDIA's SuperPOD reference architecture prints it [bytes/s]."""
 
     read_of_server: Figure
-    """What a single server reads."""
+    """Read bandwidth of a single server."""
     write_of_server: Figure
     read_of_four_units: Figure
-    """What all servers of four scalable units read at a time."""
+    """Read bandwidth of all servers of four scalable units at the same time."""
     write_of_four_units: Figure
 
 
 class Storage(NamedTuple):
-    """Checkpoints, data and the bandwidth for both; None is what the plan does not say."""
+    """Checkpoints, data and the bandwidth for both; None for missing values."""
 
     mark: Mark
     given: bool
-    """Whether the plan has the block; without it only the assumptions are there."""
+    """Whether the plan has the block; otherwise only the assumptions are set."""
     checkpoint_every: Figure | None
-    """Days."""
+    """Interval [days]."""
     keep: Figure
     """Checkpoints held at a time."""
     dataset_bytes: Figure | None
     read_per_server: Figure | None
-    """Bytes/s."""
+    """Read bandwidth per server [bytes/s]."""
     write_per_server: Figure | None
-    """Bytes/s."""
+    """Write bandwidth per server [bytes/s]."""
     level: Figure
-    """Word: good, better or best, after NVIDIA's SuperPOD; for what the plan does not say of bandwidth."""
+    """Word: good, better or best, after NVIDIA's SuperPOD; for bandwidths that the plan does not set."""
     levels: Mapping[str, StorageLevel]
-    """By that word."""
+    """The levels by that word."""
     unit_servers: Figure
-    """Servers of a scalable unit."""
+    """Servers per scalable unit."""
     server_gpus: Figure
-    """GPUs of a server that reads and writes, where no server is known."""
+    """GPUs per server that reads and writes, where no server is known."""
     interruption_gpu_hours: Figure
     """GPU-hours between two interruptions."""
     interruption_range: tuple[Figure, Figure] | None
-    """Those of the published clusters with the most and the fewest interruptions; None: the plan gives its own."""
+    """The extremes of the published clusters, most and fewest interruptions; None: the plan gives its value."""
     restart_days: Figure
-    """From an interruption to training again."""
+    """Time from an interruption to the resumption of training."""
     servers: StorageServers | None
 
 
 class Cluster(NamedTuple):
-    """What is bought to compute with. `round_up_to` is a word, or a figure of servers."""
+    """The GPUs and servers that are bought. `round_up_to` is a word, or a figure of servers."""
 
     mark: Mark
     gpu: parts.Gpu
     server: parts.Server | None
     server_nic: parts.Nic | None
-    """The server's own compute NIC, where the catalogue knows it."""
+    """The server's built-in compute NIC, where the catalogue knows it."""
     gpus: Figure | None
     servers: Figure | None
     racks: Figure | None
-    """Of a rack-scale system."""
+    """Racks of a rack-scale system."""
     round_up_to: Figure
     spare_servers: Figure | None
 
 
 class Plug(NamedTuple):
-    """How a machine beside the servers is plugged into a fabric."""
+    """The plug of a machine other than a GPU server on a fabric."""
 
     cage: str
     ports_per_cage: Figure
     port_gbps: Figure | None
-    """None: as fast as the links of the fabric."""
+    """The rate; None: that of the links of the fabric."""
 
 
 class Hosts(NamedTuple):
-    """Machines on a fabric beside the servers, all alike."""
+    """Identical machines on a fabric other than the GPU servers."""
 
     name: str
     pieces: Figure
-    """How many there are."""
+    """Number of machines."""
     ports: Figure
     """Ports of each on the fabric, over all planes."""
     part: parts.Appliance | None = None
-    """What is bought for each; None: it is there, or billed elsewhere."""
+    """The part bought for each; None: it exists, or is billed elsewhere."""
     plug: Plug | None = None
-    """None: nobody says, and it is taken for the servers'."""
+    """The plug; None if unknown: assumed to be that of the servers."""
     leaves_of: str | None = None
     """The fabric whose topmost switches they are."""
     managed: str | None = None
@@ -309,7 +309,7 @@ class Uplink(NamedTuple):
 
     fabric: str
     ports: Figure
-    """Links of each switch."""
+    """Links per switch."""
     mark: Mark
 
 
@@ -321,33 +321,33 @@ class FabricPlan(NamedTuple):
     role: str
     topology: Figure
     nic: parts.Nic | None
-    """A NIC that is bought; None: the server's own."""
+    """A NIC that is bought; None: the server's built-in one."""
     gpus_per_nic: Figure | None
     ports_per_server: Figure | None
     link_gbps: Figure | None
     tiers: Figure | None
-    """None: as few as fit."""
+    """Switch tiers; None: as few as fit."""
     oversubscription: Figure
     spine_oversubscription: Figure
     scalable_unit: Figure | None
     rails_per_leaf: Figure | None
-    """None: as many as need the fewest switches."""
+    """Rails per leaf; None: as many as give the lowest switch count."""
     split_servers: bool | None
-    """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
+    """Whether the ports of a server may connect to several leaves; None: only if it has too many for one in eight."""
     build_out: Figure
     tier_plans: Mapping[str, TierChoice]
-    """By leaf, spine and core."""
+    """Fixed values by leaf, spine and core."""
     pod_leaves: Figure | None
     pod_rails: Figure
     """A word: whether a pod holds leaves of one rail or of all, where leaves belong to rails."""
     homing: Figure
-    """A word: how the ports of a machine are dealt out to the switches."""
+    """A word: the distribution of a machine's ports over the switches."""
     homing_asked: bool
-    """Whether it is built so at any number of switches; else only where it costs none."""
+    """Whether the homing applies at any switch count; otherwise only where it adds no switch."""
     peer_links: Figure | None
-    """Of each pair of switches of a mesh; None: as many as the ratio asks."""
+    """Links per pair of switches of a mesh; None: as many as the ratio needs."""
     allow_islands: bool
-    """Whether pods that no core connects are meant."""
+    """Whether pods without a core connecting them are intended."""
     planes: Figure
     reserved_ports: Figure | None
     hosts: tuple[Hosts, ...]
@@ -360,11 +360,11 @@ class FabricPlan(NamedTuple):
     uplink: Uplink | None
     links: Mapping[str, LinkSpec]
     declared: Topology
-    """What its topology declares."""
+    """The declaration of its topology."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
-    """What the plan says under the name of the topology."""
+    """The options under the name of the topology."""
     host_cage: Figure
-    """Word: the cage of machines beside the servers of which nobody says it."""
+    """Word: the cage of machines other than GPU servers whose cage is unknown."""
     otherwise: FabricPlan | None = None
     """Another form of the same fabric; the one with fewer switches is built."""
 
@@ -375,16 +375,16 @@ class FabricPlan(NamedTuple):
 
     @property
     def populate_used_ports_only(self) -> bool:
-        """Whether ports that serve nobody have no module and no cable."""
+        """Whether unused ports have no module and no cable."""
         return bool(self.build_out.value == "exact")
 
 
 class Layout(NamedTuple):
-    """Where racks stand, and how cables run between them."""
+    """The positions of racks, and the routes of cables between them."""
 
     mark: Mark
     given: bool
-    """Whether the plan has the block: cables are then as long as their way, else as their link says."""
+    """Whether the plan has the block: cable lengths then follow the route, else the link's setting."""
     rows: tuple[tuple[tuple[str, Figure], ...], ...] | None
     """The racks of every row, kind by kind; None: derived."""
     racks_per_row: Figure
@@ -393,9 +393,9 @@ class Layout(NamedTuple):
     rack_pitch_m: Figure
     row_pitch_m: Figure
     tray_m: Figure
-    """From the top of a rack to the tray."""
+    """Distance from the top of a rack to the tray."""
     slack_m: Figure
-    """At either end of a cable."""
+    """Slack at either end of a cable."""
 
 
 class Site(NamedTuple):
@@ -407,33 +407,33 @@ class Site(NamedTuple):
     allow_overload: bool
     """Whether racks may exceed their height, load, power or cooling limit, with a warning instead of an error."""
     pdus_per_rack: Figure
-    """0 for a rack-scale system, which comes with its own power supply."""
+    """PDUs per rack; 0 for a rack-scale system, which comes with its power supply."""
     servers_per_rack: Figure | None
     management_racks: Figure | None
     management_pdus: Figure
     management_power_w: Figure
-    """Of a management rack."""
+    """Power limit of a management rack."""
     rack: parts.Rack | None
-    """None: any rack of that height."""
+    """The rack; None: any rack of that height."""
     rack_cooling_w: Figure | None
-    """Heat that can be taken out of a rack."""
+    """Heat that can be removed from a rack."""
     pdu: parts.Pdu | None
-    """Of compute racks; None: any."""
+    """PDU of compute racks; None: any."""
     management_pdu: parts.Pdu | None
     feeds: Figure | None
-    """None: as many as a compute rack has PDUs, times `feeds_per_pdu`."""
+    """Power feeds; None: as many as a compute rack has PDUs, times `feeds_per_pdu`."""
     feeds_per_pdu: Figure
     redundancy: Figure
     """Word: n, n+1 or 2n."""
     pue: Figure | None
     electricity: Figure | None
     carbon: Figure | None
-    """kg CO2e of a kWh."""
+    """Carbon intensity [kg CO2e per kWh]."""
     layout: Layout
 
 
 class Plan(NamedTuple):
-    """A plan whose every part is known."""
+    """A plan with every part resolved."""
 
     name: str
     title: str
@@ -447,16 +447,16 @@ class Plan(NamedTuple):
     storage: Storage
     site: Site | None
     spares: Mapping[str, Figure]
-    """By category: a share below 1 in unit `share`, or pieces in unit `count`."""
+    """Spares by category: a share below 1 in unit `share`, or pieces in unit `count`."""
     quote: QuotePlan
     stock: Mapping[str, Figure]
-    """Pieces that the customer has, by catalogue id or part number in lower case."""
+    """The customer's stock in pieces, by catalogue id or part number in lower case."""
     operation: Operation | None
     templates: tuple[tuple[str, Mark], ...] = ()
-    """Paths of templates of the user's own, each with its place."""
+    """Paths of the user's templates, each with its place."""
     cluster_name: str = ""
-    """Which of several clusters of one plan it is; empty where there is one."""
+    """Name of the cluster among several of one plan; empty where there is one."""
     complete_order: bool = True
     """Whether parts that others require, and that leave no choice, are added to the bill."""
     digits: Mapping[str, int] = {}
-    """Of the numbers in names of devices, by what these begin with; where a lock says nothing, those of the largest."""
+    """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

@@ -1,5 +1,5 @@
-"""Where a cluster stands: racks, floor, power, weight and heat.
+"""The site of a cluster: racks, floor, power, weight and heat.
 
-In come the machines of a design and the site of the plan; out come racks and who stands in them, PDUs and feeds, power,
-energy, weight, heat and the floor plan.
+The input is the machines of a design and the site of the plan; the output is racks and their machines, PDUs and feeds,
+power, energy, weight, heat and the floor plan.
 """

@@ -67,7 +67,7 @@ TOTAL_POWER_FIGURES = (
 
 
 class Facility(NamedTuple):
-    """Racks, PDUs, power and energy; a figure is None when the plan does not ask for it or it is not known."""
+    """Racks, PDUs, power and energy; a figure is None when it is not specified or unknown."""
 
     racks: Figure | None
     compute_racks: Figure | None
@@ -76,9 +76,9 @@ class Facility(NamedTuple):
     compute_pdus: Figure | None
     management_pdus: Figure | None
     gpu_power_w: Figure | None
-    """The GPUs alone, as part of the servers."""
+    """Power of the GPUs, a part of that of the servers."""
     network_power_w: Figure | None
-    """Switches and NICs that are bought."""
+    """Power of switches and purchased NICs."""
     storage_power_w: Figure | None
     power_w: Figure | None
     facility_power_w: Figure | None
@@ -91,17 +91,17 @@ class Facility(NamedTuple):
     load: Load
     supply: Supply
     warnings: tuple[tuple[str, str], ...]
-    """Message and rule."""
+    """Pairs of message and rule."""
     unpowered: Mapping[str, int]
-    """Number of machines whose power is not known, by name."""
+    """Number of machines of unknown power, by name."""
     lower_bounds: frozenset[str]
-    """Names of the figures that are lower bounds, because something is not known."""
+    """Names of the figures that are lower bounds, because of unknown values."""
     server: Server | None = None
-    """The server as it stands in a rack: with the power of the cards that are bought for it."""
+    """The server in a rack, with the power of its purchased cards."""
 
 
 def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
-    """Names of the figures that leave out machines of unknown power."""
+    """Return the names of the figures that exclude machines of unknown power."""
     found = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
@@ -117,7 +117,7 @@ def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]
 
 
 def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterator[Equipment]:
-    """The servers, or the racks of a rack-scale system, as machines with their power; nothing where there are none."""
+    """Yield the servers, or the racks of a rack-scale system, as machines with their power; none without servers."""
     if server and servers:
         count = units_bought(servers, server)
         yield Equipment(server.identity.name, count, server.power_w, None)
@@ -149,7 +149,7 @@ def _racks_by_estimate(
 
 
 def at_ends(server: Server | None, machines: Sequence[Equipment]) -> list[tuple[Server | None, list[Equipment]]]:
-    """Return a server and machines with their powers at the low and at the high end; none where none is an estimate."""
+    """Return server and machines with their powers at the low and the high end of estimates; none without estimates."""
     powers = (server and server.power_w, *(machine.power_w for machine in machines))
     if not any(power and power.bounds for power in powers):
         return []
@@ -181,7 +181,7 @@ def _count_all(contents: SiteContents) -> int:
 
 
 def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]) -> Figure | None:
-    """The power of the servers with that of all other machines, as far as it is known; None without the servers'."""
+    """Return the known power of servers and all other machines; None if that of the servers is unknown."""
     for of_storage in (False, True):
         more = known_power(machine for machine in machines if machine.of_storage is of_storage)
         compute_power = sum_of_power(compute_power, more) if compute_power and more else compute_power
@@ -195,7 +195,10 @@ def count_racks(
     machines: Sequence[Equipment],
     warnings: list[tuple[str, str]],
 ) -> SiteContents:
-    """The racks of a site and their PDUs, for arguments as those of `install`; `warnings` takes what is doubtful."""
+    """Return the racks of a site and their PDUs, for arguments as those of `install`.
+
+    Doubtful points are added to `warnings`.
+    """
     per_rack = servers_of_rack(site, server, servers, warnings) if site and server else None
     compute = None
     if site and servers and server and server.trays:
@@ -209,7 +212,6 @@ def count_racks(
 
 
 def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
-    """Raise PlanErrors for racks that hold too much, unless the plan allows it."""
     limits = {
         RACK_POWER: site.rack_power_w,
         RACK_COOLING: site.rack_cooling_w,
@@ -239,14 +241,14 @@ def install(
     run_days: Figure | None,
     accelerators: Equipment,
 ) -> Facility:
-    """The facility for the servers, spare ones included, and all other equipment.
+    """Return the facility for the servers, spare ones included, and all other equipment.
 
-    The power of `server` is that with the cards bought for it.
+    The power of `server` includes its purchased cards.
 
-    `server_power_w` is the maximum power of the servers in use; where it is not known, their GPUs alone count. Racks
-    are counted where the plan describes a site, power wherever it is known.
+    `server_power_w` is the maximum power of the servers in use; where it is unknown, only their GPUs count. Racks are
+    counted where the plan describes a site, power wherever it is known.
 
-    Raises PlanErrors for racks that hold more than they can, unless the plan allows it.
+    Raises PlanErrors for overloaded racks, unless the plan allows them.
     """
     warnings: list[tuple[str, str]] = []
     gpu_power = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None

@@ -1,8 +1,8 @@
 """The floor plan: row, rack and height of every machine, and the routes between machines.
 
-Servers fill their racks in order, other machines are packed into racks of their own. Where the plan gives no rows, the
-management racks stand in the middle of the servers' racks, which keeps the longest cables short, and rows break where
-they are full. Cables run inside a rack, through the side into the next rack, or up, over the trays and down again.
+Servers fill their racks in order, other machines are packed into separate racks. Where the plan gives no rows, the
+management racks are in the middle of the servers' racks, which keeps the longest cables short, and a new row begins
+where one is full. Cables run inside a rack, through the side into the next rack, or up, over the trays and down again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MachineGroup(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where machines stand, one entry per machine: rack number over all rows, and lowest unit, from 1."""
+    """Positions, one entry per machine: rack number over all rows, and lowest unit, from 1."""
 
     rack: Column
     unit: Column
@@ -42,9 +42,9 @@ class Floor(NamedTuple):
     """The racks on the floor, one entry per rack, row by row."""
 
     row: Column
-    """From 1."""
+    """Row of each rack, from 1."""
     position: Column
-    """In the row, from 0."""
+    """Position in the row, from 0."""
     compute: Column
     """Numbers of the racks for servers, in the order they are filled."""
     management: Column
@@ -76,7 +76,7 @@ def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floo
 
 
 def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | None) -> Place:
-    """Place machines rack by rack, from the bottom up; without a unit when their height is not known."""
+    """Place machines rack by rack, from the bottom up; without a unit when their height is unknown."""
     number = np.arange(machines, dtype=np.int64)
     unit = number % per_rack * height_u + 1 if height_u else np.full(machines, NOWHERE, dtype=np.int64)
     return Place(racks[number // per_rack], unit)
@@ -85,7 +85,8 @@ def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | 
 def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, power_w: int) -> list[Place]:
     """Pack machines of several kinds into racks; each kind continues where the one before it ends.
 
-    Where there are more racks than needed, all racks are filled less high. Machines without a rack are at NOWHERE.
+    Where there are more racks than needed, all racks are filled to a lower height. Machines without a rack are at
+    NOWHERE.
     """
     runs = _pack_lowest(kinds, units, power_w, len(racks))
     used = np.zeros(max((run.first + run.racks for of_kind in runs for run in of_kind), default=0), dtype=np.int64)
@@ -106,7 +107,7 @@ def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, pow
 def _pack_lowest(
     kinds: Sequence[MachineGroup], units: int, power_w: int, racks: int
 ) -> tuple[tuple[RackRun, ...], ...]:
-    """The packing that fills the given racks least high; if none fits, the packing into as many racks as it takes."""
+    """Return the packing of lowest height into the given racks; if none fits, into as many racks as needed."""
     items = [(kind.height_u, kind.power_w, kind.pieces) for kind in kinds]
     height = sum(kind.height_u * kind.pieces for kind in kinds)
     lowest = max([ceil(height / racks) if racks else units, *(kind.height_u for kind in kinds)], default=units)
@@ -118,7 +119,7 @@ def _pack_lowest(
 
 
 def racks_needed(kinds: Sequence[MachineGroup], units: int, power_w: int) -> int:
-    """Number of racks of `units` and `power_w` that machines of several kinds fill."""
+    """Return the number of racks of `units` and `power_w` that machines of several kinds fill."""
     return _count_racks(pack_racks([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
 
 
@@ -147,7 +148,7 @@ class Route(NamedTuple):
 
 
 def routes(ground: Floor, units: int, a_rack: Column, a_unit: Column, b_rack: Column, b_unit: Column) -> Route:
-    """The routes between places a and b. A machine whose unit is not known counts from the middle of its rack."""
+    """Return the routes between places a and b. A machine of unknown unit counts from the middle of its rack."""
     a_unit, b_unit = (np.where(unit == NOWHERE, units // 2, unit) for unit in (a_unit, b_unit))
     rows = np.abs(ground.row[a_rack] - ground.row[b_rack])
     along = np.abs(ground.position[a_rack] - ground.position[b_rack])

@@ -12,21 +12,21 @@ from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY
 
 # equipment ----------------------------------------------------------------------------------------------------------
-# Equipment other than the servers: what stands in racks, and cards in the servers.
+# Equipment other than the servers: machines in racks, and cards in the servers.
 
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """Equal machines other than the servers: how many, and what is known of one."""
+    """Equal machines other than the servers: how many, and the known values of one."""
 
     name: str
     count: Figure
     power_w: Figure | None
     height_u: Figure | None
     in_server: bool = False
-    """They sit in servers and take no rack units of their own."""
+    """Whether they are in servers and take no rack units."""
     of_storage: bool = False
-    """They belong to storage, not to the network."""
+    """Whether they belong to storage, not to the network."""
     weight_kg: Figure | None = None
     """Per machine."""
 
@@ -97,7 +97,7 @@ def at_end(power_w: Figure, end: int) -> Figure:
 
 
 def known_power(machines: Iterable[Equipment]) -> Figure | None:
-    """The total power of machines as far as it is known; None when it is known of none."""
+    """Return the total known power of machines; None when none is known."""
     power: Figure | None = None
     for machine in machines:
         if machine.power_w:

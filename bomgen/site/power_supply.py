@@ -1,10 +1,9 @@
 """Power supply of racks: outlets, PDUs and feeds, and the load when feeds are lost.
 
-The plan gives the number of PDUs per rack; outlets and power are only checked against it, with the number that is
-enough. Without a part the load that each must carry is shown. PDUs and power supplies are dealt out to the feeds in
-turn, and the fullest feeds are lost first. A rack with fewer PDUs than there are feeds draws from the first feeds
-alone, so that these carry more. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a feed of
-its own.
+The plan sets the number of PDUs per rack; outlets and power are only checked against it, with a sufficient number.
+Without a part the load that each must carry is shown. PDUs and power supplies are distributed over the feeds in turn,
+and the fullest feeds are lost first. A rack with fewer PDUs than there are feeds draws from the first feeds alone, so
+that these carry more. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a separate feed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ EITHER = "either"
 
 
 class Supply(NamedTuple):
-    """Power supply of the site; a figure is None when it is not asked for or not known."""
+    """Power supply of the site; a figure is None when it is not specified or unknown."""
 
     compute_rack_outlets: Mapping[str, Figure]
     """Outlets that the servers of a full compute rack need, by form."""
@@ -115,7 +114,7 @@ def supply(
     compute_power_w: Figure | None,
     other_power_w: Figure | None,
 ) -> Supply:
-    """The power supply of a site.
+    """Return the power supply of a site.
 
     A compute rack has `per_rack` servers that draw `rack_power_w`; all servers draw `compute_power_w`, and the machines
     of management racks `other_power_w`.
@@ -147,9 +146,9 @@ def supply(
 def _feed_power(
     kinds: Iterable[tuple[Figure | None, Figure | None]], feeds: Figure | None, lost: Figure | None
 ) -> Figure | None:
-    """The highest load of a feed when feeds are lost, by racks of kinds with their power and the PDUs of a rack.
+    """Return the highest load of a feed when feeds are lost, given racks by kind with their power and PDUs.
 
-    Every rack deals its PDUs out from the first feed on, and those that remain share its power evenly. So no feed
+    Every rack distributes its PDUs from the first feed on, and those that remain share its power evenly. So no feed
     carries more than the first when the next ones are lost: of each rack it has the most PDUs, and the fewest others
     remain. Racks without PDUs draw from all feeds alike.
     """
@@ -169,7 +168,7 @@ def _feed_power(
 
 
 def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
-    """The PDUs of a rack on feeds A, B and so on, evenly spread; empty when there are more feeds than letters."""
+    """Return the PDUs of a rack by feed A, B and so on, evenly spread; empty with more feeds than letters."""
     found: dict[str, Figure] = {}
     if feeds.value > len(ascii_uppercase):
         return found
@@ -182,7 +181,7 @@ def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
 
 
 def feed_letter(number: int, feeds: Figure | None) -> str | None:
-    """The feed of a PDU by its number in the rack, from 0; None when there are more feeds than letters."""
+    """Return the feed of a PDU by its number in the rack, from 0; None when there are more feeds than letters."""
     if feeds is None or feeds.value > len(ascii_uppercase):
         return None
     return ascii_uppercase[number % int(feeds.value)]
@@ -200,14 +199,14 @@ class SuppliedRack(NamedTuple):
     pdu: Pdu | None
     pdus: int
     room_u: int | None
-    """Rack units that its machines leave for PDUs; None: not known."""
+    """Rack units that its machines leave for PDUs; None if unknown."""
     own_feeds: int
     """Number of feeds, whatever the number of PDUs; 0: it grows with the PDUs."""
     fewer: str
     """Remedy where no more PDUs fit."""
 
     def hint(self, pdus: int) -> str:
-        """The remedy: `pdus` PDUs, if they fit."""
+        """Return the remedy: `pdus` PDUs, if they fit."""
         height = self.pdu.rack_units.value if self.pdu and self.pdu.rack_units else 0
         if height and self.room_u is not None and pdus * height > self.room_u:
             return message("larger-pdu", remedy=self.fewer)
@@ -217,7 +216,7 @@ class SuppliedRack(NamedTuple):
 def supply_warnings(
     site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about the power supply of a full compute rack: message and rule."""
+    """Yield warnings about the power supply of a full compute rack: message and rule."""
     if per_rack is None:
         return
     high = server.rack_units if server else None
@@ -239,7 +238,7 @@ def supply_warnings(
 
 
 def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
-    """Warnings where the PDUs of a rack lack outlets for its machines."""
+    """Yield warnings where the PDUs of a rack lack outlets for its machines."""
     if not rack.pdus or rack.pdu is None or not rack.pdu.outlets:
         return
     each = {form: int(figure.value) for form, figure in rack.pdu.outlets.items()}
@@ -261,7 +260,6 @@ def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
 
 
 def _describe_loss(site: Site, feeds: Figure) -> tuple[int, Message]:
-    """The number of feeds that may be lost, and that case in words."""
     redundancy = str(site.redundancy.value)
     lost = int(feeds_lost.plain(redundancy, feeds.value))
     if not lost:
@@ -270,12 +268,12 @@ def _describe_loss(site: Site, feeds: Figure) -> tuple[int, Message]:
 
 
 def _count_left(pdus: int, feeds: int, lost: int) -> int:
-    """PDUs of a rack that remain when feeds are lost."""
+    """Return the PDUs of a rack that remain when feeds are lost."""
     return pdus - int(pieces_lost.plain(pdus, feeds, lost))
 
 
 def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
-    """Warnings where the remaining PDUs do not carry a rack."""
+    """Yield warnings where the remaining PDUs do not carry a rack."""
     if feeds is None or rack.power_w is None or not rack.pdus:
         return
     lost, case = _describe_loss(site, feeds)
@@ -299,9 +297,9 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
 
 
 def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
-    """A warning that states the load of the remaining PDUs of a rack whose PDUs have no known rating.
+    """Yield a warning with the load of the remaining PDUs of a rack whose PDUs have no known rating.
 
-    A plan that names no PDU at all leaves them open, and is told nothing.
+    A plan without any PDU leaves them open, and gets no warning.
     """
     named = site.pdu or rack.pdu
     if not named or feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
@@ -314,7 +312,7 @@ def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -
 
 
 def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
-    """The fewest PDUs that carry a rack when feeds are lost; None when no number does."""
+    """Return the fewest PDUs that carry a rack when feeds are lost; None when no number does."""
     drawn = rack.power_w.value if rack.power_w else 0
     least = ceil(Fraction(drawn) / Fraction(pdu_power_w.value))
     for pdus in range(max(1, least), 2 * least + rack.own_feeds + 2):
@@ -327,7 +325,7 @@ def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | N
 def power_supply_warnings(
     site: Site, rack: SuppliedRack, feeds: Figure | None, name: str, supplies: PowerSupplies | None
 ) -> Iterator[tuple[str, str]]:
-    """Warnings where too few power supplies of a machine remain on the feeds of its rack."""
+    """Yield warnings where too few power supplies of a machine remain on the feeds of its rack."""
     if feeds is None or not rack.pdus or supplies is None or supplies.needed is None:
         return
     lost, case = _describe_loss(site, feeds)

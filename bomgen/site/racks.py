@@ -1,4 +1,4 @@
-"""Racks: how many servers and other machines fill, and how these are packed."""
+"""Racks: their number for servers and other machines, and the packing of these."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bomgen.plan.types import Site
 from bomgen.site.power import UNKNOWN_POWER, Equipment, in_words, power_of
 
 # rack packing -------------------------------------------------------------------------------------------------------
-# Packing machines into racks: item by item in the order given, next-fit.
+# Packing of machines into racks: item by item in the order given, next-fit.
 #
-# A machine goes into the rack opened last if its height and its power are free there, else into a new one. Equal
+# A machine goes into the rack opened last if that has enough free height and power, otherwise into a new one. Equal
 # machines are counted together, so that 200 000 machines of three kinds take as long as three. A machine that exceeds
-# an empty rack still gets one of its own; the caller warns about it.
+# an empty rack still gets a rack; the caller warns about it.
 #
-# Which kind comes first follows from the plan: switches fabric by fabric, appliances, storage. The packing never
+# The order of the kinds follows from the plan: switches fabric by fabric, appliances, storage. The packing never
 # returns to an earlier rack, so that the order on the floor is that of the plan; the price is one more rack where kinds
-# of little height meet kinds of high power. Servers per rack follow from height, power and cooling. PDUs that lie in a
-# rack take height from it.
+# of little height meet kinds of high power. Servers per rack follow from height, power and cooling. Horizontal PDUs in
+# a rack take height from it.
 
 
 class RackRun(NamedTuple):
@@ -32,7 +32,7 @@ class RackRun(NamedTuple):
     """Number of the first rack, from 0."""
     racks: int
     machines: int
-    """Per rack."""
+    """Machines per rack."""
 
 
 class RackItem(NamedTuple):
@@ -40,12 +40,12 @@ class RackItem(NamedTuple):
 
     height_u: Figure
     power_w: Figure
-    """0 where it is not known."""
+    """Power of one; 0 if unknown."""
     pieces: Figure
 
 
 class RackCapacity(NamedTuple):
-    """What an empty rack offers, or what is left of one."""
+    """The capacity of an empty rack, or the rest of one."""
 
     units: Figure
     power_w: Figure
@@ -54,7 +54,7 @@ class RackCapacity(NamedTuple):
 def machines_that_fit(
     free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
 ) -> int:
-    """How many of the machines fit, by height [U] and by power [W]; a machine of 0 U or 0 W needs none of it."""
+    """Return how many of the machines fit, by height [U] and by power [W]; 0 U or 0 W do not limit it."""
     by_height = free_units // height_u if height_u else machines
     by_power = free_power_w // power_w if power_w else machines
     return max(0, min(machines, int(by_height), int(by_power)))
@@ -63,9 +63,9 @@ def machines_that_fit(
 def pack_racks(
     items: Sequence[tuple[Number, Number, int]], rack_units: Number, rack_power_w: Number
 ) -> tuple[tuple[RackRun, ...], ...]:
-    """The racks of each item (height [U], power [W], count); all racks are equal.
+    """Return the racks of each item (height [U], power [W], count); all racks are equal.
 
-    An item has at most three runs: what fits into the open rack, full racks, and the last one.
+    An item has at most three runs: the open rack, full racks, and the last one.
     """
     opened = 0
     units: Number = 0
@@ -143,7 +143,7 @@ sum_of_racks_opened = sum_of("sum_of_racks_opened", "racks", "racks", "more_rack
 
 
 def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:
-    """The number of racks that `pack_racks` fills, as a figure that explains itself item by item.
+    """Return the number of racks that `pack_racks` fills, as a figure with a derivation item by item.
 
     None when there are no machines.
     """
@@ -213,7 +213,7 @@ bought_servers = sum_of("bought_servers", "servers", "servers", "spare_servers")
 
 
 def units_bought(servers: Figure, server: Server) -> Figure:
-    """Units bought for a number of servers: the servers, or whole racks of a rack-scale system."""
+    """Return the units bought for a number of servers: the servers, or whole racks of a rack-scale system."""
     return racks_of_systems(servers, server.trays) if server.trays else servers
 
 
@@ -238,7 +238,7 @@ def management_capacity(site: Site) -> RackCapacity:
 
 
 def _capacity(site: Site, power: Figure, pdu: Pdu | None, pdus: Figure) -> RackCapacity:
-    """What a rack offers to machines: its units without those of PDUs, and its power as far as it is cooled."""
+    """Return the capacity of a rack for machines: its units without those of PDUs, and its power limited by cooling."""
     units = site.rack_units
     if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
         units = usable_units(units, pdus, pdu.rack_units)
@@ -248,10 +248,10 @@ def _capacity(site: Site, power: Figure, pdu: Pdu | None, pdus: Figure) -> RackC
 
 
 def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings: Warnings) -> Figure | None:
-    """Return the servers per rack: as given, else as many as fit, or one that does not.
+    """Return the servers per rack: as set, else as many as fit, or one that does not.
 
-    None for rack-scale systems, and when the height of a server is not known. Adds to `warnings`; those of OVERLOADS
-    are errors.
+    None for rack-scale systems, and when the height of a server is unknown. Adds to `warnings`; those of OVERLOADS are
+    errors.
     """
     if server.trays:
         warnings.extend(_overloaded_system_warnings(site, server))
@@ -278,7 +278,7 @@ def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings
 def _overfilled_rack_warnings(
     site: Site, per_rack: Figure, server: Server, offered: RackCapacity
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about servers of a rack that exceed its power, cooling or height."""
+    """Yield warnings about servers of a rack that exceed its power, cooling or height."""
     count, name = per_rack.value, server.identity.name
     drawn = power_of(per_rack, server.power_w) if server.power_w else None
     if drawn and drawn.value > site.rack_power_w.value:
@@ -293,7 +293,7 @@ def _overfilled_rack_warnings(
 
 
 def _overloaded_system_warnings(site: Site, server: Server) -> Iterator[tuple[str, str]]:
-    """Warnings about a rack-scale system that draws more than the plan gives its rack, or cools."""
+    """Yield warnings about a rack-scale system that exceeds the power or cooling the plan sets for its rack."""
     if server.power_w is None:
         return
     drawn, limit, cooled = server.power_w, site.rack_power_w, site.rack_cooling_w
@@ -306,9 +306,9 @@ def _overloaded_system_warnings(site: Site, server: Server) -> Iterator[tuple[st
 
 
 def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnings) -> Figure | None:
-    """Racks of everything but servers: as given, else packed in the order of `machines`, by height and known power.
+    """Return the racks of everything but servers: as set, else packed in the order of `machines`.
 
-    Adds to `warnings`. None without machines of known height.
+    Machines are packed by height and known power. Adds to `warnings`. None without machines of known height.
     """
     if site.management_racks:
         return site.management_racks
@@ -329,7 +329,7 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
 def _oversized_machine_warnings(
     offered: RackCapacity, name: str, height_u: Figure, power_w: Figure
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about a machine that exceeds the height or power of an empty rack."""
+    """Yield warnings about a machine that exceeds the height or power of an empty rack."""
     if height_u.value > offered.units.value:
         yield message("machine-high", name=name, height=height_u.value, units=offered.units.value), RACK_UNITS
     if power_w.value > offered.power_w.value:

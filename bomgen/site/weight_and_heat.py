@@ -1,6 +1,6 @@
 """Weight and heat of racks, and the load on the floor.
 
-What has no weight in the catalogue is named, and the sum is a lower bound. Cables and modules are left out.
+Items without a weight in the catalogue are named, and the sum is a lower bound. Cables and modules are excluded.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Weight(NamedTuple):
 
     weight_kg: Figure | None
     unknown: tuple[str, ...]
-    """Names of the items left out, whose weight is not known."""
+    """Names of the items of unknown weight, which are excluded."""
 
 
 class Load(NamedTuple):
-    """Weight and heat of the site; a figure is None when it is not asked for or not known."""
+    """Weight and heat of the site; a figure is None when it is not specified or unknown."""
 
     weight_kg: Figure | None
     """All racks with everything in them, without cables and modules."""
@@ -51,11 +51,11 @@ class Load(NamedTuple):
     compute_rack_heat_btu_per_hour: Figure | None
     compute_rack_weight_kg: Figure | None
     compute_rack_floor_load_kg_per_m2: Figure | None
-    """Over the footprint of the rack."""
+    """Load over the footprint of the rack."""
     lower_bounds: frozenset[str] = frozenset()
     """Names of the weights that are lower bounds."""
     unweighed: tuple[str, ...] = ()
-    """Names of what stands on the floor and has no known weight."""
+    """Names of items on the floor of unknown weight."""
     warnings: tuple[tuple[str, str], ...] = ()
     """Message and rule."""
 
@@ -95,7 +95,7 @@ def heat_of(power_w: int) -> Fraction:
 
 
 def weigh(items: Sequence[WeighedItems]) -> Weight:
-    """The total weight of items as far as it is known, and the names of those left out."""
+    """Return the total weight of items as far as it is known, and the names of those left out."""
     weight: Figure | None = None
     present = [each for each in items if each.pieces.value]
     for each in present:
@@ -106,28 +106,28 @@ def weigh(items: Sequence[WeighedItems]) -> Weight:
 
 
 def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
-    """The floor load of a rack; None when its weight or footprint is not known."""
+    """Return the floor load of a rack; None when its weight or footprint is unknown."""
     if weight is None or rack is None or rack.width_mm is None or rack.depth_mm is None:
         return None
     return floor_load(weight, rack.width_mm, rack.depth_mm)
 
 
 def weighed_racks(rack: Rack | None, count: Figure) -> WeighedItems:
-    """A number of racks as weighed items."""
+    """Return a number of racks as weighed items."""
     return (
         WeighedItems(rack.identity.name, count, rack.weight_kg) if rack else WeighedItems(message("rack"), count, None)
     )
 
 
 def weighed_pdus(pdu: Pdu | None, count: Figure) -> WeighedItems:
-    """A number of PDUs as weighed items."""
+    """Return a number of PDUs as weighed items."""
     return (
         WeighedItems(pdu.identity.name, count, pdu.weight_kg) if pdu else WeighedItems(message("rack-pdu"), count, None)
     )
 
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
-    """Everything that stands on the floor; a rack-scale system comes with its rack."""
+    """Return everything on the floor; a rack-scale system includes its rack."""
     found, server = [], contents.server
     if server and contents.servers:
         found.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
@@ -145,7 +145,7 @@ def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment
 
 
 def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment], power_w: Figure | None) -> Load:
-    """Weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
+    """Return weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
     server, warnings = contents.server, []
     whole = weigh(_everything(site, contents, machines))
     if whole.unknown:
@@ -180,7 +180,7 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
 
 
 def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
-    """A warning when a rack holds more than its load rating."""
+    """Return a warning when a rack exceeds its load rating."""
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
     held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"

@@ -1,5 +1,5 @@
-"""How many GPUs and servers a workload takes, whether the model fits, and how long it runs.
+"""Sizing: the GPUs and servers for a workload, whether the model fits, and the duration of the run.
 
-In come the workload and the cluster of a plan; out come FLOPs, GPUs, servers, days, memory per GPU, parallelism,
-throughput and storage, every number with its formula.
+The input is the workload and the cluster of a plan; the output is FLOPs, GPUs, servers, days, memory per GPU,
+parallelism, throughput and storage, every number with its formula.
 """

@@ -1,4 +1,4 @@
-"""The layers of a model by what their tokens attend to, and the FLOPs of attention."""
+"""The attention of a model: its layers by the tokens they attend to, and the FLOPs of attention."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _DEEPSEEK_V4 = "Hugging Face Transformers, modular_deepseek_v4.py"
 
 
 class Layers(NamedTuple):
-    """Layers whose attention is alike."""
+    """Layers with the same kind of attention."""
 
     number: Figure
     kv_heads: Figure | None
-    """None: not known; latent attention has none."""
+    """KV heads; None if unknown; latent attention has none."""
     width: Figure | None
-    """Width of a head; None: not known."""
+    """Width of a head; None if unknown."""
     window: Figure | None = None
-    """Tokens that are kept at most, and attended to; None: all."""
+    """Maximum tokens kept and attended to; None: all."""
     chosen: Figure | None = None
-    """Tokens of those kept that are attended to at most; None: all."""
+    """Maximum tokens attended to of those kept; None: all."""
     joined: Figure | None = None
-    """Tokens that share one entry; None: each has its own."""
+    """Tokens that share one entry; None: each has a separate one."""
 
 
 def layers_by_attention(model: Model) -> tuple[Layers, ...]:
-    """The layers of a model by attention, those that keep all tokens first; none when their number is not known."""
+    """Return the layers of a model by attention, those that keep all tokens first; none if their number is unknown."""
     if "layers" not in model.shape:
         return ()
     kv_heads, width = matrices.kv_heads(model), matrices.head_dim(model)
@@ -131,7 +131,7 @@ CONVENTIONS = {
 
 
 def products_of_token(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
-    """Multiply-adds of attention for a token of a sequence, in all layers; None when a model's shape is not known."""
+    """Return the multiply-adds of attention per token of a sequence, in all layers; None when the shape is unknown."""
     found = [_products(model, each, convention, sequence) for each in layers_by_attention(model)]
     products = [each for each in (*found, _index(model, convention, sequence), _state(model)) if each is not None]
     if not found or None in found:
@@ -150,7 +150,7 @@ def _products(model: Model, layers: Layers, convention: Figure, sequence: Figure
 
 
 def _positions(model: Model, layers: Layers, convention: Figure, sequence: Figure) -> Figure:
-    """Positions that a token of a sequence attends to, summed over layers that are alike."""
+    """Return the positions that a token of a sequence attends to, summed over equal layers."""
     if layers.window and model.chunked:
         return positions_in_chunks(convention, layers.number, sequence, layers.window)
     if most := layers.window or layers.chosen:
@@ -161,7 +161,7 @@ def _positions(model: Model, layers: Layers, convention: Figure, sequence: Figur
 
 
 def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
-    """Multiply-adds of the indexers, which score every token or entry; None: no sparse attention."""
+    """Return the multiply-adds of the indexers, which score every token or entry; None: no sparse attention."""
     layers = matrices.index_layers(model)
     if layers is None:
         return None
@@ -171,7 +171,7 @@ def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
 
 
 def _state(model: Model) -> Figure | None:
-    """Multiply-adds of layers with a state; None: no such layers."""
+    """Return the multiply-adds of layers with a state; None: no such layers."""
     keys = ("linear_layers", "linear_value_heads", "linear_key_head_dim", "linear_value_head_dim")
     return state_products(*(model.shape[key] for key in keys)) if "linear_layers" in model.shape else None
 
@@ -246,7 +246,7 @@ def mfu_of_convention(mfu: Fraction, model_flops: int, flops_of_convention: int)
 
 
 def recomputed_attention(training: Training, attention_part: Figure) -> Figure | None:
-    """Attention FLOPs that a run recomputes; None: none.
+    """Return the attention FLOPs that a run recomputes; None: none.
 
     Both modes of recomputation repeat the forward pass of attention; the backward pass of FlashAttention repeats the
     scores.
@@ -262,7 +262,7 @@ def recomputed_attention(training: Training, attention_part: Figure) -> Figure |
 
 
 def can_count_attention(training: Training) -> bool:
-    """Whether attention FLOPs can be counted for a sequence length that the plan gives."""
+    """Return whether attention FLOPs can be counted for a sequence length that the plan sets."""
     sequence = training.sequence
     if sequence is None or not isinstance(sequence.origin, Given):
         return False
@@ -270,9 +270,9 @@ def can_count_attention(training: Training) -> bool:
 
 
 def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
-    """Attention FLOPs of a run by a convention: causal or full.
+    """Return the attention FLOPs of a run by a convention: causal or full.
 
-    Raises Infeasible when the model's shape or the sequence is not known.
+    Raises Infeasible when the model's shape or the sequence is unknown.
     """
     sequence = training.sequence
     products = None if sequence is None else products_of_token(training.model, convention, sequence)

@@ -1,6 +1,7 @@
 """The size of a cluster: GPUs and servers for a workload, its duration, and whether the model fits.
 
-Constants of a published formula are figures here, cited, and reach the report as the defaults of `data/assumption/` do.
+Constants of a published formula are cited figures here, and appear in the report like the defaults of
+`data/assumption/`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ MAX_ROUNDS = 20
 """Rounding up may leave a cluster with less goodput than needed; this many next sizes are tried."""
 
 MOST_CANDIDATES = 2**11
-"""Numbers of GPUs whose step is short enough that are looked at: beyond, larger clusters lose ever more time."""
+"""Numbers of GPUs with a short enough step that are tried: beyond, larger clusters lose ever more time."""
 
 
 class _SplitRun(NamedTuple):
@@ -74,13 +75,13 @@ class Sizing(NamedTuple):
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
     faster: Callable[[], TimedSplit | None] | None = None
-    """Looks for a split that is faster on fewer GPUs or with another recomputation; None: the plan gives the split."""
+    """A search for a split that is faster on fewer GPUs or with another recomputation; None for a given split."""
     opinions: Callable[[], Opinions] | None = None
     """Second opinions on a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
-    """Of a fine-tuning run; None otherwise."""
+    """Trainable parameters of a fine-tuning run; None otherwise."""
     lost: LostTime | None = None
-    """Time that a training run loses to interruptions and checkpoints; None for other workloads."""
+    """Time lost to interruptions and checkpoints of a training run; None for other workloads."""
     serving: Serving | None = None
     target: Target | None = None
     pods: Figure | None = None
@@ -88,15 +89,15 @@ class Sizing(NamedTuple):
     peak_flops: Figure | None = None
     """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
-    """None: the plan asks for no storage."""
+    """The storage; None if the plan has none."""
     predicted: Predicted | None = None
-    """Of a pre-training run whose utilisation is assumed or predicted; None where too little is known."""
+    """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of the plan's cluster; `attached` says how its servers attach to each fabric, by the fabric's name.
+    """Return the size of the plan's cluster; `attached` has the attachment of its servers by fabric name.
 
-    Raises PlanErrors when the plan says too little, Infeasible when no cluster satisfies it.
+    Raises PlanErrors when the plan gives too little, Infeasible when no cluster satisfies it.
     """
     plan = plan._replace(storage=storage.as_cabled(plan, attached))
     sized = _size_workload(plan, attached)
@@ -116,7 +117,7 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of a cluster for a target of computing power, or of one whose size is given."""
+    """Return the size of a cluster for a target of computing power, or of one whose size is given."""
     target = peak.size(plan.compute, plan.cluster.gpu) if plan.compute else None
     servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
     reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
@@ -124,9 +125,9 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of a cluster for a run, with its predicted utilisation, or sized by it where the plan asks for that.
+    """Return the size of a cluster for a run, with its predicted utilisation, or sized by it if the plan does so.
 
-    Raises Infeasible as `_size_run_that_fits`, and when too little is known to predict.
+    Raises Infeasible as `_size_run_that_fits` does, and when inputs of the prediction are unknown.
     """
     if workload.predicted is None:
         found = _size_run_that_fits(plan, workload, attached)
@@ -140,7 +141,10 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
 
 
 def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of a run on so many GPUs, at its predicted utilisation. Raises Infeasible as `_size_training`."""
+    """Return the size of a run on a given number of GPUs, at its predicted utilisation.
+
+    Raises Infeasible as `_size_training` does.
+    """
     predicted = _predict(plan, workload, _size_run_that_fits(plan, workload, attached), attached)
     if predicted is None:
         text = (
@@ -154,7 +158,7 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """The smallest cluster whose own prediction meets the target, of those that the plan's rounding allows.
+    """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target.
 
     Raises Infeasible when there is none.
     """
@@ -168,7 +172,7 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     step, days = require(tried.predicted, "a run was predicted").step, require(tried.days, "a run takes days")
     lost = require(tried.lost, "a run loses time") if workload.goodput.value == ESTIMATE else None
     of_days = float(sum(term.value for term in step.terms.values())) / float(days.value)
-    # At full goodput, which is that of each size where it is estimated.
+    # At full goodput, which belongs to each size where it is estimated.
     seconds = float(target.value) * of_days / float(lost.goodput.value if lost else 1)
     predictors = [_predictor(plan, choice, attached) for choice in parallelism.with_recomputation(workload)]
     replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
@@ -205,12 +209,12 @@ def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[st
 
 
 def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of a cluster for a run, which recomputes what the plan says or the least that fits.
+    """Return the size of a cluster for a run with the recomputation of the plan, or the lowest that fits.
 
     A number of GPUs that the plan leaves open is the smallest that meets the target days and that a split fits. A
-    default sequence length never breaks a plan: where it fits nowhere its activations are left out with a warning.
+    default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
 
-    Raises Infeasible when nothing fits that the plan asks for, with numbers of GPUs that do.
+    Raises Infeasible when nothing that the plan allows fits, with numbers of GPUs that do.
     """
     found, length = _find_split(plan, workload, attached), workload.sequence
     if length is not None and isinstance(length.origin, Given):
@@ -241,9 +245,9 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """A run on the GPUs that the plan gives or its days ask for, else on more of these; why none fits where none does.
+    """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits.
 
-    Raises Infeasible for a size that is not possible.
+    Raises Infeasible for a size that is impossible.
     """
     found = _try_recomputations(plan, workload, attached)
     if isinstance(found, _SplitRun) or given_gpus(plan.cluster) is not None:
@@ -264,10 +268,10 @@ def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 
 
 def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """A run that recomputes what the plan says or the least that fits; why nothing fits where nothing does.
+    """Return a run with the recomputation of the plan or the lowest that fits; or why none fits.
 
-    Of a split by hand that never fits, full recomputation needs the least memory; it is none where activations are not
-    known.
+    For a manual split that never fits, full recomputation needs the least memory, or none where activations are
+    unknown.
     """
     refused: list[str] = []
     for choice in parallelism.with_recomputation(workload):
@@ -285,7 +289,7 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
-    """The smallest number of GPUs more than `above` that the days ask for and a split fits; None: there is none."""
+    """Return the smallest number of GPUs above `above` that meets the days and that a split fits, or None."""
     found: int | None = None
     for choice in reversed(parallelism.with_recomputation(workload)):
         _, _, gpus, _ = _size_run(plan, choice, attached)
@@ -300,7 +304,7 @@ def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 def _first_fitting(
     plan: Plan, choice: Training, attached: Mapping[str, Attachment], least: Figure, best: int | None = None
 ) -> int | None:
-    """The smallest number of GPUs from `least` on that a run fits, of those below `best` where that is known."""
+    """Return the smallest number of GPUs from `least` on that a run fits, below `best` if given."""
     from bomgen.sizing.training.fitting_counts import first_fitting
 
     server = plan.cluster.server
@@ -318,9 +322,9 @@ def _add_counts_that_fit(
     refusal: Infeasible,
     assumed_length: Figure | None = None,
 ) -> Infeasible:
-    """A refusal of given GPUs with the smallest number that fits, and the smallest larger one than was given.
+    """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given.
 
-    The numbers count activations, so that none of them is refused or left without its activations in its turn.
+    The numbers count activations, so that none of them is refused or left without its activations in turn.
     """
     given = given_gpus(plan.cluster)
     if given is None or workload.parallelism:
@@ -344,7 +348,7 @@ def _with_gpus(plan: Plan, count: int, why: Message) -> Plan:
 def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
-    """A run with servers, GPUs and lost time of its cluster; an estimated goodput is that of the cluster's size."""
+    """Return a run with servers, GPUs and lost time of its cluster; an estimated goodput depends on its size."""
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
@@ -369,10 +373,10 @@ def _search_size(
     contents: Contents,
     top: Figure,
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
-    """The smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
+    """Return the smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
     Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
-    and falls from there. The search takes growing steps, then bisects, then goes on in steps of the rounding unit.
+    and then falls. The search takes growing steps, then bisects, then continues in steps of the rounding unit.
     """
     needed = training.gpus_needed(workload, unhindered)
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
@@ -409,7 +413,7 @@ def _search_size(
 
 
 def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
-    """GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
+    """Return the GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
     given, server = workload.parallelism, plan.cluster.server
     if given is None or required is None:
         return required
@@ -418,7 +422,7 @@ def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | Non
 
 
 def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
-    """The error of a run with estimated goodput that trains no time, or too little on any cluster."""
+    """Return the error of a run with estimated goodput that leaves too little time for training on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
     if plan.storage.checkpoint_every:
         remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
@@ -446,7 +450,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
 
 def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
-    """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
+    """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits."""
     gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
     per_server = server.gpus if server else None
     try:
@@ -465,7 +469,7 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
 
 
 def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
-    """What predicts the steps of a run; None where too little is known."""
+    """Return the predictor of a run's steps; None where inputs are unknown."""
     if "layers" not in workload.model.shape:
         return None
     from bomgen.sizing.prediction.run import links_of_gpu
@@ -484,7 +488,7 @@ def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits
 def _faster_split(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], found: Fit, gpus: Figure
 ) -> TimedSplit | None:
-    """A split that is predicted to be faster than the one found, on at most all GPUs; None: there is none."""
+    """Return a split predicted to be faster than the one found, on at most all GPUs; None: there is none."""
     from bomgen.sizing.prediction.fewest_gpus import find_faster_split
 
     choices = parallelism.with_recomputation(workload)

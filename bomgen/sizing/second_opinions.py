@@ -53,11 +53,11 @@ class SecondOpinion(NamedTuple):
 
     gpu_hours: Figure
     gpus_required: Figure | None
-    """For the target days."""
+    """GPUs for the target days."""
     days: Figure
-    """On as many A100 GPUs as the cluster has GPUs."""
+    """Days on as many A100 GPUs as the cluster has GPUs."""
     days_by_peak: Figure
-    """On the cluster's own GPUs, scaled by their dense bf16 peak."""
+    """Days on the cluster's GPUs, scaled by their dense bf16 peak."""
 
 
 class Comparison(NamedTuple):
@@ -65,7 +65,7 @@ class Comparison(NamedTuple):
 
     run: PublishedRun
     mfu: Figure
-    """Over the whole run, its interruptions included."""
+    """MFU over the whole run, including its interruptions."""
     days: Figure
 
 
@@ -74,7 +74,7 @@ class Opinions(NamedTuple):
 
     second: SecondOpinion
     runs: tuple[Comparison, ...]
-    """The nearest by active parameters first."""
+    """Published runs, the nearest by active parameters first."""
     effective_mfu: Figure
     """MFU of the plan's run: 6 N D over wall-clock time, comparable with that of published runs."""
 
@@ -124,10 +124,10 @@ def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Frac
 
 
 def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
-    """Second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
+    """Return second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
 
     Published utilisations are shares of the dense bf16 peak, and so is everything compared with them; for a GPU without
-    a bf16 peak, the peak that the run uses stands in.
+    a bf16 peak, the peak that the run uses replaces it.
     """
     bf16 = gpu.dense.get(REFERENCE_PRECISION)
     peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
@@ -151,7 +151,7 @@ def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_d
 
 
 def _distance(published: PublishedRun, active: Figure) -> Fraction:
-    """The factor by which the model of a published run is larger or smaller."""
+    """Return the factor by which the model of a published run is larger or smaller."""
     ratio: Fraction = Fraction(published.active_parameters.value) / active.value
     return max(ratio, 1 / ratio)
 

@@ -1,7 +1,7 @@
-"""How a training run depends on what it was sized with: its days by utilisation and by the number of GPUs.
+"""Sensitivity of a training run: its days by utilisation and by the number of GPUs.
 
-The run is that of the plan but for these two. An estimated goodput is that of each number of GPUs. Figures that are not
-the plan's have its origins: nothing of the result rests on them.
+The run is otherwise that of the plan. An estimated goodput is that of each number of GPUs. Varied figures keep the
+origins of the plan's: no result depends on them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardwar
 
 PLANNED = 100
 MFU_PERCENT = (80, 90, PLANNED, 110, 120)
-"""Of the utilisation that the plan is sized with."""
+"""Percentages of the utilisation that the plan is sized with."""
 GPU_PERCENT = (50, 75, PLANNED, 150, 200)
-"""Of the GPUs that the plan has."""
+"""Percentages of the GPUs that the plan has."""
 
 
 class Outlook(NamedTuple):
@@ -30,9 +30,9 @@ class Outlook(NamedTuple):
 
     mfu: Figure
     days: tuple[Figure, ...]
-    """On each number of GPUs."""
+    """Days on each number of GPUs."""
     gpus_required: Figure
-    """That take as long as the plan does, before they are rounded up to servers and replicas."""
+    """GPUs for the same days as the plan, before rounding up to servers and replicas."""
 
 
 class Sensitivity(NamedTuple):
@@ -41,13 +41,13 @@ class Sensitivity(NamedTuple):
     gpus: tuple[Figure, ...]
     outlooks: tuple[Outlook, ...]
     planned: tuple[int, int]
-    """Places of the plan's own utilisation and number of GPUs."""
+    """Indices of the plan's utilisation and number of GPUs."""
 
 
 def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
-    """Days by utilisation and GPUs around those of a plan that was sized; None for a plan without training.
+    """Return the days by utilisation and GPUs around those of a sized plan; None for a plan without training.
 
-    A utilisation that the GPUs cannot reach is left out, and a cluster that loses all of its time.
+    A utilisation that the GPUs cannot reach is omitted, and so is a cluster that loses all of its time.
     """
     workload, run = plan.training, sized.run
     if workload is None or run is None or sized.days is None:
@@ -77,12 +77,12 @@ def _share(run: TrainingRun, percent: int) -> Figure:
 
 
 def _is_reachable(run: TrainingRun, mfu: Figure) -> bool:
-    """Whether a utilisation stays below the peak, recomputation included."""
+    """Return whether a utilisation is below the peak, recomputation included."""
     return bool(hardware_utilisation(mfu, run.flops, run.hardware_flops).value <= 1)
 
 
 def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
-    """So many per cent of the GPUs, in whole servers where these are known."""
+    """Return a percentage of the GPUs, in whole servers where these are known."""
     count = ceil(sized.gpus.value * Fraction(percent, PLANNED))
     server = plan.cluster.server
     if server and sized.servers:
@@ -91,7 +91,7 @@ def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
 
 
 def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
-    """The run with the goodput of a number of GPUs, where it is an estimate."""
+    """Return the run with the goodput of a number of GPUs, where it is an estimate."""
     if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
         return run
     server = plan.cluster.server

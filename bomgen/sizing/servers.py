@@ -1,4 +1,4 @@
-"""GPUs and servers of a cluster: peak computing power, their network, and how many a workload needs."""
+"""GPUs and servers of a cluster: peak computing power, their network, and the number for a workload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, Compute, FabricPlan, Plan
 
 MAX_GPUS = 10**7
-"""More GPUs than this are taken for a mistake in the plan."""
+"""Plausible maximum of GPUs in a plan."""
 MAX_ROUNDS = 8
 """Rounding up to a leaf may change the leaf; this settles in two rounds or exceeds the largest fabric."""
 
@@ -45,7 +45,7 @@ pods_of_chips = ceil_div("pods_of_chips", "pods", "chips", "chips_of_pod")
 
 
 def gpu_with_host(cluster: Cluster) -> Gpu:
-    """The GPU of a cluster, with the share of its server's memory."""
+    """Return the GPU of a cluster, with the share of its server's memory."""
     server = cluster.server
     if server is None or server.host_memory is None:
         return cluster.gpu
@@ -53,7 +53,7 @@ def gpu_with_host(cluster: Cluster) -> Gpu:
 
 
 def given_gpus(cluster: Cluster) -> int | None:
-    """The GPUs that the plan gives, as GPUs, servers or racks; None when it gives none of them."""
+    """Return the GPUs of a plan, set as GPUs, servers or racks; None when it sets none of them."""
     server = cluster.server
     if cluster.gpus:
         return int(cluster.gpus.value)
@@ -67,9 +67,9 @@ def given_gpus(cluster: Cluster) -> int | None:
 def count_servers(
     plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]
 ) -> tuple[Figure | None, Figure]:
-    """Servers (None: no server is known for the GPU) and GPUs: as given, else `required` GPUs rounded up.
+    """Return servers (None: no server is known for the GPU) and GPUs: as given, else `required` GPUs rounded up.
 
-    Raises PlanErrors when nothing gives a size, Infeasible for a size that is not possible.
+    Raises PlanErrors when nothing gives a size, Infeasible for a size that is impossible.
     """
     cluster = plan.cluster
     server = cluster.server
@@ -116,9 +116,9 @@ def count_servers(
 
 
 def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[str, Attachment]) -> Iterator[int]:
-    """Yield the numbers of GPUs from `least` on that a cluster may have, in whole replicas of so many GPUs.
+    """Yield the possible numbers of GPUs of a cluster from `least` on, in whole replicas of `replica` GPUs.
 
-    Where the plan gives a number they are whole servers or racks; where it gives none they are rounded up as it asks.
+    Where the plan sets a number they are whole servers or racks; otherwise they are rounded up as it specifies.
     """
     if given_gpus(plan.cluster) is not None:
         unit = lcm(replica, gpus_of_unit(plan.cluster))
@@ -138,7 +138,7 @@ def allowed_counts(plan: Plan, least: Figure, replica: int, attached: Mapping[st
 
 
 def gpus_of_unit(cluster: Cluster) -> int:
-    """The GPUs of which a given number of GPUs, servers or racks must be a multiple."""
+    """Return the GPUs of which a given number of GPUs, servers or racks must be a multiple."""
     server = cluster.server
     if server is None:
         return 1
@@ -146,7 +146,7 @@ def gpus_of_unit(cluster: Cluster) -> int:
 
 
 def unit_of_counts(cluster: Cluster) -> int:
-    """What the number that a plan gives is to be a multiple of: GPUs of a server, or servers of a rack."""
+    """Return the factor of the number that a plan sets: GPUs of a server, or servers of a rack."""
     server = cluster.server
     if server is None or cluster.racks:
         return 1
@@ -156,7 +156,7 @@ def unit_of_counts(cluster: Cluster) -> int:
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:
-    """Raise Infeasible for trays that fill no rack: nobody knows whether trays or racks are meant."""
+    """Raise Infeasible for trays that fill no rack: the plan may mean trays or racks."""
     given, trays = cluster.servers, server.trays
     if given is None or trays is None or given.value % trays.value == 0:
         return
@@ -193,7 +193,7 @@ def _unknown_server(cluster: Cluster) -> PlanErrors:
 
 
 def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
-    """Servers rounded up as the plan asks, and to whole racks of a rack-scale system."""
+    """Return the servers rounded up as the plan specifies, and to whole racks of a rack-scale system."""
     cluster = plan.cluster
     unit = cluster.round_up_to
     if unit.unit != "word":
@@ -204,7 +204,7 @@ def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -
 
 
 def whole_racks(server: Server, servers: Figure) -> Figure:
-    """Servers, rounded up to whole racks of a rack-scale system."""
+    """Return the servers, rounded up to whole racks of a rack-scale system."""
     return round_up_servers(servers, server.trays) if server.trays else servers
 
 
@@ -231,7 +231,7 @@ def _first_compute(plan: Plan) -> FabricPlan | None:
 
 
 # peak flops ---------------------------------------------------------------------------------------------------------
-# Peak computing power: of a GPU at a precision, and the GPUs that a target needs.
+# Peak computing power: of a GPU at a precision, and the GPUs for a target.
 
 SPARSE = "sparse"
 
@@ -241,7 +241,7 @@ class Target(NamedTuple):
 
     target_flops: Figure
     peak_flops_per_gpu: Figure
-    """Dense or sparse, as asked [FLOP/s]."""
+    """Dense or sparse peak, as specified [FLOP/s]."""
     gpus_required: Figure
 
 
@@ -262,10 +262,10 @@ peak_of_cluster = product("peak_of_cluster", "FLOP/s", "gpus", "peak")
 
 
 def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: bool = False) -> Figure:
-    """The peak of a GPU at a precision [TFLOP/s], dense unless `sparse`.
+    """Return the peak of a GPU at a precision [TFLOP/s], dense unless `sparse`.
 
-    `path` is the block of the plan that asks and `fallback` its place. Raises PlanErrors when the catalogue does not
-    know the peak, naming the precisions that it knows.
+    `path` is the block of the plan that needs it and `fallback` its place. Raises PlanErrors when the catalogue lacks
+    the peak, naming the precisions that it has.
     """
     peaks, kind = (gpu.sparse, SPARSE) if sparse else (gpu.dense, "dense")
     if precision.value not in peaks:
@@ -279,7 +279,7 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
 
 
 def size(compute: Compute, gpu: Gpu) -> Target:
-    """The GPUs that a target of computing power takes. Raises PlanErrors when the GPU's peak is not known."""
+    """Return the GPUs for a target of computing power. Raises PlanErrors when the GPU's peak is unknown."""
     sparse = compute.sparsity.value == SPARSE
     peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
     return Target(compute.target, peak, gpus_for_target(compute.target, peak))
@@ -292,7 +292,10 @@ def size(compute: Compute, gpu: Gpu) -> Target:
 
 
 def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_server: Figure) -> Figure | None:
-    """A GPU's share of the compute fabric, else of its server's own NICs [Gb/s, one way]; None: neither is known."""
+    """Return a GPU's share of the compute fabric, else of its server's built-in NICs [Gb/s, one way].
+
+    None when neither is known.
+    """
     for fabric in plan.fabrics:
         if fabric.role == COMPUTE and fabric.name in attached:
             found = attached[fabric.name]
@@ -302,12 +305,12 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
 
 
 def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
-    """Return the rate of a server's port on a fabric as it is cabled [Gb/s]."""
+    """Return the rate of a server's port on a fabric as cabled [Gb/s]."""
     return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
 
 
 def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> Figure:
-    """The rate of a server's port [Gb/s]: that of its link, or its share of the PCIe slot of a purchased NIC."""
+    """Return the rate of a server's port [Gb/s]: that of its link, or its share of the PCIe slot of a purchased NIC."""
     slot = cluster.server.nic_slot_gbps if cluster.server else None
     if attached.bought is None or slot is None:
         return link_gbps

@@ -1,7 +1,7 @@
-"""The sizes of many clusters that differ in their number of servers alone, as arrays: what `size` finds for each.
+"""Sizes of many clusters that differ only in their number of servers, as arrays with the results of `size`.
 
-GPUs, memory and days are those of the same formulas: where a formula is a constant divided by the GPUs, its constant is
-what it gives for one GPU; where something holds from some number on, that number is found once.
+GPUs, memory and days come from the same formulas: where a formula is a constant divided by the GPUs, its constant is
+its value for one GPU; where a condition holds from some number on, that number is found once.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ NOT_SIZED = -1
 
 
 class SizedCounts(NamedTuple):
-    """Clusters of one plan, a row for each of many numbers of servers, racks or GPUs."""
+    """Clusters of one plan, one row for each of many numbers of servers, racks or GPUs."""
 
     plan: Plan
     attached: Mapping[str, Attachment]
     counts: npt.NDArray[np.int64]
-    """Of what the plan gives: servers, racks or GPUs."""
+    """The number set by the plan: servers, racks or GPUs."""
     servers: npt.NDArray[np.int64] | None
-    """None: no server is known for the GPU."""
+    """Servers; None: no server is known for the GPU."""
     gpus: npt.NDArray[np.int64]
     sized: npt.NDArray[np.bool_]
-    """Whether the cluster can be sized; `refusal` has the reason why it cannot."""
+    """Whether the cluster can be sized; `refusal` has the reason if not."""
     gpu_days: tuple[Fraction, ...]
-    """Days of the run on one GPU; several where they depend on what it recomputes, or on the size of the cluster."""
+    """Days of the run on one GPU; several where they depend on the recomputation, or on the size of the cluster."""
     gpu_days_index: npt.NDArray[np.int64]
-    """Which of `gpu_days` those of a row are; NOT_SIZED where it has no days."""
+    """Index of a row's value in `gpu_days`; NOT_SIZED where it has no days."""
 
     def days(self, row: int) -> Fraction | None:
-        """Days of the run, exactly; None: it cannot be sized, or the plan has no run."""
+        """Return the days of the run, exactly; None: it cannot be sized, or the plan has no run."""
         place = self.gpu_days_index[row]
         return None if place == NOT_SIZED else self.gpu_days[place] / int(self.gpus[row])
 
     def rounded_days(self) -> npt.NDArray[np.float64]:
-        """Days of each row, as the float that is nearest: equal numbers are equal, larger ones never smaller.
+        """Return the days of each row as the nearest float: equal numbers are equal, larger ones never smaller.
 
         NaN where there are none.
         """
         found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
         ratios = [days.as_integer_ratio() for days in self.gpu_days]
         each = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
-        # Python rounds the quotient of two whole numbers once, however large they are.
+        # Python rounds the quotient of two integers once, however large they are.
         found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in each]
         return found
 
     def refusal(self, row: int) -> Infeasible | PlanErrors:
-        """Why a cluster cannot be sized. Raises ValueError where it can."""
+        """Return why a cluster cannot be sized. Raises ValueError where it can."""
         try:
             size(with_count(self.plan, int(self.counts[row])), self.attached)
         except (Infeasible, PlanErrors) as error:
@@ -74,10 +74,10 @@ class SizedCounts(NamedTuple):
 def size_counts(
     plan: Plan, attached: Mapping[str, Attachment], counts: Sequence[int] | npt.NDArray[np.int64]
 ) -> SizedCounts | None:
-    """The sizes of clusters as the plan's, but with other numbers of what it gives: servers, racks or GPUs.
+    """Return the sizes of clusters of the plan with other numbers of servers, racks or GPUs.
 
-    None for a plan that only `size` knows: one that gives no number, serves a model, has its utilisation predicted
-    or steps measured, or has a model whose shape is known in part or contradicts its parameters.
+    None for a plan that only `size` supports: one that sets no number, serves a model, has its utilisation predicted or
+    steps measured, or has a model whose shape is known in part or contradicts its parameters.
     """
     numbers, workload = np.asarray(counts, np.int64), plan.training
     if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
@@ -104,7 +104,7 @@ def size_counts(
 
 
 class _Size(NamedTuple):
-    """A number that the plan gives, and the servers and GPUs that follow from it."""
+    """A number that the plan sets, and the resulting servers and GPUs."""
 
     given: Figure
     servers: Figure | None
@@ -112,7 +112,7 @@ class _Size(NamedTuple):
 
 
 def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
-    """The days of a run, and whether it fits, as `cluster_size` tries one recomputation after the other."""
+    """Return the days of a run, and whether it fits, trying recomputations in the order of `cluster_size`."""
     plan, gpu = found.plan, gpu_with_host(found.plan.cluster)
     gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
     try:
@@ -162,9 +162,9 @@ def _given(plan: Plan) -> Figure:
 
 
 def with_count(plan: Plan, count: int) -> Plan:
-    """The plan with another number of servers, racks or GPUs: whichever it gives.
+    """Return the plan with another number of servers, racks or GPUs, whichever it sets.
 
-    Raises ValueError where it gives none.
+    Raises ValueError where it sets none.
     """
     cluster, given = plan.cluster, replace(_given(plan), value=count)
     if cluster.servers:

@@ -1,15 +1,15 @@
-"""Storage of a cluster: bandwidth, capacity and servers, and what a run loses to checkpoints and interruptions.
+"""Storage of a cluster: bandwidth, capacity and servers, and the time a run loses to checkpoints and interruptions.
 
-A checkpoint holds what a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam in mixed
-precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.
+A checkpoint holds the state that a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam
+in mixed precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.
 
 A level of bandwidth is the row of four scalable units of the reference architecture: a fourth of it for every begun
-unit, rounded down to whole GB/s, or what the servers draw where that is less. This one rule gives every printed cell,
-from a node to four units. Square roots are exact integers of a named resolution, so that results are equal on every
-machine.
+unit, rounded down to whole GB/s, or the bandwidth of the servers where that is less. This one rule gives every printed
+cell, from a node to four units. Square roots are exact integers of a named resolution, so that results are equal on
+every machine.
 
-A storage server, and a server that reads and writes, is no faster than its ports on the storage fabrics carry as they
-are cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter.
+The bandwidth of a storage server, and of a server that reads and writes, is limited by its ports on the storage fabrics
+as cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Bandwidth(NamedTuple):
     """Bandwidth of storage [bytes/s]."""
 
     read_per_server: Figure
-    """As the plan gives it, or the maximum of a single server at the level."""
+    """As set by the plan, or the maximum of a single server at the level."""
     write_per_server: Figure
     read: Figure
-    """Of all servers together."""
+    """Read bandwidth of all servers together."""
     write: Figure
 
 
@@ -53,7 +53,7 @@ class Contents(NamedTuple):
 
     all: Figure
     without_copy: Figure | None
-    """Without the weights that their master copy restores; None when there is no such copy."""
+    """Size without the weights that their master copy restores; None when there is no such copy."""
 
 
 class Checkpoint(NamedTuple):
@@ -73,7 +73,7 @@ class Level(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The storage of a cluster; a figure is None when it is not known or not asked for."""
+    """The storage of a cluster; a figure is None when it is unknown or not specified."""
 
     bandwidth: Bandwidth
     levels: tuple[Level, ...]
@@ -83,10 +83,10 @@ class Stored(NamedTuple):
     checkpoint_capacity_bytes: Figure | None
     dataset_bytes: Figure | None
     capacity_bytes: Figure | None
-    """For checkpoints and data, as far as they are known."""
+    """Capacity for checkpoints and data, as far as they are known."""
     servers: Figure | None
     read_of_one: Figure | None
-    """Of one storage server that the plan names, as its ports are cabled [bytes/s]; None: not known."""
+    """Read bandwidth of one specified storage server as cabled [bytes/s]; None if unknown."""
     write_of_one: Figure | None
 
 
@@ -136,7 +136,7 @@ storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "le
 
 
 def contents(training: Training) -> Contents:
-    """The size of one checkpoint of a run: everything it trains, without frozen weights."""
+    """Return the size of one checkpoint of a run: everything it trains, without frozen weights."""
     parameters = states.trainable_parameters(training)
     weight, _, of_optimizer = states.state_bytes(training)
     optimizer = states.optimizer_states(parameters, of_optimizer)
@@ -174,7 +174,7 @@ def _limited(rated: Figure | None, carried: Figure) -> Figure | None:
 def _carried(
     plan: Plan, attached: Mapping[str, Attachment], of_fabric: Callable[[FabricPlan, Attachment], Figure]
 ) -> Figure | None:
-    """What the ports of a machine carry on all fabrics of role storage [bytes/s]; None: there is no such fabric."""
+    """Return the bandwidth of a machine's ports on all storage fabrics [bytes/s]; None: there is no such fabric."""
     fabrics = [fabric for fabric in plan.fabrics if fabric.role == STORAGE and fabric.name in attached]
     found = [of_fabric(fabric, attached[fabric.name]) for fabric in fabrics]
     return reduce(carried_by_all_ports, found) if found else None
@@ -185,14 +185,14 @@ def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figur
 
 
 def _storage_ports(named: StorageServers, fabric: FabricPlan, attached: Attachment) -> Figure:
-    """What the ports of a storage server carry, each at the rate of its slower end."""
+    """Return the bandwidth of the ports of a storage server, each at the rate of its slower end."""
     rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
     own = named.plug.port_gbps if named.plug else None
     return bytes_of_ports(named.ports, fabric_demand.slower_end(own, rate) if own else rate)
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
-    """The bandwidth of a cluster's storage: as the plan gives it per server, else by level."""
+    """Return the bandwidth of a cluster's storage: as the plan sets it per server, else by level."""
     known = servers or servers_for_gpus(gpus, storage.server_gpus)
     level = storage.levels[str(storage.level.value)]
     read, write = storage.read_per_server, storage.write_per_server
@@ -210,7 +210,7 @@ def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwid
 
 
 def size(storage: Storage, checkpoint: Checkpoint | None, gpus: Figure, servers: Figure | None) -> Stored | None:
-    """The storage of a cluster; None when the plan asks for none.
+    """Return the storage of a cluster; None when the plan has none.
 
     Raises Infeasible when the number of storage servers depends on a capacity that nothing gives.
     """
@@ -241,7 +241,7 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
 
 
 def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None) -> Figure:
-    """The number of storage servers that the plan names: as given, else what the needs take."""
+    """Return the number of storage servers that the plan specifies: as set, else as needed."""
     if named.pieces:
         return named.pieces
     needs = ((capacity, named.capacity_bytes), (carried.read, named.read), (carried.write, named.write))
@@ -272,21 +272,21 @@ YOUNG = "Young 1974, A First Order Approximation to the Optimum Checkpoint Inter
 KOKOLIS = "Kokolis et al. 2024, arXiv 2410.21680"
 _YOUNG = Reference(YOUNG, "https://doi.org/10.1145/361147.361115", "2026")
 RESOLUTION = 10**12
-"""Fractions of a day that a square root is exact to; integers round the same on every machine."""
+"""The resolution of a square root [1/day]; integers round the same on every machine."""
 
 
 class LostTime(NamedTuple):
-    """Time that interruptions and checkpoints cost a run."""
+    """Time lost to interruptions and checkpoints of a run."""
 
     mean_time_days: Figure
-    """Between two interruptions."""
+    """Mean time between two interruptions."""
     checkpoint: Checkpoint
     lost: Figure
     """The share of time lost; above 1 when no time is left."""
     goodput: Figure
-    """The share of time that trains, as estimated; used only where the plan asks for it."""
+    """The estimated share of time that trains; used only where the plan says so."""
     goodput_range: tuple[Figure, Figure] | None = None
-    """With the most and the fewest interruptions of published clusters; None: the plan says how many there are."""
+    """Goodput with the most and the fewest interruptions of published clusters; None: the plan sets their rate."""
     interruptions: Figure | None = None
     """Number in the whole run; None: its duration is not known yet."""
 
@@ -337,7 +337,7 @@ def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
 
 
 def candidate_size(gpus: int) -> Figure:
-    """The size of a cluster that the search tries, as a chosen assumption."""
+    """Return the size of a cluster that the search tries, as a chosen assumption."""
     name, why = message("cluster-with-losses"), message("cluster-with-losses-why")
     return Figure(gpus, "GPUs", Assumed(name, why, (_YOUNG,), "medium", chosen=True))
 
@@ -347,12 +347,12 @@ interruptions_of_run = quotient("interruptions_of_run", "interruptions", "run_da
 
 
 def square_root(number: Fraction) -> Fraction:
-    """The square root of a number above 0, rounded up to whole parts of `RESOLUTION`."""
+    """Return the square root of a number above 0, rounded up to whole parts of `RESOLUTION`."""
     return Fraction(isqrt(ceil(number * RESOLUTION**2) - 1) + 1, RESOLUTION)
 
 
 def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figure | None) -> LostTime:
-    """The time that a run with checkpoints of these contents loses on a number of GPUs."""
+    """Return the time that a run with checkpoints of these contents loses on a number of GPUs."""
     between = mean_time_between(storage.interruption_gpu_hours, gpus)
     written = write_seconds(contents.all, bandwidth(storage, gpus, servers).write)
     interval = storage.checkpoint_every or young_interval(written, between)
@@ -368,5 +368,5 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
 
 
 def add_interruptions(run_days: Figure, lost: LostTime) -> LostTime:
-    """Lost time with the interruptions of a run of that duration."""
+    """Return the lost time with the interruptions of a run of that duration."""
     return lost._replace(interruptions=interruptions_of_run(run_days, lost.mean_time_days))

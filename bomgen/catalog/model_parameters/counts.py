@@ -1,8 +1,8 @@
-"""Counting the parameters of a transformer from its shape.
+"""The parameter count of a transformer, from its shape.
 
-A catalogue model gives its shape and how its layers are built, not its number of parameters, so that a report explains
-the number. Where a publisher leaves open what the count needs, the file gives `parameters` too and says why in its
-`note`.
+A catalogue model gives its shape and the structure of its layers, not its number of parameters, so that a report
+explains the number. Where a publisher leaves open details that the count needs, the file gives `parameters` as well,
+with the reason in its `note`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PLAIN_MATRICES = Figure(2, "count", Cited(message("matrices-plain"), (_GLU,), "h
 
 
 def parameters(model: Model) -> Figure | None:
-    """All parameters of a model, from its shape; None when keys of the shape are missing."""
+    """Return all parameters of a model, from its shape; None when keys of the shape are missing."""
     if missing(model):
         return None
     found = {each.name: each for each in attention(model)}
@@ -67,7 +67,7 @@ def parameters(model: Model) -> Figure | None:
 
 
 def active_parameters(model: Model, parameters: Figure) -> Figure | None:
-    """The parameters of a mixture of experts that process a token; None when its experts are not known well enough."""
+    """Return the active parameters per token of a mixture of experts; None when its experts are not well known."""
     if not model.moe or not {"layers", "hidden", "experts", "topk", "ffn_expert"} <= model.shape.keys():
         return None
     up = experts(model)[-2]
@@ -75,7 +75,6 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
 
 
 def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
-    """The weights of attention; `found` are its matrices by name."""
     if compressed(model):
         return ZERO_PARAMETERS
     shape, hidden, layers = model.shape, model.shape["hidden"], found["o_proj"].count

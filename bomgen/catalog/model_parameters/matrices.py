@@ -1,4 +1,4 @@
-"""The weight matrices of a transformer by name, size and number, and what a shape lacks or cannot have."""
+"""The weight matrices of a transformer by name, size and number, and missing or contradictory keys of a shape."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "ffn_shared": ("shared",),
     "moe_latent": ("experts",),
 }
-"""What a shape must give besides when it has a key."""
+"""Further keys that a shape with a key must give."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A weight matrix that a model has many copies of."""
+    """A weight matrix of which a model has many copies."""
 
     name: str
     inputs: Figure
@@ -43,11 +43,11 @@ class Matrix:
     count: Figure
     """Copies in the whole model."""
     active: Figure
-    """Copies that work on a token."""
+    """Copies that a token passes."""
 
 
 def matrices(model: Model) -> tuple[Matrix, ...] | None:
-    """The weight matrices of a model's layers; None when its shape is not known well enough."""
+    """Return the weight matrices of a model's layers; None when its shape is not known well enough."""
     if set(missing(model)) - {"vocab"}:
         return None
     return (
@@ -57,7 +57,7 @@ def matrices(model: Model) -> tuple[Matrix, ...] | None:
 
 
 def missing(model: Model) -> tuple[str, ...]:
-    """The keys of the shape that a parameter count needs and the model's record does not give."""
+    """Return the keys of the shape that a parameter count needs and that the model's record lacks."""
     wanted = ["layers", "hidden", "heads", "vocab"]
     if model.mla:
         wanted += ["head_dim", "v_head_dim", "kv_lora_rank", "rope_head_dim"]
@@ -70,7 +70,7 @@ def missing(model: Model) -> tuple[str, ...]:
 
 
 def wrong(model: Model) -> Iterator[tuple[str, str]]:
-    """The keys of a shape that no model can have together with its others, each with what would be right."""
+    """Yield the keys of a shape that contradict its other keys, each with the remedy."""
     for key, most in (
         *(("topk", "experts"), ("dense_layers", "layers"), ("kv_heads", "heads")),
         *(("window_layers", "layers"), ("rope_head_dim", "head_dim"), ("linear_layers", "layers")),
@@ -91,7 +91,7 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(model: Model) -> Iterator[tuple[str, str]]:
-    """The keys of a shape that say nothing without others, each with those."""
+    """Yield the keys of a shape that have no meaning without others, each with those."""
     if "window_layers" in model.shape and "window" not in model.shape:
         yield "window_layers", "window_layers without a window; give `window`, in tokens"
     for key, needed in _NEEDED.items():
@@ -101,7 +101,7 @@ def _lacking(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
-    """The last kind of layers that a shape gives, when all kinds together are more than the layers of the model."""
+    """Yield the last kind of layers of a shape when all kinds together exceed the layers of the model."""
     for kinds in (("linear_layers", "ffn_layers", "window_layers"), ("csa_layers", "hca_layers")):
         given = [key for key in kinds if key in model.shape]
         total = sum(model.shape[key].value for key in given)
@@ -114,7 +114,7 @@ def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def attention_layers(model: Model) -> Figure:
-    """How many layers of a model have attention to single tokens: all but those with a state or a block alone."""
+    """Return the number of layers with attention to single tokens: all but those with only a state or a block."""
     layers = model.shape["layers"]
     if "linear_layers" in model.shape:
         layers = layers_without_state(layers, model.shape["linear_layers"])
@@ -122,17 +122,17 @@ def attention_layers(model: Model) -> Figure:
 
 
 def ffn_layers(model: Model) -> Figure:
-    """How many layers of a model have a feed-forward block or experts."""
+    """Return the number of layers with a feed-forward block or experts."""
     return model.shape.get("ffn_layers") or model.shape["layers"]
 
 
 def compressed(model: Model) -> bool:
-    """Whether layers keep one compressed entry of several tokens, as in DeepSeek-V4."""
+    """Return whether layers keep one compressed entry for several tokens, as in DeepSeek-V4."""
     return "csa_layers" in model.shape or "hca_layers" in model.shape
 
 
 def differing_layers(model: Model) -> tuple[Figure, Figure] | None:
-    """Layers with a window and layers with full attention, where their heads differ; None where they do not."""
+    """Return the layers with a window and those with full attention, where their heads differ; None otherwise."""
     differ = model.values_are_keys or {"global_head_dim", "global_kv_heads"} & model.shape.keys()
     if "window_layers" not in model.shape or not differ:
         return None
@@ -141,34 +141,34 @@ def differing_layers(model: Model) -> tuple[Figure, Figure] | None:
 
 
 def global_head_dim(model: Model) -> Figure:
-    """Width of a head in layers with full attention."""
+    """Return the width of a head in layers with full attention."""
     return model.shape.get("global_head_dim") or width_of_head(model)
 
 
 def global_kv_heads(model: Model) -> Figure | None:
-    """Heads whose keys and values are kept in layers with full attention."""
+    """Return the number of heads whose keys and values are kept in layers with full attention."""
     return model.shape.get("global_kv_heads") or kv_heads(model)
 
 
 def head_dim(model: Model) -> Figure | None:
-    """Width of a head: as the record says, else the heads share the hidden size; None when neither is known."""
+    """Return the width of a head: as recorded, else the hidden size over the heads; None when neither is known."""
     known = {"hidden", "heads"} <= model.shape.keys()
     return width_of_head(model) if known else model.shape.get("head_dim")
 
 
 def width_of_head(model: Model) -> Figure:
-    """As `head_dim`, for a model whose hidden size and heads are known."""
+    """Return `head_dim` of a model whose hidden size and heads are known."""
     shape = model.shape
     return shape.get("head_dim") or head_width(shape["hidden"], shape["heads"])
 
 
 def kv_heads(model: Model) -> Figure | None:
-    """Heads whose keys and values are kept: as the record says, else all; None when neither is known."""
+    """Return the number of heads whose keys and values are kept: as recorded, else all; None when neither is known."""
     return model.shape.get("kv_heads") or model.shape.get("heads")
 
 
 def attention(model: Model) -> tuple[Matrix, ...]:
-    """The matrices of attention, the one back to the hidden state last; none of compressed attention."""
+    """Return the matrices of attention, the output projection last; none for compressed attention."""
     if compressed(model):
         return ()
     differing = differing_layers(model)
@@ -205,15 +205,15 @@ def _latent_attention(model: Model, queries: Figure) -> tuple[Matrix, ...]:
 
 
 def further_attention(model: Model) -> tuple[Matrix, ...]:
-    """The matrices that layers have beside or instead of those of `attention`.
+    """Return the matrices that layers have in addition to or instead of those of `attention`.
 
-    Not counted, below a thousandth of the parameters: norms, biases of positions and decays of single heads.
+    Excluded, below a thousandth of the parameters: norms, biases of positions and decays of single heads.
     """
     return (*_global(model), *_gate(model), *_compressed(model), *_index(model), *_linear(model))
 
 
 def _global(model: Model) -> Iterator[Matrix]:
-    """Layers with full attention, where their heads differ from those of layers with a window."""
+    """Yield the matrices of full-attention layers, where their heads differ from those of layers with a window."""
     differing = differing_layers(model)
     if differing is None:
         return
@@ -235,7 +235,7 @@ def _gate(model: Model) -> Iterator[Matrix]:
 
 
 def _compressed(model: Model) -> Iterator[Matrix]:
-    """Attention of DeepSeek-V4: keys that are values, an output in groups, and the compressors of its layers."""
+    """Yield the matrices of DeepSeek-V4's attention: shared keys and values, a grouped output, and the compressors."""
     if not compressed(model):
         return
     shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
@@ -252,7 +252,7 @@ def _compressed(model: Model) -> Iterator[Matrix]:
 
 
 def _index(model: Model) -> Iterator[Matrix]:
-    """The indexer that chooses which tokens, or which compressed entries, attention sees."""
+    """Yield the indexer that chooses which tokens, or which compressed entries, attention sees."""
     shape = model.shape
     layers = index_layers(model)
     if layers is None:
@@ -265,19 +265,19 @@ def _index(model: Model) -> Iterator[Matrix]:
 
 
 def sparse_layers(model: Model) -> Figure | None:
-    """How many layers attend to chosen tokens or entries only; None: no model of that kind."""
+    """Return the number of layers that attend to selected tokens or entries only; None for other models."""
     if "index_topk" not in model.shape:
         return None
     return model.shape.get("sparse_layers") or model.shape.get("csa_layers") or attention_layers(model)
 
 
 def index_layers(model: Model) -> Figure | None:
-    """How many layers have an indexer of their own; None: no model of that kind."""
+    """Return the number of layers that have an indexer; None for other models."""
     return model.shape.get("index_layers") or sparse_layers(model)
 
 
 def _linear(model: Model) -> Iterator[Matrix]:
-    """Layers with a state: queries, keys and values, the gates of each head, the gate of the output, the way back."""
+    """Yield the matrices of layers with a state: queries, keys, values, head gates, output gate, output projection."""
     shape = model.shape
     layers = shape.get("linear_layers")
     if layers is None:
@@ -297,24 +297,24 @@ def _linear(model: Model) -> Iterator[Matrix]:
 
 
 def width_of_convolution(model: Model) -> Figure:
-    """Width of queries, keys and values of a layer with a state, side by side."""
+    """Return the width of the queries, keys and values of a layer with a state, side by side."""
     shape = model.shape
     keys = heads_width(shape["linear_key_heads"], shape["linear_key_head_dim"])
     return convolved_width(keys, heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"]))
 
 
 def _each(name: str, inputs: Figure, outputs: Figure, layers: Figure) -> Matrix:
-    """A matrix that these layers have once each and every token passes."""
+    """Return a matrix of which each of these layers has one and which every token passes."""
     return Matrix(name, inputs, outputs, layers, layers)
 
 
 def _has_dense_layers(model: Model) -> bool:
-    """Whether a mixture of experts has layers without them."""
+    """Return whether a mixture of experts has layers without them."""
     return "dense_layers" in model.shape and model.shape["dense_layers"].value > 0
 
 
 def feed_forward(model: Model) -> tuple[Matrix, ...]:
-    """The matrices of feed-forward blocks that every token passes; none when all layers have experts."""
+    """Return the matrices of feed-forward blocks that every token passes; none when all layers have experts."""
     if not model.moe:
         return _block(model, model.shape["ffn"], ffn_layers(model), ffn_layers(model))
     if not _has_dense_layers(model):
@@ -323,7 +323,7 @@ def feed_forward(model: Model) -> tuple[Matrix, ...]:
 
 
 def experts(model: Model) -> tuple[Matrix, ...]:
-    """The matrices of all experts, routed and equal shared ones; none when the model has no experts."""
+    """Return the matrices of all experts, routed and equal shared ones; none when the model has no experts."""
     if not model.moe:
         return ()
     shape, layers = model.shape, layers_with_experts(model)
@@ -339,7 +339,7 @@ def experts(model: Model) -> tuple[Matrix, ...]:
 
 
 def beside_experts(model: Model) -> tuple[Matrix, ...]:
-    """Shared experts of a size of their own, and the matrices to and from the latent width of routed experts."""
+    """Return the matrices of shared experts of another size, and those to and from the routed experts' latent width."""
     shape = model.shape
     if not model.moe or not {"ffn_shared", "moe_latent"} & shape.keys():
         return ()
@@ -354,14 +354,14 @@ def beside_experts(model: Model) -> tuple[Matrix, ...]:
 
 
 def layers_with_experts(model: Model) -> Figure:
-    """How many layers of a mixture have experts."""
+    """Return the number of layers with experts."""
     return moe_layers(ffn_layers(model), model.shape["dense_layers"]) if _has_dense_layers(model) else ffn_layers(model)
 
 
 def _block(
     model: Model, width: Figure, count: Figure, active: Figure, hidden: Figure | None = None
 ) -> tuple[Matrix, ...]:
-    """The matrices of equal feed-forward blocks; `hidden`: what goes in and out, where it is not the hidden size."""
+    """Return the matrices of equal feed-forward blocks; `hidden` is their input and output width, if not the usual."""
     hidden = hidden or model.shape["hidden"]
     gate = [] if model.mlp == PLAIN else [Matrix("gate_proj", hidden, width, count, active)]
     up, down = Matrix("up_proj", hidden, width, count, active), Matrix("down_proj", width, hidden, count, active)

@@ -1,1 +1,1 @@
-"""Folded Clos fabrics: the search for the smallest, its formulas, and who is on which leaf."""
+"""Folded Clos fabrics: the search for the lowest switch count, its formulas, and the leaves of endpoints."""

@@ -1,4 +1,4 @@
-"""A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count."""
+"""A folded Clos as figures: the input and result of the search, rebuilt from formulas that explain each count."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def in_numbers(**figures: Any) -> Numbers:
 
 
 def demand_numbers(**figures: Any) -> Numbers:
-    """The record of these numbers."""
+    """Return the values as `Numbers`."""
     return Numbers(**figures)
 
 
 def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
-    """`Numbers` as a figure that rests on the figure of each of its fields."""
+    """Return `Numbers` as a figure that depends on the figure of each of its fields."""
     values = {name: figure.value for name, figure in figures.items()}
     return Figure(in_numbers.function(**values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
 
@@ -108,11 +108,11 @@ def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedC
 
 
 # build --------------------------------------------------------------------------------------------------------------
-# A folded Clos as figures: what the search is asked and found, rebuilt from formulas that explain each count.
+# A folded Clos as figures: the input and result of the search, rebuilt from formulas that explain each count.
 #
-# It refuses to go on when the formulas and the search disagree.
+# It raises an error when the formulas and the search disagree.
 #
-# Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
+# Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
 
 fixed_count_of_pod = floor_div("fixed_count_of_pod", "switches", "count", "pods")
 """The number that the plan fixes for all pods, of one pod."""
@@ -135,7 +135,7 @@ reserved_on_leaves = difference("reserved_on_leaves", "ports", "reserved_ports",
 
 
 class Builder:
-    """Turns a shape found in plain numbers into figures."""
+    """The conversion of a shape in plain numbers to figures."""
 
     def __init__(
         self, topology: str, demand: Demand, figures: dict[str, Figure], shape: ClosShape, has_rails: bool
@@ -147,7 +147,7 @@ class Builder:
         self.exact = demand.populate_used_ports_only
 
     def fabric(self) -> Fabric:
-        """The shape as a fabric."""
+        """Return the shape as a fabric."""
         up = self._up()
         down = self._down(up)
         units, leaves = self._leaves(down)
@@ -191,7 +191,7 @@ class Builder:
         )
 
     def _agree(self, leaves: Figure, up: Figure, spines: Figure, spine_up: Figure | None, tiers: list[Tier]) -> None:
-        """The figures must say what the search found: anything else is a mistake of the program."""
+        """Check the figures against the result of the search; a difference is a bug."""
         shape = self.shape
         cores = tiers[-1].count.value if shape.cores else 0
         built = (leaves.value, up.value, spines.value, spine_up.value if spine_up else 0, cores)
@@ -204,13 +204,13 @@ class Builder:
         return reserved_elsewhere(self.demand.reserved_ports, leaves, down, self.attached)
 
     def _on_leaves(self, above: Figure | None) -> Figure:
-        """Ports in use on all leaves, reserved ones included."""
+        """Return the ports in use on all leaves, reserved ones included."""
         if above is None or self.demand.reserved_ports is None:
             return self.attached
         return shape.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
 
     def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None, seats: Figure) -> dict[str, Figure]:
-        """Ports that nothing is plugged into, tier by tier."""
+        """Return the unused ports by tier."""
         leaf, spine, *core = tiers
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
@@ -231,7 +231,6 @@ class Builder:
         return found
 
     def _ports_left_down(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
-        """Ports that a switch has for links down beside its links up."""
         if up is None or cages.value == 0:
             return radix
         if radix.value == cages.value == up_radix.value:
@@ -239,7 +238,7 @@ class Builder:
         return ports_left_in_cages(up, radix, up_radix, cages)
 
     def _up(self) -> Figure:
-        """Up-links of a leaf: as given, the fewest that keep the ratio, or more where that saves switches."""
+        """Return the uplinks of a leaf: as fixed, the fewest that keep the ratio, or more where that saves switches."""
         if self.demand.leaf.uplinks:
             return self.demand.leaf.uplinks
         figures, rates = self.figures, self.rates
@@ -261,7 +260,7 @@ class Builder:
 
     @cached_property
     def _rails_of_leaf(self) -> Figure:
-        """Rails that a leaf serves; of a fat tree, the ports of a server."""
+        """Rails per leaf; in a fat tree, the ports of a server."""
         if not self.has_rails:
             return self.demand.ports_per_server
         if self.shape.rails_per_leaf == 1:
@@ -270,7 +269,7 @@ class Builder:
 
     @cached_property
     def _rows(self) -> Figure:
-        """Rows of leaves that the ports of a server are dealt out to."""
+        """Rows of leaves over which the ports of a server are distributed."""
         rails = self.figures["rails"]
         return rows_of_rails(rails, self._rails_of_leaf) if self.shape.rails_per_leaf > 1 and self.has_rails else rails
 
@@ -282,7 +281,7 @@ class Builder:
         return fixed or down_of(self._searched)
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
-        """Scalable units, where leaves belong to rails, and leaves."""
+        """Return the scalable units, where leaves belong to rails, and the leaves."""
         reserved = self.demand.reserved_ports
         if self.has_rails:
             rows = self._rows
@@ -302,14 +301,14 @@ class Builder:
         return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
 
     def _unit(self, down: Figure) -> Figure:
-        """Servers of a unit: those whose ports on its rails a leaf faces down with, unless the plan says otherwise."""
+        """Return the servers of a unit: as set, else those whose ports on its rails fill a leaf's downlinks."""
         if self.figures["unit"].value:
             return self.figures["unit"]
         rails = self._rails_of_leaf
         return shape.servers_of_leaf(down, rails) if rails.value > 1 else down
 
     def _pods(self, units: Figure | None, leaves: Figure) -> tuple[Figure | None, Figure]:
-        """Pods, none in two tiers without pods, and the leaves below a spine of the largest."""
+        """Return the pods, none in two tiers without pods, and the leaves below a spine of the largest."""
         if not self.shape.cores and not self.demand.pod_leaves:
             return None, leaves
         most = self.demand.pod_leaves or self._spine_ports_down()
@@ -327,11 +326,10 @@ class Builder:
 
     @cached_property
     def _searched(self) -> Figure:
-        """The shape that the search found, as a figure: for what no single rule gives."""
+        """The shape found by the search, as a figure, for values that no single formula gives."""
         return smallest_fabric(self._numbers)
 
     def _spine_ports_down(self) -> Figure:
-        """The ports that a spine may face down with."""
         radix, uplinks = self.figures["spine_radix"], self.demand.spine.uplinks
         if self.demand.spine.downlinks:
             return self.demand.spine.downlinks
@@ -361,7 +359,7 @@ class Builder:
         return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
     def _seats(self, units: Figure | None, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
-        """Which endpoint is on which leaf, and the links up that each leaf needs."""
+        """Return the assignment of endpoints to leaves, and the uplinks that each leaf needs."""
         figures, rates, demand = self.figures, self.rates, self.demand
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], self._rows)
         places = (*ports, self._ports_of_unit(units, leaves, down), down, up, leaves)
@@ -376,7 +374,7 @@ class Builder:
         return ports_in_use.in_pods_of_all_rails(seats) if figures["pods_hold_all_rails"].value else seats
 
     def _ports_of_unit(self, units: Figure | None, leaves: Figure, down: Figure) -> Figure:
-        """Ports of the servers of a full unit on a leaf; without units, of the servers that fill it."""
+        """Return the ports on a leaf of the servers of a full unit; without units, of the servers that fill it."""
         if units is None:
             ports = self.figures["nic_ports"]
             return ports_in_use.whole_servers_on_leaf(down, self.demand.ports_per_server, leaves, ports)

@@ -1,11 +1,11 @@
-"""How a leaf's ports may be divided into ports down and links up, and how many leaves each division takes.
+"""Divisions of a leaf's ports into downlinks and uplinks, and the leaf count of each division.
 
-Where only what serves somebody is built, ports may idle: for every number of ports down the fewest leaves are taken
-that need no more, because more leaves of as many ports cost a switch and save none. On a full build-out a leaf has as
-many ports down as its links up leave.
+Where only used ports are built, ports may be idle: for every number of downlinks the lowest leaf count is chosen,
+because more leaves with as many ports cost a switch and save none. On a full build-out a leaf has as many downlinks as
+its uplinks leave ports.
 
-A server's ports stay on one leaf of a fat tree, unless it has so many that leaves would be left half empty. On rails a
-leaf serves `k` rails of one unit: port r of every server of the unit ends on the leaf that serves rail r.
+In a fat tree a server's ports stay on one leaf, unless it has so many that leaves would be left half empty. With rails
+a leaf serves `k` rails of one unit: port r of every server of the unit connects to the leaf that serves rail r.
 """
 
 from __future__ import annotations
@@ -21,75 +21,75 @@ from bomgen.fabric.clos.shape import AUTO, SPLIT, Numbers
 from bomgen.fabric.ports import ports_left_down
 
 MOST_SHARED = 8
-"""A machine with more ports than an eighth of a leaf's may be split over leaves without being asked."""
+"""A machine with more than an eighth of a leaf's ports may be split over leaves by default."""
 
 
 class Division(NamedTuple):
-    """How leaves are divided: ports down, and what follows from them."""
+    """A division of leaf ports: downlinks, and the numbers that follow from them."""
 
     down: int
     up: int
-    """The fewest links up that keep the ratio, or those that the plan gives."""
+    """The fewest uplinks that keep the ratio, or those fixed by the plan."""
     leaves: int
     rails_per_leaf: int
     units: int
-    """Of servers whose rails share leaves; 0 where there are no rails."""
+    """Units of servers whose rails share leaves; 0 without rails."""
     split: int
-    """Servers whose ports end on several leaves."""
+    """Servers whose ports connect to several leaves."""
 
 
 def room_down(numbers: Numbers, up: int) -> int:
-    """The ports of a leaf for links down beside so many links up."""
+    """Return the ports of a leaf left for downlinks by a number of uplinks."""
     return ports_left_down(up, numbers.radix, numbers.up_radix, numbers.cages)
 
 
 def ports_down_at(numbers: Numbers, up: int) -> int:
-    """The most ports down of a leaf with so many links up: as the ratio allows, unless the plan gives the links."""
+    """Return the most downlinks of a leaf with a number of uplinks: at the ratio, unless the plan fixes the uplinks."""
     room = room_down(numbers, up)
     return room if numbers.leaf_up else min(room, _links_carried(numbers, up))
 
 
 def _links_carried(numbers: Numbers, up: int) -> int:
-    """The most links down that so many links up carry at the ratio."""
+    """Return the most downlinks that a number of uplinks carries at the ratio."""
     ratio = numbers.oversubscription
     return ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps)
 
 
 def room_for_reserved(numbers: Numbers, up: int) -> int:
-    """The ports down of a leaf that endpoints and reserved ports may fill: those that its links up carry."""
+    """Return the downlinks of a leaf for endpoints and reserved ports: those that its uplinks carry."""
     return numbers.leaf_down or ports_down_at(numbers, up)
 
 
 def most_down(numbers: Numbers) -> int:
-    """The most ports down of a leaf for which there are links up that keep the ratio."""
+    """Return the most downlinks of a leaf for which there are uplinks that keep the ratio."""
     if numbers.leaf_up:
         return ports_down_at(numbers, numbers.leaf_up)
     return most_at_crossing(partial(room_down, numbers), partial(_links_carried, numbers), numbers.up_radix)
 
 
 def most_at_crossing(room: Callable[[int], int], carried: Callable[[int], int], most_up: int) -> int:
-    """The most links down of a switch over all numbers of links up.
+    """Return the most downlinks of a switch over all numbers of uplinks.
 
-    Each link up leaves fewer ports for links down, and carries more of them: the most are where both meet.
+    Each uplink leaves fewer ports for downlinks, and carries more of them: the maximum is where both meet.
     """
     meets = _first_that_carry(room, carried, most_up)
     return max((min(room(up), carried(up)) for up in (meets - 1, meets) if 1 <= up <= most_up), default=0)
 
 
 def _first_that_carry(room: Callable[[int], int], carried: Callable[[int], int], most_up: int) -> int:
-    """The fewest links up that carry links on all ports that they leave; beyond all where none do."""
+    """Return the fewest uplinks that carry links on all ports they leave; more than `most_up` where none do."""
     return bisect_left(range(most_up + 1), True, key=lambda up: carried(up) >= room(up))
 
 
 def most_down_when_full(numbers: Numbers) -> int:
-    """The most ports down of a leaf whose ports are all used, at the ratio or beside the links up that are given."""
+    """Return the most downlinks of a leaf whose ports are all used, at the ratio or with the uplinks fixed."""
     room, carried = partial(room_down, numbers), partial(_links_carried, numbers)
     up = numbers.leaf_up or _first_that_carry(room, carried, numbers.up_radix)
     return room(up) if up <= numbers.up_radix else 0
 
 
 def links_up_for(numbers: Numbers, down: int) -> int:
-    """The fewest links up that keep the ratio, or those that the plan gives."""
+    """Return the fewest uplinks that keep the ratio, or those fixed by the plan."""
     if numbers.leaf_up:
         return numbers.leaf_up
     ratio = numbers.oversubscription
@@ -97,7 +97,7 @@ def links_up_for(numbers: Numbers, down: int) -> int:
 
 
 def divide_leaves(numbers: Numbers) -> Iterator[Division]:
-    """Every division of a leaf's ports that serves the endpoints, with the fewest leaves that it takes."""
+    """Yield every division of a leaf's ports that serves the endpoints, with its lowest leaf count."""
     most = most_down(numbers)
     if numbers.rails == 1:
         for together in count_ports_together(numbers, most):
@@ -109,12 +109,12 @@ def divide_leaves(numbers: Numbers) -> Iterator[Division]:
 
 
 def most_leaves_of_group(numbers: Numbers) -> int:
-    """The most leaves of a rail that share spines below a core: half of a spine's ports, whatever its ratio."""
+    """Return the most leaves of a rail that share spines below a core: half of a spine's ports, whatever its ratio."""
     return max(min(numbers.spine_down or numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up), 1)
 
 
 def count_ports_together(numbers: Numbers, most: int) -> list[int]:
-    """Numbers of ports of a server that may have to end on one leaf, of which `most` face down: all, or one."""
+    """Return the possible numbers of a server's ports on one leaf with `most` downlinks: all, or one."""
     whole = numbers.ports_per_server
     if numbers.split_servers == SPLIT or numbers.leaf_down or whole > most:
         return [1]
@@ -123,14 +123,14 @@ def count_ports_together(numbers: Numbers, most: int) -> list[int]:
 
 
 def count_rails_per_leaf(numbers: Numbers) -> list[int]:
-    """Numbers of rails that a leaf may serve: those that the plan gives, one on a full build-out, else any."""
+    """Return the possible rails per leaf: those fixed by the plan, one on a full build-out, else any."""
     if numbers.rails_per_leaf:
         return [numbers.rails_per_leaf]
     return shape.divisors(numbers.rails) if numbers.exact else [1]
 
 
 class _Row(NamedTuple):
-    """What the leaves of one row must hold; the ports of a server that end on one of them stand together."""
+    """The demand on the leaves of one row; the ports of a server on one of them stay together."""
 
     servers: int
     together: int
@@ -138,13 +138,13 @@ class _Row(NamedTuple):
     with_reserved: int
     units: int
     one_leaf: bool
-    """All servers end on one leaf, or the row does not fit."""
+    """Whether all servers must be on one leaf, or the row does not fit."""
 
     def count_leaves(self, down: int) -> int:
         return max(ceil(self.servers / (down // self.together)), ceil(self.in_use / down), self.units)
 
     def leaf_counts(self, down: int) -> range:
-        """Numbers of leaves with so many ports down: the fewest, up to those that hold all reserved ports too."""
+        """Return the leaf counts for a number of downlinks: the lowest, up to one that holds all reserved ports too."""
         fewest = self.count_leaves(down)
         return range(fewest, max(fewest, ceil(self.with_reserved / down)) + 1)
 
@@ -153,7 +153,7 @@ class _Row(NamedTuple):
 
 
 def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -> Iterator[Division]:
-    """Divisions of the leaves of equal rows, on each of which a server has `ports` ports, `together` of them a leaf."""
+    """Yield the divisions of equal rows of leaves; a server has `ports` ports per row, `together` of them per leaf."""
     has_rails, servers = numbers.rails > 1, numbers.nic_ports // numbers.ports_per_server * (ports // together)
     in_use = max(servers * together + ceil(numbers.host_ports / rows), 1)
     with_reserved = in_use + ceil(numbers.reserved_ports / rows)
@@ -168,9 +168,9 @@ def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -
 
 
 def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
-    """Ports down and links up of a leaf that are no more than its endpoints need, and leaves.
+    """Yield downlinks and uplinks of a leaf that do not exceed the demand of its endpoints, and leaves.
 
-    More leaves and more links up than the ports in use need make room for reserved ones. The first leaf of one more
+    More leaves and more uplinks than the ports in use need make room for reserved ones. The first leaf of one more
     group of a rail makes all groups smaller, which may save spines.
     """
     if numbers.leaf_down:
@@ -198,7 +198,7 @@ def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, i
 
 
 def _all_ports(numbers: Numbers, row: _Row) -> Iterator[tuple[int, int, int]]:
-    """As many ports down of a leaf as its links up leave, whole servers, and leaves."""
+    """Yield the downlinks that the uplinks of a leaf leave ports for, in whole servers, the uplinks, and the leaves."""
     for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
         room = room_down(numbers, up)
         down = room // row.together * row.together
@@ -208,7 +208,7 @@ def _all_ports(numbers: Numbers, row: _Row) -> Iterator[tuple[int, int, int]]:
 
 
 def _count_split(server_ports: int, ports: int, down: int) -> int:
-    """Servers whose ports end on two leaves, when ports fill leaf after leaf."""
+    """Return the servers split over two leaves when ports fill leaf after leaf."""
     period = ports // gcd(ports, down)
     borders = max(ceil(server_ports / down) - 1, 0)
     return borders - borders // period

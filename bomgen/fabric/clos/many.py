@@ -1,7 +1,7 @@
-"""The folded Clos of many numbers of servers at once: the search and the counts, as columns.
+"""Switch counts of the folded Clos for many numbers of servers at once: the search and the counts, as columns.
 
-The shapes are those of the search, the seats those of `occupancy`, in whole columns. Covered is what has no machines
-beside the servers, no reserved ports and no number of switches or links that the plan fixes, built out exactly.
+The shapes are those of the search, the seats those of `occupancy`, in whole columns. Covered are fabrics without other
+machines, reserved ports, and fixed numbers of switches or links, built out exactly.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ class Kinds(NamedTuple):
 
 
 class ClosCounts(NamedTuple):
-    """One plane of a folded Clos for many numbers of servers, a row each."""
+    """One plane of a folded Clos for many numbers of servers, one per row."""
 
     tiers: Integers
     """1 to 3; 0 where no fabric carries the servers."""
     rows: Integers
-    """Rows of leaves that the ports of a server are dealt out to."""
+    """Rows of leaves over which the ports of a server are distributed."""
     switches: dict[str, Integers]
-    """Of each tier; 0 where there is no such tier."""
+    """Switch count of each tier; 0 where there is no such tier."""
     down: dict[str, Integers]
-    """Ports down of a fully connected switch of each tier."""
+    """Downlink ports of a fully connected switch of each tier."""
     up: dict[str, Integers]
-    """And ports up."""
+    """Uplink ports of a fully connected switch of each tier."""
     kinds: dict[str, Kinds]
     links: dict[str, Integers]
-    """Between switches, by the name of the lower tier."""
+    """Links between switches, by the name of the lower tier."""
     pods: Integers
-    """1 where there is one layer of spines."""
+    """Pods; 1 with one layer of spines."""
 
     def take(self, chosen: NDArray[np.bool_]) -> ClosCounts:
-        """The counts of some rows."""
+        """Return the counts of some rows."""
         return ClosCounts(
             self.tiers[chosen],
             self.rows[chosen],
@@ -72,7 +72,7 @@ def _take(by_tier: dict[str, Integers], chosen: NDArray[np.bool_]) -> dict[str, 
 
 
 def is_covered(demand: Demand) -> bool:
-    """Whether `count_clos` covers a demand."""
+    """Return whether `count_clos` covers a demand."""
     fixed = (demand.host_ports, demand.reserved_ports, demand.pod_leaves, demand.uplinks)
     tiers = (demand.leaf, demand.spine, demand.core)
     given = (
@@ -83,9 +83,9 @@ def is_covered(demand: Demand) -> bool:
 
 
 def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosCounts:
-    """The counts of one plane for each number of servers, which stand in place of the demand's own.
+    """Return the counts of one plane for each number of servers, which replace the demand's.
 
-    `rails` as in `folded_clos`, whose results these are.
+    `rails` and the results are those of `folded_clos`.
     """
     tiers, found = _find_shapes(demand, rails, servers)
     down, up, leaves, pods, spines, spine_up, cores, rails_per_leaf = found
@@ -123,7 +123,7 @@ NO_SHAPE = ClosShape(0, 0, 0, 0, 0, 0, 0)
 
 
 def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tuple[Integers, Integers]:
-    """Tiers for each number of servers, 0 where nothing fits, and the shape, a row a field."""
+    """Return the tiers for each number of servers, 0 where nothing fits, and the shape, one field per row."""
     per_server = int(demand.ports_per_server.value)
     ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
     asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
@@ -150,7 +150,7 @@ def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tup
 def _leaf_kinds(
     demand: Demand, has_rails: bool, servers: Integers, nic_ports: Integers, shapes: Integers, rows: Integers
 ) -> Kinds:
-    """Full leaves, those that the last servers fill in part, and empty ones, with the links up that each needs."""
+    """Return the full leaves, those that the last servers fill in part, and empty ones, with the uplinks of each."""
     down, up, leaves, _, spines, _, _, rails_per_leaf = shapes
     row = np.maximum(leaves // rows, 1)
     if has_rails:
@@ -171,7 +171,7 @@ def _leaf_kinds(
 
 
 def _spine_kinds(leaf_kinds: Kinds, shapes: Integers, rows: Integers) -> Kinds:
-    """Spines by what is below them: pod by pod of a row of leaves, whose last leaves may have fewer links up."""
+    """Return the spines by their downlinks: pod by pod of a row of leaves, whose last leaves may have fewer uplinks."""
     _, _, leaves, pods, spines, spine_up, _, _ = shapes
     of_row = np.where(pods > 1, pods // rows, 1)
     merged = np.where(pods > 1, 1, rows)

@@ -1,11 +1,11 @@
-"""Which endpoint is on which leaf, and how many ports of which machines each leaf has.
+"""Occupancy: the assignment of endpoints to leaves, and the ports of each kind of machine on each leaf.
 
-The leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Groups of equal leaves stand for all
-of them, so that a million endpoints cost no more than a hundred. Ports in use, the links of an exact build-out and the
+The leaves of one rail form a row, with one leaf per unit; a fat tree is one such row. Equal leaves are represented by
+groups, so that a million endpoints cost no more than a hundred. Ports in use, the links of an exact build-out and the
 bisection follow from it.
 
-Other machines follow the servers; in a fabric of rails their ports are dealt out to the rails, on the last leaf with
-servers first. The bisection leaves out reserved ports, which connect nothing.
+Other machines come after the servers; in a fabric of rails their ports are distributed over the rails, on the last leaf
+with servers first. The bisection excludes reserved ports, which connect nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import NamedTuple, TypeVar
 from bomgen.core.messages import message
 
 Kinds = tuple[tuple[tuple[int, int], int], ...]
-"""Ports in use down and up, each pair with the switches that have them."""
+"""Ports in use down and up, each pair with the number of switches that have them."""
 
 
 class LeafGroup(NamedTuple):
-    """Equal leaves side by side: how many, and the ports in use on each."""
+    """Equal leaves side by side: their number, and the ports in use on each."""
 
     leaves: int
     nic_ports: int
@@ -34,12 +34,12 @@ class LeafGroup(NamedTuple):
 
     @property
     def filled(self) -> int:
-        """Ports in use towards servers and other machines."""
+        """Ports in use to servers and other machines."""
         return self.nic_ports + self.host_ports + self.reserved_ports
 
 
 class Halves(NamedTuple):
-    """Leaves that are alike in a bisection, with the bandwidth of their endpoints of either half and of their links up.
+    """Equal leaves in a bisection, with the bandwidth of their endpoints in either half and of their uplinks.
 
     All rates in Gb/s.
     """
@@ -60,27 +60,27 @@ class Occupancy(NamedTuple):
     ports_of_rail: int = 1
     """Ports of a server on a rail, where there are several rails."""
     rows_of_pod: int = 1
-    """Rails whose leaves stand in a pod together."""
+    """Rails whose leaves are in a pod together."""
 
     def __str__(self) -> str:
         kinds = [message("leaves-filled", leaves=count, down=down, up=up) for (down, up), count in self.kinds()]
         return message("listed", items=kinds) if kinds else message("no-leaves")
 
     def kinds(self) -> Kinds:
-        """Ports in use down and up, each pair with the leaves that have them; the fullest first."""
+        """Return the ports in use down and up, each pair with the leaves that have them; the fullest first."""
         counted: Counter[tuple[int, int]] = Counter()
         for group in self.groups():
             counted[group.filled, group.up] += group.leaves
         return tuple(sorted(counted.items(), reverse=True))
 
     def groups(self) -> Iterator[LeafGroup]:
-        """All groups, rail after rail."""
+        """Yield all groups, rail after rail."""
         for rail in self.rails:
             yield from rail
 
 
 class SeatingPlan(NamedTuple):
-    """What is to be seated on the leaves, and what a leaf has room for."""
+    """The endpoints to assign to leaves, and the ports of a leaf."""
 
     nic_ports: int
     host_ports: int
@@ -92,20 +92,20 @@ class SeatingPlan(NamedTuple):
     up: int
     leaves: int
     reserved_down: int = 0
-    """Ports down of a leaf that reserved ports may fill; 0: as many as others."""
+    """Downlink ports of a leaf for reserved ports; 0: as many as for others."""
 
 
 class Shrinking(NamedTuple):
-    """How links up shrink on leaves that are not full."""
+    """The reduction of uplinks on leaves that are not full."""
 
     ratio: Fraction
-    """Links up over links down that keep the oversubscription asked."""
+    """Uplinks per downlink that keep the oversubscription ratio."""
     step: int
-    """Spines above a leaf: links up come in their multiples."""
+    """Spines above a leaf: uplinks come in multiples of them."""
 
 
 def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy:
-    """Every port on its leaf; with `shrinking` a leaf that is not full has only the links up that its ports need."""
+    """Return every port on its leaf; with `shrinking` a leaf that is not full has only the uplinks it needs."""
     rails = seats.rails
     row = seats.leaves // rails
     found = []
@@ -121,7 +121,7 @@ def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy
 
 
 def _ports_of_rail(ports: int, rails: int, rail: int) -> int:
-    """Ports of a rail when all are dealt out in turn."""
+    """Return the ports of a rail when all are distributed in turn."""
     return (ports + rails - 1 - rail) // rails
 
 
@@ -132,9 +132,9 @@ def _server_groups(nic_ports: int, seats: SeatingPlan, row: int) -> list[LeafGro
 
 
 def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> list[LeafGroup]:
-    """Runs with ports added: on the leaf that the servers left partly filled, then empty ones, then the others.
+    """Return the groups with ports added: on the leaf partly filled by servers, then empty ones, then the others.
 
-    Ports that find no room are left out.
+    Ports that do not fit are left out.
     """
     placed: dict[int, list[LeafGroup]] = {}
     for index in sorted(range(len(groups)), key=lambda index: (_fill_order(groups[index], down), -index)):
@@ -156,7 +156,7 @@ def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> lis
 
 
 def _fill_order(group: LeafGroup, down: int) -> int:
-    """Which leaves are filled first: the last with servers, then empty ones, then those of full units."""
+    """Return the order in which leaves are filled: the last with servers, then empty ones, then those of full units."""
     if group.leaves == 1 and 0 < group.filled < down:
         return 0
     return 1 if group.filled == 0 else 2
@@ -174,18 +174,18 @@ def _links_up(group: LeafGroup, seats: SeatingPlan, shrinking: Shrinking | None)
 
 
 def count_links_up(occupancy: Occupancy) -> int:
-    """Links from all leaves to the tier above."""
+    """Return the links from all leaves to the tier above."""
     return sum(group.leaves * group.up for group in occupancy.groups())
 
 
 def leaves_of_pods(leaves: int, pods: int) -> list[int]:
-    """Leaves of each pod, as equal as can be, larger ones first."""
+    """Return the leaves of each pod, as equal as possible, larger ones first."""
     size, larger = divmod(leaves, pods)
     return [size + 1] * larger + [size] * (pods - larger)
 
 
 def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list[Leaves]]:
-    """The leaves of a rail, pod by pod."""
+    """Yield the leaves of a rail, pod by pod."""
     waiting = list(reversed(groups))
     for size in sizes:
         pod, missing = [], size
@@ -200,7 +200,7 @@ def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list
 
 
 def group_by_pod(rails: Sequence[Sequence[Leaves]], pods: int, rows_of_pod: int) -> Iterator[list[Leaves]]:
-    """Yield the leaves of each pod, whose parts of several rails stand one after the other; of a single layer, all."""
+    """Yield the leaves of each pod, rail after rail; with a single layer, all leaves."""
     if pods == 1:
         yield [leaf for rail in rails for leaf in rail]
         return
@@ -212,7 +212,7 @@ def group_by_pod(rails: Sequence[Sequence[Leaves]], pods: int, rows_of_pod: int)
 
 
 def count_islands(occupancy: Occupancy, pods: int) -> int:
-    """Pods of a rail that have machines, of the rail with the fewest: without a core no links lead between them."""
+    """Return the pods with machines of the rail with the fewest; without a core, no links connect them."""
     used = [
         any(group.nic_ports or group.host_ports for group in pod)
         for pod in group_by_pod(occupancy.rails, pods, occupancy.rows_of_pod)
@@ -222,7 +222,7 @@ def count_islands(occupancy: Occupancy, pods: int) -> int:
 
 
 def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
-    """Spines by the ports that they face down with, and how many have them; the fullest first.
+    """Return the numbers of downlinks of spines, each with the spines that have it; the fullest first.
 
     `pods` is 1 for one layer of spines above all leaves.
     """
@@ -235,11 +235,11 @@ def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tupl
 def max_flow_between_halves(
     occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1, pod_gbps: int | None = None
 ) -> int:
-    """Max-flow between the first and the second half of the endpoints, servers in their order and then hosts [Gb/s].
+    """Return the max-flow between the halves of the endpoints, servers in order and then hosts [Gb/s].
 
-    Even spread loads all paths between two switches alike, so that the fabric carries what a tree with a leaf's and a
-    pod's summed up-links carries; in a tree, what can meet lower down does. `pod_gbps` is what a pod sends to the core;
-    None: there is a single layer of spines, and `pods` is 1.
+    Even spread loads all paths between two switches equally, so that the fabric carries as much as a tree with the
+    summed uplinks of a leaf and of a pod; in a tree, traffic that can meet lower down does. `pod_gbps` is the bandwidth
+    from a pod to the core; None: there is a single layer of spines, and `pods` is 1.
     """
     total = first_up = second_up = 0
     rails = list(_halves_by_rail(occupancy, down_gbps, up_gbps))
@@ -260,7 +260,7 @@ def max_flow_between_halves(
 
 
 def max_flow_over_peers(occupancy: Occupancy, down_gbps: int, pair_gbps: int) -> int:
-    """Max-flow between the halves of the endpoints of switches that are all linked with each other [Gb/s].
+    """Return the max-flow between the halves of the endpoints of a full mesh of switches [Gb/s].
 
     `pair_gbps` is the bandwidth between two of them. In a complete graph with equal edges the smallest cut of any size
     takes the switches that lose least by changing sides.
@@ -275,7 +275,7 @@ def max_flow_over_peers(occupancy: Occupancy, down_gbps: int, pair_gbps: int) ->
 
 
 def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
-    """The leaves of each rail with what is plugged into them, the first half and the second half for themselves."""
+    """Yield the leaves of each rail with their endpoints, separately for the first half and the second half."""
     rails, each = len(occupancy.rails), occupancy.ports_of_rail
     nic_ports = sum(group.leaves * group.nic_ports for group in occupancy.groups())
     host_ports = sum(group.leaves * group.host_ports for group in occupancy.groups())
@@ -297,7 +297,7 @@ def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Itera
 
 
 def _split_at_halves(group: LeafGroup, nic_first: int, hosts_first: int) -> Iterator[tuple[LeafGroup, int, int]]:
-    """A group cut where the halves meet, each part with the ports of a leaf that belong to the first half."""
+    """Yield a group cut where the halves meet, each part with the ports of a leaf that belong to the first half."""
     for part, nic in _split_group(group, group.nic_ports, nic_first):
         for smaller, hosts in _split_group(part, part.host_ports, hosts_first):
             yield smaller, nic, hosts
@@ -314,11 +314,11 @@ def _split_group(group: LeafGroup, ports: int, first: int) -> Iterator[tuple[Lea
 
 
 # leaf ports ---------------------------------------------------------------------------------------------------------
-# How many ports of which machines are on each leaf: parts that serve several links of a leaf are counted from it.
+# The ports of each kind of machine on each leaf: parts that serve several links of a leaf are counted from them.
 
 
 class Leaf(NamedTuple):
-    """The ports in use on a leaf: of servers, reserved ones, and of other machines kind by kind."""
+    """The ports in use on a leaf: of servers, reserved ones, and of other machines by kind."""
 
     servers: int
     reserved: int
@@ -326,10 +326,10 @@ class Leaf(NamedTuple):
 
 
 def count_alike_leaves(seats: Occupancy, fabrics: int, machines: tuple[int, ...]) -> tuple[tuple[Leaf, int], ...]:
-    """The leaves of equal fabrics that are alike, each with how many there are.
+    """Return the distinct leaves of equal fabrics, each with its number.
 
-    `seats` are those of one of them, `machines` the ports of other machines kind by kind, numbered through and dealt
-    out to the fabrics in turn, and in each to its rails.
+    `seats` are those of one of them, `machines` the ports of other machines by kind, numbered consecutively and
+    distributed over the fabrics in turn, and in each over its rails.
     """
     rows = fabrics * len(seats.rails)
     bounds = [0]
@@ -343,7 +343,7 @@ def count_alike_leaves(seats: Occupancy, fabrics: int, machines: tuple[int, ...]
 
 
 def _leaves_of_rail(groups: tuple[LeafGroup, ...], bounds: list[int]) -> Iterator[tuple[Leaf, int]]:
-    """The leaves of a row whose places for other machines are taken in order, kind by kind up to each bound."""
+    """Yield the leaves of a row whose ports for other machines are assigned in order, kind by kind up to each bound."""
     counted: Counter[Leaf] = Counter()
     first = 0
     for group in groups:

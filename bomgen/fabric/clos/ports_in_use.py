@@ -39,9 +39,9 @@ def assign_leaves(
     ports_of_rail: int = 1,
     reserved_down: int = 0,
 ) -> Occupancy:
-    """Which endpoint is on which leaf: ports of NICs, hosts and reserved ones, on leaves with ports down and up.
+    """Return the assignment of NIC ports, hosts and reserved ports to leaves with downlinks and uplinks.
 
-    With a `ratio` of links up to links down, a leaf that is not full has only the links up that keep it.
+    With a `ratio` of uplinks to downlinks, a leaf that is not full has only the uplinks that keep it.
     """
     seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves, reserved_down)
     found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
@@ -182,7 +182,7 @@ def ports_up_of_kind(kinds: Kinds) -> int:
 
 
 def fit_switches(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
-    """Switches that are alike, kind by kind."""
+    """Yield the groups of equal switches."""
     while kinds.value:
         yield Fitted(switches_of_kind(kinds), ports_down_of_kind(kinds), ports_up_of_kind(kinds) if has_up else None)
         kinds = without_fullest_kind(kinds)
@@ -201,7 +201,7 @@ def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: 
 
 
 # link kinds ---------------------------------------------------------------------------------------------------------
-# What the topologies of the folded Clos family share: tiers, kinds of link, and which port is connected to which.
+# The common parts of the folded Clos topologies: tiers, kinds of link, and the connection of ports.
 
 TIERS = ("leaf", "spine", "core")
 LEAF_SPINE = LinkKind(
@@ -219,7 +219,7 @@ LINK_KINDS = (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
 
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
-    """The links of leaves to the spines of their pod, and of spines to cores, spread evenly.
+    """Yield the links of leaves to the spines of their pod, and of spines to cores, spread evenly.
 
     Raises ValueError when links do not spread evenly, or the fabric has no seats.
     """

@@ -1,15 +1,15 @@
-"""The search for the smallest folded Clos, in plain numbers, and how far one of given switches reaches.
+"""The search for the folded Clos with the lowest switch count, in plain numbers, and the reach of given switches.
 
-It tries every division of a leaf's ports, and keeps the fabric with the fewest switches, then with the fewest servers
-split over leaves, units, links between switches, cages that hold links up and down, and links up of a leaf; then the
-smaller numbers. Fewest switches come first, so a relaxed ratio may save switches and cost links.
+It tries every division of a leaf's ports, and keeps the fabric with the lowest switch count, then with the fewest
+servers split over leaves, units, links between switches, cages that hold uplinks and downlinks, and uplinks of a leaf;
+then the smaller numbers. The switch count comes first, so a relaxed ratio may save switches and cost links.
 
-Two tiers take a step for each division. Three tiers take one for each division and number of pods that can still beat
-what was found, by the bound that every pod has at least as many spines as its leaves need, and that cores are at least
-as many as the spines' links up fill. A rail's leaves are not cut into more groups than needed: what leaves a group
-crosses the core, and rails exist to avoid that.
+Two tiers take one step per division. Three tiers take one per division and number of pods; candidates that cannot beat
+the best fabric found are pruned, by the bound that every pod has at least as many spines as its leaves need, and that
+there are at least as many cores as the spines' uplinks fill. A rail's leaves are not cut into more groups than needed:
+traffic between groups crosses the core, and rails exist to avoid that.
 
-Reserved ports take free ports of the leaves, then of the spines; the fabric gets more links up or more leaves when
+Reserved ports use free ports of the leaves, then of the spines; the fabric gets more uplinks or more leaves when
 neither has room.
 """
 
@@ -42,18 +42,18 @@ MAX_STEPS = 200_000
 """Steps of one search: a million endpoints on switches of 512 ports take 8 000."""
 
 MAX_STEPS_TO_FIT = 20_000
-"""Steps of finding out whether there is a fabric at all, which halving the number of servers asks twenty times."""
+"""Steps to determine whether there is a fabric at all, which bisection of the number of servers asks twenty times."""
 
 KEPT = 50_000
-"""Results kept: the figures that explain a shape ask for it once more, and designs of a search for the same shapes."""
+"""Cached results: the figures that explain a shape need it once more, and designs of a search the same shapes."""
 
 Cost = tuple[int, ...]
 
 
 def find_smallest(numbers: Numbers) -> ClosShape | None:
-    """The smallest fabric of so many tiers, or None when none carries the demand.
+    """Return the smallest fabric with a number of tiers, or None when none carries the demand.
 
-    Raises TooMuch when the plan has had its share of searching.
+    Raises TooMuch when the plan has used up its work budget.
     """
     shape, steps = _search(numbers)
     spend(OF_SHAPE * steps, numbers)
@@ -62,7 +62,7 @@ def find_smallest(numbers: Numbers) -> ClosShape | None:
 
 @lru_cache(maxsize=KEPT)
 def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
-    """The smallest fabric, and the steps that it took to find it; they count again where the result is kept."""
+    """Return the smallest fabric, and the steps of the search, which count again when the result is cached."""
     found = _Smallest(numbers, Steps(MAX_STEPS))
     bounds = ((_fewest_switches(found, each, 1, each.leaves), each) for each in divide_leaves(numbers))
     for fewest, division in sorted(bounds):
@@ -73,7 +73,7 @@ def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
 
 
 def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
-    """The smallest fabric for each division of a leaf's ports, the smallest of all first."""
+    """Return the smallest fabric for each division of a leaf's ports, the smallest of all first."""
     found = []
     steps = Steps(MAX_STEPS)
     for division in divide_leaves(numbers):
@@ -86,9 +86,9 @@ def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
 
 
 def is_feasible(numbers: Numbers) -> bool:
-    """Whether there is a fabric of so many tiers, without looking for the smallest.
+    """Return whether there is a fabric with a number of tiers, without searching for the smallest.
 
-    False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `find_smallest`.
+    False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `find_smallest` does.
     """
     feasible, steps = _look_for_any(numbers)
     spend(OF_SHAPE * steps, (is_feasible, numbers))
@@ -97,7 +97,7 @@ def is_feasible(numbers: Numbers) -> bool:
 
 @lru_cache(maxsize=KEPT)
 def _look_for_any(numbers: Numbers) -> tuple[bool, int]:
-    """Whether there is a fabric, and the steps that it took: a report builds a fabric anew beside each other one."""
+    """Return whether there is a fabric, and the steps of the search; a report rebuilds a fabric with each other one."""
     found = _Smallest(numbers, Steps(MAX_STEPS_TO_FIT))
     for division in divide_leaves(numbers):
         if found.shape or found.steps.over():
@@ -107,13 +107,11 @@ def _look_for_any(numbers: Numbers) -> tuple[bool, int]:
 
 
 def require_smallest(numbers: Numbers) -> ClosShape:
-    """The smallest fabric where there is one."""
+    """Return the smallest fabric where there is one."""
     return require(find_smallest(numbers), "no fabric carries the demand")
 
 
 class _Smallest:
-    """The smallest shape that was found so far."""
-
     def __init__(self, numbers: Numbers, steps: Steps) -> None:
         self.numbers, self.steps = numbers, steps
         self.most_below_spine = most_down_of_spine(numbers)
@@ -130,7 +128,7 @@ class _Smallest:
 
 
 def cost_of(numbers: Numbers, division: Division, shape: ClosShape) -> Cost:
-    """What the smallest fabric has least of, in this order."""
+    """Return the criteria of the smallest fabric, in order of priority."""
     return (
         shape.switches,
         division.split,
@@ -143,7 +141,7 @@ def cost_of(numbers: Numbers, division: Division, shape: ClosShape) -> Cost:
 
 
 def _mixes_a_cage(numbers: Numbers, down: int, up: int) -> bool:
-    """Whether a cage of a leaf holds links up beside links down."""
+    """Return whether a cage of a leaf holds uplinks together with downlinks."""
     of_cage = numbers.ports_per_cage
     if of_cage == 1 or numbers.down_gbps != numbers.up_gbps:
         return False
@@ -151,7 +149,6 @@ def _mixes_a_cage(numbers: Numbers, down: int, up: int) -> bool:
 
 
 def _try_shapes(found: _Smallest, division: Division) -> None:
-    """Offer the shapes of a division that may be the smallest."""
     numbers = found.numbers
     rows = numbers.rails // division.rails_per_leaf if numbers.rails > 1 else 1
     if not numbers.core_radix and not numbers.pod_leaves:
@@ -180,9 +177,9 @@ def _try_two_tiers(found: _Smallest, division: Division) -> None:
 
 
 def _numbers_of_pods(found: _Smallest, division: Division, rows: int, together: int) -> Iterator[int]:
-    """Numbers of pods: of single rails as few groups as can be, of a fat tree and of all rails any.
+    """Yield the numbers of pods to try: for single rails as few groups as possible, for a fat tree and all rails any.
 
-    Leaves stand in equal rows, of which a pod has its part of so many together.
+    Leaves are in equal rows, of which a pod has a share of `together`.
     """
     numbers, row = found.numbers, division.leaves // rows
     if numbers.pod_leaves:
@@ -198,7 +195,7 @@ def _numbers_of_pods(found: _Smallest, division: Division, rows: int, together: 
 
 
 def most_down_of_spine(numbers: Numbers) -> int:
-    """The most ports down of a spine for which it has links up that keep its ratio."""
+    """Return the most downlinks of a spine for which it has uplinks that keep its ratio."""
     if numbers.spine_down:
         return numbers.spine_down
     if not numbers.core_radix:
@@ -219,20 +216,20 @@ def _spine_links_carried(numbers: Numbers, up: int) -> int:
 
 
 def spine_links_up_for(numbers: Numbers, down: int) -> int:
-    """The fewest links up of a spine that keep its ratio."""
+    """Return the fewest uplinks of a spine that keep its ratio."""
     ratio = numbers.spine_oversubscription
     return -(-down * numbers.up_gbps * ratio.denominator // (ratio.numerator * numbers.core_gbps))
 
 
 def _fewest_switches(found: _Smallest, division: Division, pods: int, of_pod: int) -> int:
-    """Switches that a division takes at least in so many pods of at most so many leaves."""
+    """Return a lower bound of the switch count of a division, to prune `pods` pods of at most `of_pod` leaves."""
     most = found.most_below_spine
     spines = pods * -(-division.up * of_pod // most) if most else 0
     return division.leaves + spines + _fewest_cores(found.numbers, division, pods, of_pod)
 
 
 def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) -> int:
-    """Cores that a division takes at least: those whose ports hold the links up of all spines."""
+    """Return a lower bound of the core count of a division: cores whose ports hold the uplinks of all spines."""
     if not numbers.core_radix or numbers.spine_up:
         return 0
     ratio = numbers.spine_oversubscription
@@ -257,7 +254,7 @@ def _try_pods(found: _Smallest, division: Division, pods: int, of_pod: int) -> N
 
 
 def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spines: int, up: int) -> None:
-    """Offer the shapes of so many spines a pod, with each number of links up of a spine that may take fewer cores."""
+    """Try the shapes with `spines` spines per pod, with each number of uplinks per spine that may save cores."""
     numbers = found.numbers
     if not numbers.core_radix:
         shape = _shape(division, up, pods, spines, 0, 0)
@@ -285,16 +282,16 @@ def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spi
 
 
 def _count_cores(links: int, of_core: int, fixed: int) -> int:
-    """The fewest cores that share the links of a pod evenly, each with at most so many; 0 when there are none."""
+    """Return the fewest cores that share the links of a pod evenly, at most `of_core` each; 0 when there are none."""
     if fixed:
         return fixed if links % fixed == 0 and links // fixed <= of_core else 0
     return next((links // each for each in range(min(of_core, links), 0, -1) if links % each == 0), 0)
 
 
 def _spread(found: _Smallest, division: Division, of_pod: int, ports: int, fixed: int) -> Iterator[tuple[int, int]]:
-    """Spines above leaves, and the links up of a leaf: equally many to each, no more than the leaf has ports for.
+    """Yield the spines above leaves, and uplinks of a leaf: equally many to each, within the ports of the leaf.
 
-    More spines than the links up that the ratio asks may share their own links up evenly over fewer cores.
+    More spines than the uplinks at the ratio need may share their uplinks evenly over fewer cores.
     """
     numbers, asked, most = found.numbers, division.up, ports // of_pod
     if not most:
@@ -316,30 +313,30 @@ def _shape(division: Division, up: int, pods: int, spines: int, spine_up: int, c
 
 
 def unplaced_reserved_ports(numbers: Numbers, shape: ClosShape) -> int:
-    """Reserved ports that find no port on the leaves whose links up carry them too."""
+    """Return the reserved ports that do not fit on leaves whose uplinks carry them too."""
     room = shape.leaves * room_for_reserved(numbers, shape.up)
     return max(numbers.reserved_ports - (room - numbers.nic_ports - numbers.host_ports), 0)
 
 
 # reach --------------------------------------------------------------------------------------------------------------
-# How many endpoints a folded Clos of given switches reaches at most.
+# The maximum endpoints of a folded Clos of given switches.
 
 
 def largest_endpoints(numbers: Numbers) -> int:
-    """The most endpoints that a fabric is known to carry: those of the demand, which is met, or what `reach` finds.
+    """Return the most endpoints known to fit a fabric: those of the demand, which fits, or the result of `reach`.
 
-    Counts that the plan fixes may spread links evenly for the demand and for no larger number of servers.
+    Counts fixed by the plan may spread links evenly for the demand and for no larger number of servers.
     """
     endpoints = numbers.nic_ports + numbers.host_ports + numbers.reserved_ports
     return max(reach(numbers), endpoints)
 
 
 def reach(numbers: Numbers) -> int:
-    """The most endpoints that as many tiers of the same switches carry; 0 when nothing limits pods without a core.
+    """Return the most endpoints of as many tiers of the same switches; 0 when pods without a core have no limit.
 
-    Whole servers are added to the other machines and reserved ports that there are. Every leaf is there that links up
-    spread for, with as many ports down as they carry. Where reserved ports find no room beside so many servers, or the
-    plan fixes counts, their number is halved for. Raises TooMuch as `find_smallest`.
+    Whole servers are added to the other machines and reserved ports. The fabric has every leaf for which uplinks spread
+    evenly, with as many downlinks as they carry. Where reserved ports do not fit with that many servers, or the plan
+    fixes counts, their number is found by bisection. Raises TooMuch as `find_smallest` does.
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
@@ -354,7 +351,7 @@ def reach(numbers: Numbers) -> int:
 
 
 def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
-    """The servers that the most leaves carry beside the other machines and some of the reserved ports."""
+    """Return the servers on the most leaves, with the other machines and some of the reserved ports."""
     best, most = 0, most_down(numbers)
     for leaves, together in _largest_leaves(numbers):
         down = numbers.leaf_down if numbers.leaf_down <= most else 0
@@ -369,7 +366,7 @@ def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
 
 
 def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:
-    """The most leaves, and the ports of a server that end together on one of them."""
+    """Yield the most leaves, and the ports of a server that connect together to one of them."""
     most = most_down_of_spine(numbers)
     if numbers.rails == 1:
         for together in count_ports_together(numbers, most_down(numbers)):
@@ -389,9 +386,9 @@ def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def most_servers(numbers: Numbers, servers: int, ports_per_server: int, surely: int = 0) -> int:
-    """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit.
+    """Return the most servers, up to `servers`, for which there is a fabric; by bisection, so one more does not fit.
 
-    For `surely` servers there is one. Raises TooMuch as `find_smallest`.
+    For `surely` servers there is one. Raises TooMuch as `find_smallest` does.
     """
     fits, fails = surely, servers + 1
     while fails - fits > 1:

@@ -12,20 +12,20 @@ from bomgen.core.provenance import ceil_div, difference, floor_div, formula, pro
 from bomgen.fabric.ports import SharedCages
 
 AUTO, WHOLE, SPLIT = 0, 1, 2
-"""Whether the ports of a server may end on several leaves: by the number of its ports, no, or yes."""
+"""Whether the ports of a server may connect to several leaves: by the number of its ports, no, or yes."""
 
 
 class Numbers(NamedTuple):
-    """A demand in plain numbers, as the search for the smallest fabric wants it; 0 stands for what is not fixed."""
+    """A demand in plain numbers, for the search for the smallest fabric; 0 means not fixed."""
 
     tiers: int
     nic_ports: int
     host_ports: int
     reserved_ports: int
     rails: int
-    """Ports of a server that have leaves of their own; 1 where leaves are filled one after the other."""
+    """Ports of a server on separate leaves; 1 where leaves are filled one after the other."""
     unit: int
-    """Ports of servers on a leaf of a full unit; 0: as many as it has ports down."""
+    """Ports of servers on a leaf of a full unit; 0: as many as its downlinks."""
     down_gbps: int
     up_gbps: int
     core_gbps: int
@@ -34,7 +34,7 @@ class Numbers(NamedTuple):
     radix: int
     up_radix: int
     cages: int | SharedCages
-    """Cages that links down and up share; 0 when each kind has ports of its own."""
+    """Cages shared by downlinks and uplinks; 0 when each kind has separate ports."""
     spine_radix: int
     spine_up_radix: int
     spine_cages: int | SharedCages
@@ -49,13 +49,13 @@ class Numbers(NamedTuple):
     core_count: int
     ports_per_server: int = 1
     exact: int = 0
-    """1: ports may idle, and links up are as many as the ports in use ask."""
+    """1: ports may be idle, and there are as many uplinks as the ports in use need."""
     ports_per_cage: int = 1
-    """Of a leaf, at the rate of its links; 1 where links down and up share no cage."""
+    """Ports per cage of a leaf, at the rate of its links; 1 where downlinks and uplinks share no cage."""
     rails_per_leaf: int = 0
-    """Rails that a leaf serves; 0: as many as need the fewest switches."""
+    """Rails per leaf; 0: as many as give the lowest switch count."""
     split_servers: int = 0
-    """Whether the ports of a server may end on several leaves: AUTO, WHOLE or SPLIT."""
+    """Whether the ports of a server may connect to several leaves: AUTO, WHOLE or SPLIT."""
     pods_hold_all_rails: int = 0
     """1: a pod has leaves of every rail; 0: of one."""
 
@@ -66,12 +66,12 @@ class Numbers(NamedTuple):
         return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
 
     def rows_of_pod(self, rails_per_leaf: int) -> int:
-        """Return the rows of leaves that are in a pod together, where each serves so many rails."""
+        """Return the rows of leaves that are in a pod together, for a number of rails per leaf."""
         return self.rails // rails_per_leaf if self.pods_hold_all_rails else 1
 
 
 class ClosShape(NamedTuple):
-    """A candidate in plain numbers; spines and their up-links are those of one pod, pods those of all rails."""
+    """A candidate in plain numbers; spines and their uplinks are those of one pod, pods those of all rails."""
 
     down: int
     up: int
@@ -88,7 +88,7 @@ class ClosShape(NamedTuple):
 
     @property
     def switches(self) -> int:
-        """Leaves, spines and cores."""
+        """Switch count: leaves, spines and cores."""
         return self.leaves + self.pods * self.spines + self.cores
 
     @property
@@ -98,13 +98,13 @@ class ClosShape(NamedTuple):
 
 
 class Steps:
-    """The steps of one search, of which there are only so many: then what was found is the result."""
+    """The limited steps of one search, which ends with the best shape found when they are used up."""
 
     def __init__(self, most: int) -> None:
         self.most, self.done = most, 0
 
     def over(self) -> bool:
-        """Do one more; whether there is none left."""
+        """Count one step; return whether none is left."""
         self.done += 1
         return self.done > self.most
 
@@ -216,13 +216,13 @@ def even_spread(below: int, uplinks: int, ports: int) -> int:
 
 
 def round_up_to_divisor(quotient: Fraction, number: int) -> int:
-    """The smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
+    """Return the smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
     return next((divisor for divisor in divisors(number) if divisor >= quotient), 0)
 
 
 @cache
 def divisors(number: int) -> list[int]:
-    """The divisors of a positive number, ascending."""
+    """Return the divisors of a positive number, ascending."""
     small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
     return small + [number // d for d in reversed(small) if d * d != number]
 

@@ -1,4 +1,4 @@
-"""The folded Clos of fewest tiers that carries a demand, or why there is none, and what was not taken."""
+"""The folded Clos with the fewest tiers and lowest switch count for a demand, its runners-up, or why none fits."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_th
 from bomgen.fabric.types import Demand, Fabric
 
 MOST_PORTS = 1024
-"""Ports of a switch beyond which a refusal does not send a reader looking for one."""
+"""Ports of a switch beyond which an error does not suggest a larger one."""
 _WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
 
 
 def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> Fabric:
-    """The folded Clos of fewest tiers, and of these the one with the fewest switches, that serves every endpoint.
+    """Return the folded Clos with the fewest tiers, then the lowest switch count, that serves every endpoint.
 
-    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
-    Raises Infeasible, with the largest demand that would fit, when there is none.
+    `rails` are the ports of a server on separate leaves; None: leaves are filled one after the other. Raises
+    Infeasible, with the largest demand that would fit, when there is none.
     """
     _check_fixed_ports(demand)
     _check_equal_shares(demand, rails)
@@ -72,7 +72,7 @@ def _check_fixed_ports(demand: Demand) -> None:
 
 
 def _check_pods(demand: Demand, numbers: Numbers) -> None:
-    """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
+    """Raise Infeasible when no spine has the ports for a pod of the leaves set by the plan."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
     most, rows = most_down_of_spine(numbers), numbers.rows_of_pod(max(numbers.rails_per_leaf, 1))
@@ -90,7 +90,7 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
 
 
 def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
-    """Raise Infeasible when the rails do not divide into as many a leaf as the plan asks for."""
+    """Raise Infeasible when the rails are not a multiple of the rails per leaf set by the plan."""
     given = demand.rails_per_leaf
     if given is None or rails is None or rails.value % given.value == 0:
         return
@@ -100,7 +100,7 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
 
 
 def _check_rails(demand: Demand, numbers: Numbers) -> None:
-    """Raise Infeasible when leaves cannot serve as many rails as the plan asks for."""
+    """Raise Infeasible when leaves cannot serve the rails per leaf set by the plan."""
     given = demand.rails_per_leaf
     if given is None or numbers.rails == 1:
         return
@@ -115,7 +115,7 @@ def _check_rails(demand: Demand, numbers: Numbers) -> None:
 
 
 def fewest_tiers(demand: Demand, rails: Figure | None) -> int:
-    """The fewest tiers that hold everything the plan fixes; rails have leaves of their own, and so spines."""
+    """Return the fewest tiers that have everything the plan fixes; rails need separate leaves, and thus spines."""
     leaf, spine = demand.leaf, demand.spine
     if demand.pod_leaves or demand.core.count or spine.uplinks:
         return MAX_TIERS
@@ -124,7 +124,7 @@ def fewest_tiers(demand: Demand, rails: Figure | None) -> int:
 
 
 def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
-    """Whether one switch may serve all rails, those of a whole unit where the plan has units."""
+    """Return whether one switch may serve all rails, those of a whole unit where the plan has units."""
     if rails.value == 1:
         return True
     given = demand.rails_per_leaf
@@ -135,20 +135,23 @@ def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
 
 
 def _without_fixed_counts(numbers: Numbers) -> Numbers:
-    """A demand without the numbers of switches and links that the plan fixes."""
+    """Return a demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
 
 
 def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
-    """Whether only spines or up-links that the plan fixes refuse a demand; those of a pod may ask for a third tier."""
+    """Return whether only spines or uplinks fixed by the plan make a demand infeasible.
+
+    Those of a pod may require a third tier.
+    """
     fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
     return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 
 
 def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
-    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
+    """Return why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
 
-    It speaks of the fewest tiers that fit if nothing were fixed, else of the most.
+    It is about the fewest tiers that would fit without fixed numbers, else about the most.
     """
     would_fit = (
         each
@@ -191,7 +194,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
 
 
 def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
-    """Other machines and reserved ports alone are too many."""
+    """Return the error that other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
     because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
@@ -200,9 +203,9 @@ def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int)
 
 
 def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
-    """The fewest ports of equal switches that carry the demand in as many tiers; 0 when none are known to.
+    """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known.
 
-    Tried are switches of one port a cage, all three tiers alike.
+    Tried are switches of one port per cage, the same in all three tiers.
     """
     kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
     ports = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
@@ -237,12 +240,12 @@ def _set_radix(numbers: Numbers, ports: int) -> Numbers:
 
 
 def _least_down(numbers: Numbers) -> int:
-    """The fewest ports down of a leaf that hold what the plan fixes: its links down, or a rail of a unit."""
+    """Return the fewest downlinks of a leaf that hold what the plan fixes: its downlinks, or a rail of a unit."""
     return max(numbers.leaf_down, numbers.unit if numbers.rails > 1 else 0, 1)
 
 
 def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
-    """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
+    """Return the error that no division of a leaf's ports fits the plan's fixed values and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
     most = most_down(numbers._replace(leaf_up=0))
@@ -261,23 +264,23 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
 
 
 # runners up ---------------------------------------------------------------------------------------------------------
-# What the search for the smallest folded Clos did not take: other numbers of tiers, other divisions of leaf ports.
+# The runners-up of the search for the smallest folded Clos: other numbers of tiers, other divisions of leaf ports.
 
 
 class Tried(NamedTuple):
-    """A number of tiers: the smallest fabric of so many, or how far they reach."""
+    """The smallest fabric with a number of tiers, or the reach of that many tiers."""
 
     tiers: int
     shape: ClosShape | None
-    """None: a single switch, or nothing carries the demand."""
+    """The shape; None: a single switch, or nothing carries the demand."""
     reach: int
-    """Endpoints at most; 0: nothing limits them, or no fabric at all keeps what the plan fixes."""
+    """Maximum endpoints; 0: unlimited, or no fabric fits the values fixed by the plan."""
     lacks: str = ""
-    """What its switches lack, which no other shape of so many tiers fixes."""
+    """A limit of its switches that no other shape with as many tiers fixes."""
 
 
 def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
-    """What one, two and three tiers make of a demand; rails have leaves of their own, so that one switch is none."""
+    """Return the results for one, two and three tiers; rails need separate leaves, so one switch is no option."""
     found = []
     if rails is None or rails.value == 1:
         found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)))
@@ -293,10 +296,10 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
 
 
 def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[ClosShape]:
-    """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest first."""
+    """Return the smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest first."""
     return find_smallest_by_division(search_numbers(search_figures(demand, tiers, rails)))
 
 
 def count_endpoints(demand: Demand) -> int:
-    """Endpoints of the demand."""
+    """Return the endpoints of the demand."""
     return int(all_endpoints(demand).value)

@@ -10,7 +10,7 @@ from bomgen.core.provenance import ceil_div, difference, floor_div, formula, max
 from bomgen.fabric.ports import links_in_cage
 
 SHARES = 4
-"""The bound on the bisection tries the shares of a local link that its uses get in quarters."""
+"""The number of shares of a local link that the bound on the bisection tries for each of its uses."""
 
 
 def flow_at_least(
@@ -24,17 +24,17 @@ def flow_at_least(
     global_gbps: int,
     spines: int = 0,
 ) -> Fraction:
-    """A flow between the halves of endpoints that fill routers of `p` and groups of `a` routers in order [Gb/s].
+    """Return a flow between the halves of endpoints that fill routers of `p` and groups of `a` routers in order [Gb/s].
 
     Groups before the middle send to groups behind it over the links between them; the group in the middle, if there is
-    one, sends to itself, to the groups behind, and hears from those before. Inside a group everything is shared out in
-    proportion: what leaves over a router's global links comes from all routers alike. A router has `outer` global links
-    at most, so a local link then carries at most `outer / (routers that share)` of what a global link does, wherever
+    one, sends to itself, to the groups behind, and receives from those before. Inside a group everything is shared in
+    proportion: the traffic of a router's global links comes from all routers alike. A router has at most `outer` global
+    links, so a local link then carries at most `outer / (routers that share)` of the traffic of a global link, wherever
     the global links are attached. In the middle group three uses share the local links; quarters of them are tried.
 
     With `spines` the routers are the leaves of a dragonfly+: each has a local link to every spine of its group, and the
-    spines have the global links. Those who meet in a group meet over its spines, and links up and down are shared
-    separately.
+    spines have the global links. Endpoints in the same group communicate over its spines, and uplinks and downlinks are
+    shared separately.
     """
     size, middle = a * p, nic_ports // 2
     before, first = divmod(middle, size)
@@ -47,7 +47,7 @@ def flow_at_least(
     ways = outer or 1
 
     def passed(endpoints: int, share: Fraction) -> Fraction:
-        """What each global link may carry so that a share of the local links of these endpoints' routers suffices."""
+        """Return the traffic per global link that a share of the local links of these endpoints' routers carries."""
         return min(Fraction(global_gbps), share * local_gbps * max(Fraction(endpoints, p), Fraction(1)) / ways)
 
     whole = Fraction(1)
@@ -88,7 +88,7 @@ def _shares_of_directions() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
 def _transport_flow(
     supply: list[Fraction], need: list[Fraction], ways: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 ) -> Fraction:
-    """Max-flow from two sources straight to several sinks, as the smallest of its cuts."""
+    """Return the max-flow from two sources straight to several sinks, as the smallest of its cuts."""
     cuts = []
     for kept in ((), (0,), (1,), (0, 1)):
         left = sum((supply[source] for source in (0, 1) if source not in kept), Fraction(0))
@@ -100,7 +100,7 @@ def _transport_flow(
 
 
 # search -------------------------------------------------------------------------------------------------------------
-# The numbers of a dragonfly: the smallest balanced one, what given ones leave open, what would work instead.
+# The search for the numbers of a dragonfly: the smallest balanced one, values left open, and nearby values that work.
 
 LETTERS = ("p", "a", "h", "g")
 
@@ -108,7 +108,7 @@ LETTERS = ("p", "a", "h", "g")
 def ports_left_for_endpoints(
     radix: int, local_radix: int, global_radix: int, cages: int, local: int, outer: int
 ) -> int:
-    """Links to servers that fit on a router beside local and global ones; `cages` hold all, 0: all have one rate.
+    """Return the links to servers on a router with local and global ones; `cages` hold all, 0: all have one rate.
 
     A cage holds links of one rate; where a switch has fewer ports at a rate than cages, a link takes several of them.
     """
@@ -123,7 +123,7 @@ def ports_left_for_endpoints(
 
 
 def most_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:
-    """Endpoints a router of the largest balanced dragonfly that a switch allows; 0 when there is none."""
+    """Return the endpoints per router of the largest balanced dragonfly for a switch; 0 when there is none."""
     size = 0
     while size + 1 <= ports_left_for_endpoints(radix, local_radix, global_radix, cages, 2 * (size + 1) - 1, size + 1):
         size += 1
@@ -131,15 +131,15 @@ def most_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -
 
 
 def capacity(size: int, groups: int = 0) -> int:
-    """Endpoints of a balanced dragonfly with `size` endpoints a router, in so many groups; 0: in all there can be."""
+    """Return the endpoints of a balanced dragonfly with `size` endpoints per router; `groups` 0: the maximum."""
     of_group = 2 * size * size
     return of_group * (groups or of_group + 1) if groups <= of_group + 1 else 0
 
 
 def best_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
-    """Endpoints a router of the balanced dragonfly with the fewest routers; 0 when none is large enough.
+    """Return the endpoints per router of the balanced dragonfly with the lowest switch count; 0 when all are too small.
 
-    Of equally many routers the smaller ones have fewer links.
+    At equal switch counts the smaller routers have fewer links.
     """
     sizes = range(1, most_balanced(radix, local_radix, global_radix, cages) + 1)
     found = (
@@ -151,7 +151,7 @@ def best_balanced(endpoints: int, groups: int, radix: int, local_radix: int, glo
 
 
 def fill_in_numbers(numbers: Mapping[str, int], endpoints: int) -> tuple[int, int, int, int]:
-    """p, a, h and g from those of them that are given, one of p, a and h at least."""
+    """Return p, a, h and g from those of them that are given, one of p, a and h at least."""
     p, a, h, g = (numbers.get(letter, 0) for letter in LETTERS)
     h = h or (max(a // 2, 1) if a else p)
     p = p or h
@@ -160,13 +160,13 @@ def fill_in_numbers(numbers: Mapping[str, int], endpoints: int) -> tuple[int, in
 
 
 def is_feasible(numbers: Mapping[str, int], endpoints: int, ports: tuple[int, int, int, int]) -> bool:
-    """Whether a dragonfly with these numbers fits its routers and holds the endpoints."""
+    """Return whether a dragonfly with these numbers fits its routers and holds the endpoints."""
     p, a, h, g = fill_in_numbers(numbers, endpoints)
     return p <= ports_left_for_endpoints(*ports, a - 1, h) and g <= a * h + 1 and endpoints <= a * p * g
 
 
 def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports: tuple[int, int, int, int]) -> str:
-    """The nearest value of a number, first of the one that broke, that works beside the others that are given."""
+    """Return the nearest value of a number, first of the violated one, that works with the others given."""
     for letter in (broke, *(letter for letter in given if letter != broke)):
         value = given[letter]
         fitting = [each for each in candidate_values(given, letter, endpoints, ports) if each != value]
@@ -179,9 +179,9 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
 def candidate_values(
     given: Mapping[str, int], letter: str, endpoints: int, ports: tuple[int, int, int, int]
 ) -> Iterable[int]:
-    """The values of a number that can work: no more than a router has ports; groups from the need to all there can be.
+    """Return the possible values of a number: within the ports of a router; groups from the demand to the maximum.
 
-    Of groups the fewest and the most stand for all between them.
+    The fewest and the most groups represent all between them.
     """
     if letter != "g":
         return range(1, ports[0] + 1)

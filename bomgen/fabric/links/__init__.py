@@ -1,1 +1,1 @@
-"""Which device is connected to which, link by link, as columns of numbers."""
+"""The links between devices, one by one, as columns of numbers."""

@@ -1,12 +1,12 @@
-"""Which device is connected to which, link by link, as columns of numbers, and a bound on the bisection from them.
+"""Enumeration of the links between devices, as columns of numbers, and a bound on the bisection from them.
 
 The occupancy gives every endpoint its leaf and port; `connect` of the topology gives the links between switches.
-Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. Names,
-cages and places belong to `cabling`.
+Devices and ports are numbered from 0 within their tier: leaf 3 of plane 1 of ten leaves per plane is number 13. Names,
+cages and positions belong to `cabling`.
 
-NumPy carries the columns. A cable is a handful of integers, and dividing with remainder, repeating, sorting and
-reducing by group is one call for a column; Arrow has no such functions, and objects would take gigabytes for a million
-GPUs. Reserved ports have no row.
+NumPy holds the columns. A cable is a handful of integers, and dividing with remainder, repeating, sorting and reducing
+by group is one call per column; Arrow has no such functions, and objects would take gigabytes for a million GPUs.
+Reserved ports have no row.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from bomgen.fabric.types import SERVER, Fabric
 Column = NDArray[np.int64]
 
 HOST = "host"
-"""The lower end of links of machines beside the servers: their ports, numbered through over all of them."""
+"""The lower end of links of machines other than servers: their ports, numbered consecutively over all of them."""
 
 
 class PortSpread(NamedTuple):
-    """How the ports of a machine are dealt out to equal fabrics."""
+    """The distribution of the ports of a machine over equal fabrics."""
 
     ports: int
-    """Of a server, over all planes."""
+    """Ports of a server, over all planes."""
     ports_of_nic: int
-    """Neighbouring ports that belong together: every plane gets as many of each such group."""
+    """Size of a group of adjacent ports, of which every plane gets an equal share."""
     planes: int
     host_ports: int
-    """Of all other machines, over all planes."""
+    """Ports of all other machines, over all planes."""
 
 
 class LinkTable(NamedTuple):
-    """Links of one kind: a row a link, the device and port at either end."""
+    """Links of one kind, one per row, with the device and port at either end."""
 
     kind: str
     ends: tuple[str, str]
@@ -52,12 +52,12 @@ class LinkTable(NamedTuple):
 
     @property
     def links(self) -> int:
-        """How many there are."""
+        """The number of links."""
         return len(self.lower)
 
 
 def enumerate_links(fabric: Fabric, spread: PortSpread, servers: int) -> Iterator[LinkTable]:
-    """Every link of a fabric with switches that gets a cable, kind by kind; reserved ports get none.
+    """Yield every link of a fabric with switches that gets a cable, by kind; reserved ports get none.
 
     Servers come in their order, then other machines. Raises ValueError when the fabric's counts do not add up.
     """
@@ -84,7 +84,7 @@ def enumerate_links(fabric: Fabric, spread: PortSpread, servers: int) -> Iterato
 
 
 def _device_count(plane: Fabric, end: str) -> int:
-    """Devices of a plane at an end of a kind of link; machines are the same in every plane."""
+    """Return the devices of a plane at an end of a kind of link; machines are the same in every plane."""
     tier = plane.tier(end)
     return int(tier.count.value) if tier else 0
 
@@ -92,7 +92,7 @@ def _device_count(plane: Fabric, end: str) -> int:
 def _links_of_plane(
     plane: Fabric, spread: PortSpread, servers: int, number: int, tree: int, trees: int
 ) -> Iterator[LinkTable]:
-    """The links of one of several equal fabrics: plane `number`, and of its `trees` that of rail `tree`."""
+    """Yield the links of one of several equal fabrics: plane `number`, and of its `trees` that of rail `tree`."""
     seats = seat_plane(plane, servers, int(plane.ports_per_server.value))
     of_nic = spread.ports_of_nic // spread.planes
     in_plane = seats.port + tree
@@ -116,7 +116,7 @@ def _links_of_plane(
 # bisection ----------------------------------------------------------------------------------------------------------
 # A bound on the bisection of a fabric, from the links that its topology enumerates.
 #
-# Whatever cut separates the first half of the endpoints from the second carries at least the flow between them
+# Any cut that separates the first half of the endpoints from the second carries at least the flow between them
 # (max-flow min-cut, Ford and Fulkerson 1956). So a stated bisection that is larger than the cut found here is wrong,
 # whatever the topology. The cut is found by sweeps: every switch goes to the half that it has more bandwidth to.
 
@@ -125,29 +125,29 @@ SWEEPS = 4
 
 
 class Cut(NamedTuple):
-    """What the enumeration of a plane tells."""
+    """The result of checking the links enumerated for a plane."""
 
     gbps: int
-    """Bandwidth of a cut between the halves of the endpoints: no bisection is larger."""
+    """Bandwidth of a cut between the halves of the endpoints, an upper bound of the bisection."""
     miscounted: tuple[tuple[str, int, int], ...]
-    """Kinds of link that are not enumerated as often as they are counted: name, links enumerated, links counted."""
+    """Kinds of link with an enumeration that differs from their count: name, links enumerated, links counted."""
 
 
 class _Graph(NamedTuple):
-    """Devices as nodes, and what is attached to them."""
+    """Devices as nodes, and the endpoints attached to them."""
 
     one: Column
     other: Column
     gbps: Column
     """Links: both nodes and the rate [Gb/s]."""
     halves: Column
-    """Bandwidth of the endpoints attached to each node [Gb/s], a row a half."""
+    """Bandwidth of the endpoints attached to each node [Gb/s], one row per half."""
     levels: tuple[Column, ...]
-    """Nodes tier by tier."""
+    """Nodes by tier."""
 
 
 def cut_between_halves(plane: Fabric) -> Cut:
-    """A cut between the first and the second half of the endpoints of one plane, servers in their order, then hosts.
+    """Return a cut between the halves of the endpoints of one plane, servers in order and then hosts.
 
     Raises ValueError when the links of a topology name a kind that the fabric has none of.
     """
@@ -161,7 +161,7 @@ def cut_between_halves(plane: Fabric) -> Cut:
 
 
 def _graph(plane: Fabric, seats: Seats | None) -> tuple[_Graph, tuple[tuple[str, int, int], ...]]:
-    """The enumerated links as a graph; the fabric that uplinks lead into is its last node."""
+    """Return the enumerated links as a graph; the fabric that uplinks lead into is its last node."""
     starts, levels, count = dict[str, int](), [], 0
     for tier in plane.tiers:
         starts[tier.name] = count
@@ -190,7 +190,7 @@ def _graph(plane: Fabric, seats: Seats | None) -> tuple[_Graph, tuple[tuple[str,
 
 
 def _halves(plane: Fabric, seats: Seats | None, nodes: int) -> Column:
-    """Bandwidth of the endpoints of each half at each node [Gb/s]."""
+    """Return the bandwidth of the endpoints of each half at each node [Gb/s]."""
     links = plane.links_of(SERVER_LEAF.name)
     if seats is None or links is None:
         return np.zeros((2, nodes), dtype=np.int64)
@@ -206,7 +206,7 @@ def _halves(plane: Fabric, seats: Seats | None, nodes: int) -> Column:
 
 
 def _smallest(graph: _Graph) -> int:
-    """The smallest of the cuts that sweeps over the tiers find [Gb/s]."""
+    """Return the smallest cut found by sweeps over the tiers [Gb/s]."""
     side = np.full(graph.halves.shape[1], OPEN, dtype=np.int64)
     found = int(graph.halves.sum(axis=1).min())
     for _ in range(SWEEPS):
@@ -220,7 +220,7 @@ def _smallest(graph: _Graph) -> int:
 
 
 def _pull(graph: _Graph, side: Column, half: int) -> Column:
-    """The bandwidth that each node has to one half: to its endpoints, and to the nodes that joined it."""
+    """Return the bandwidth of each node to one half: to its endpoints, and to the nodes that joined it."""
     found: Column = graph.halves[half].copy()
     for near, far in ((graph.one, graph.other), (graph.other, graph.one)):
         joined = side[far] == half
@@ -229,6 +229,6 @@ def _pull(graph: _Graph, side: Column, half: int) -> Column:
 
 
 def _between_nodes(graph: _Graph, nodes: int) -> int:
-    """The links between the first and the second half of nodes that are linked directly [Gb/s]."""
+    """Return the links between the first and the second half of directly linked nodes [Gb/s]."""
     middle = nodes // 2
     return int(graph.gbps[(graph.one < middle) != (graph.other < middle)].sum())

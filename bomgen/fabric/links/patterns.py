@@ -1,8 +1,8 @@
-"""Which switch is connected to which, by the kind of fabric, and which leaf every endpoint is attached to.
+"""Connection patterns of switches by the kind of fabric, and the leaf of every endpoint.
 
-Parallel links of two switches are neighbours on both, so that cables of several links and twin-port modules connect the
-same two cages. Spines at the same place in their pods connect to the same cores. Leaves of rails are numbered unit by
-unit, so that a pod of all rails has neighbouring numbers.
+Parallel links of two switches are adjacent on both, so that cables of several links and twin-port modules connect the
+same two cages. Spines at the same position in their pods connect to the same cores. Leaves of rails are numbered unit
+by unit, so that a pod of all rails has consecutive numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, leaves_of_pods
 from bomgen.fabric.types import Fabric
 
 # mesh ---------------------------------------------------------------------------------------------------------------
-# Which switch of a mesh is connected to which: every one to every other.
+# The connections of a mesh: every switch to every other.
 
 Column = NDArray[np.int64]
 Ends = tuple[Column, Column, Column, Column]
@@ -25,40 +25,40 @@ Ends = tuple[Column, Column, Column, Column]
 
 
 def connect_peers(switches: int, each: int) -> Ends:
-    """`each` links between every two switches; those of a pair are neighbours on both, so that they may share cages."""
+    """Return `each` links between every two switches; those of a pair are adjacent on both, to allow shared cages."""
     one, other = (np.repeat(column.astype(np.int64), each) for column in np.triu_indices(switches, 1))
     parallel = np.tile(np.arange(each, dtype=np.int64), switches * (switches - 1) // 2)
     return one, (other - 1) * each + parallel, other, one * each + parallel
 
 
 # endpoints ----------------------------------------------------------------------------------------------------------
-# Which leaf every endpoint of a plane is attached to, and at which of its ports.
+# The leaf of every endpoint of a plane, and its port there.
 
 
 class Seats(NamedTuple):
-    """The endpoints of a plane: servers in their order, and the places of other machines, rail by rail."""
+    """The endpoints of a plane: servers in order, and the ports for other machines, by rail."""
 
     rails: int
     server: Column
     port: Column
-    """Of the server, among those that it has in the plane."""
+    """Port of the server, among those that it has in the plane."""
     leaf: Column
     leaf_port: Column
     hosts: tuple[tuple[Column, Column], ...]
-    """Leaf and port of every place for other machines, by rail, in the order of the leaves."""
+    """Leaf and port of every port for other machines, by rail, in the order of the leaves."""
     up: Column
-    """Links up of each leaf."""
+    """Uplinks of each leaf."""
 
 
 def seat_plane(plane: Fabric, servers: int, ports: int) -> Seats:
-    """The seats of a plane that connects so many servers with so many ports each."""
+    """Return the seats of a plane that connects a number of servers with `ports` ports each."""
     if plane.seats is None:
         raise ValueError("a fabric without switches seats nobody")
     return _seats_of_groups(plane.seats.value, servers, ports)
 
 
 def _seats_of_groups(occupancy: Occupancy, servers: int, ports: int) -> Seats:
-    """Endpoints on the leaves that they were counted on. Leaves are numbered unit by unit, rail after rail."""
+    """Return the endpoints on the leaves they were counted on. Leaves are numbered unit by unit, rail after rail."""
     rails = len(occupancy.rails)
     rows = [_seats_of_rail(groups, index, rails) for index, groups in enumerate(occupancy.rails)]
     leaf, leaf_port = (np.concatenate([row[0][part] for row in rows]) for part in (0, 1))
@@ -77,7 +77,7 @@ def _seats_of_groups(occupancy: Occupancy, servers: int, ports: int) -> Seats:
 def _seats_of_rail(
     groups: tuple[LeafGroup, ...], rail: int, rails: int
 ) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
-    """Leaf and port of every server's port on a rail, and of every place for other machines behind them."""
+    """Return leaf and port of every server's port on a rail, and of every port for other machines after them."""
     of_servers, of_hosts = _repeat_per_leaf(groups, "nic_ports"), _repeat_per_leaf(groups, "host_ports")
     leaves = np.arange(len(of_servers), dtype=np.int64) * rails + rail
     return (
@@ -94,7 +94,7 @@ def _repeat_per_leaf(groups: tuple[LeafGroup, ...], what: str) -> Column:
 
 
 def count_up(sizes: Column) -> Column:
-    """0, 1, ... up to each size, one after the other: (2, 3) gives 0 1 0 1 2."""
+    """Return 0, 1, ... up to each size, one after the other: (2, 3) gives 0 1 0 1 2."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0, dtype=np.int64) - np.repeat(ends - sizes, sizes)
 
@@ -103,7 +103,7 @@ def count_up(sizes: Column) -> Column:
 
 
 def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
-    """Links of every leaf to the spines of its pod. Raises ValueError as `spread_links`."""
+    """Return the links of every leaf to the spines of its pod. Raises ValueError as `spread_links` does."""
     spine = plane.tier("spine")
     if spine is None or seats is None:
         raise ValueError("a fabric without spines")
@@ -114,9 +114,9 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
 
 
 def spread_links(leaf: Column, up: Column, pod: Column, first_spine: Column, spines: Column) -> Ends:
-    """Return the links of leaves, in the order of their pods, to the spines of these, numbered from a first one.
+    """Return the links of leaves, in the order of their pods, to the spines of these, numbered from `first_spine`.
 
-    Links to one spine are neighbours on both switches, so that two of them may share a cage at either end. Raises
+    Links to one spine are adjacent on both switches, so that two of them may share a cage at either end. Raises
     ValueError when they do not spread evenly.
     """
     each = up // spines
@@ -147,9 +147,10 @@ def _leaves_of_pods(leaves: int, rails: int, pods: int, rows_of_pod: int) -> tup
 
 
 def connect_cores(plane: Fabric) -> Ends:
-    """Links of every spine to the cores, each spine to as many different ones as it can.
+    """Return the links of every spine to the cores, each spine to as many different ones as possible.
 
-    Spines of one place in their pods are joined to the same cores; links to one core are neighbours on both switches.
+    Spines at the same position in their pods connect to the same cores; links to one core are adjacent on both
+    switches.
     """
     spine, core = plane.tier("spine"), plane.tier("core")
     if spine is None or core is None or spine.up is None:
@@ -168,7 +169,7 @@ def connect_cores(plane: Fabric) -> Ends:
 
 
 # dragonfly ----------------------------------------------------------------------------------------------------------
-# Which switch of a dragonfly is connected to which: all to all inside the groups and between them.
+# The connections of a dragonfly: all to all inside the groups and between them.
 
 
 class GroupSizes(NamedTuple):
@@ -181,21 +182,21 @@ class GroupSizes(NamedTuple):
 
     @property
     def large(self) -> int:
-        """The groups of `size` switches."""
+        """The number of groups of `size` switches."""
         return self.groups - self.small
 
     def starts(self, group: Column) -> Column:
-        """The first switch of each group."""
+        """Return the first switch of each group."""
         behind: Column = np.maximum(group - self.large, 0)
         return (group - behind) * self.size + behind * self.small_size
 
     def sizes(self, group: Column) -> Column:
-        """The switches of each group."""
+        """Return the number of switches of each group."""
         return np.where(group < self.large, self.size, self.small_size).astype(np.int64)
 
 
 def connect_switches_of_groups(sizes: GroupSizes) -> Ends:
-    """Links between every two switches of each group."""
+    """Return the links between every two switches of each group."""
     found = []
     for first, last, size in ((0, sizes.large, sizes.size), (sizes.large, sizes.groups, sizes.small_size)):
         one, other = (column.astype(np.int64) for column in np.triu_indices(size, 1))
@@ -222,10 +223,10 @@ def connect_spines_of_groups(seats: Seats | None, leaves: GroupSizes, spines: Gr
 
 
 def connect_groups(sizes: GroupSizes, each: int, to_small: int = 0) -> Ends:
-    """`each` links between every two large groups and `to_small` to a small one, dealt out to the switches in turn.
+    """Return `each` links between every two large groups and `to_small` to a small one, spread over the switches.
 
-    Which switch of a group has which global link is free (Kim et al. 2008 leave it open); dealing them out in turn
-    gives every switch of a group as many as any other, or one fewer.
+    The assignment of global links to the switches of a group is free (Kim et al. 2008 leave it open); a distribution in
+    turn gives every switch of a group as many as any other, or one fewer.
     """
     first, second = (column.astype(np.int64) for column in np.triu_indices(sizes.groups, 1))
     links = np.where(second < sizes.large, each, to_small)

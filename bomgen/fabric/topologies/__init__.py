@@ -1,1 +1,1 @@
-"""The topologies: a module each, found by its name. Adding a file here adds a topology to plans."""
+"""The topologies, one module each, found by name. Adding a file here adds a topology to plans."""

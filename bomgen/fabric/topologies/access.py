@@ -1,4 +1,4 @@
-"""Leaves without spines of their own, each linked into another fabric: the edge of an out-of-band network."""
+"""Leaves without spines, each linked into another fabric: the edge of an out-of-band network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -
 
 
 def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
-    """Max-flow between the halves of endpoints that fill leaves in order, through a fabric above that carries all."""
+    """Return the max-flow between the halves of endpoints that fill leaves in order; the fabric above carries all."""
     middle = attached // 2
     shared = middle % down
     beside = min(down - shared, attached - middle) if shared else 0
@@ -67,7 +67,7 @@ def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int
 
 
 def build(demand: Demand) -> Fabric:
-    """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
+    """Return the lowest leaf count for the endpoints. Raises Infeasible when the uplinks leave no port."""
     switch, rates = demand.leaf.switch, demand.rates
     uplinks = require(demand.uplinks, "binding lets no access leaves without an up-link pass")
     down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]

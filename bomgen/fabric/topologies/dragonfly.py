@@ -1,13 +1,13 @@
-"""The dragonfly: groups of routers joined all to all inside, and with every other group.
+"""The dragonfly: groups of routers, fully connected inside, and with every other group.
 
 Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008: p endpoints and h global
-links a router, a routers a group, g groups, at most a h + 1. Balanced is a = 2p = 2h; of all balanced ones that carry
-the demand the one with the fewest routers is built, then the one with the fewest links. Endpoints fill router after
-router. Every pair of groups has the same whole number of global links, spread over the routers of a group as evenly as
-can be; global ports that are left over stay free.
+links per router, a routers per group, g groups, at most a h + 1. Balanced means a = 2p = 2h; of all balanced ones that
+carry the demand the one with the lowest switch count is built, then the one with the fewest links. Endpoints fill
+router after router. Every pair of groups has the same integer number of global links, spread over the routers of a
+group as evenly as possible; leftover global ports stay free.
 
-The last groups may have fewer routers than the others, as those for storage and services of Frontier and Aurora. They
-have fewer links to every other group, and the others share out among themselves what that leaves.
+The last groups may have fewer routers than the others, like those for storage and services of Frontier and Aurora. They
+have fewer links to every other group, and the others share the remaining links.
 
 The bisection is a lower bound instead of the max-flow, which depends on the router that each global link attaches to.
 The bound is a flow that every even attachment carries, and equals the max-flow where the halves are whole groups.
@@ -108,7 +108,7 @@ SMALL_A = "small_a"
 
 
 class Ports(NamedTuple):
-    """The ports of a router at the rate of each kind of link, and the cages that they share when the rates differ."""
+    """The ports of a router at the rate of each kind of link, and the cages they share when the rates differ."""
 
     radix: Figure
     local_radix: Figure
@@ -117,7 +117,7 @@ class Ports(NamedTuple):
 
     @property
     def values(self) -> tuple[int, int, int, int]:
-        """The numbers of all four."""
+        """The values of all four."""
         return self.radix.value, self.local_radix.value, self.global_radix.value, self.cages.value
 
 
@@ -131,7 +131,7 @@ class DragonflyShape(NamedTuple):
 
 
 class GroupKind(NamedTuple):
-    """Groups of equally many routers, and the endpoints on them."""
+    """Groups with the same number of routers, and the endpoints on them."""
 
     groups: Figure
     size: Figure
@@ -142,14 +142,14 @@ class GroupKind(NamedTuple):
 
 
 class SmallGroups(NamedTuple):
-    """The last groups, of fewer routers than the others, as figures."""
+    """The last groups, with fewer routers than the others, as figures."""
 
     groups: Figure
     size: Figure
 
 
 def build(demand: Demand) -> Fabric:
-    """The balanced dragonfly with the fewest routers, or the one that the plan describes.
+    """Return the balanced dragonfly with the lowest switch count, or the one that the plan describes.
 
     Raises Infeasible when it has too few ports or endpoints, with the nearest numbers that work.
     """
@@ -164,7 +164,7 @@ def build(demand: Demand) -> Fabric:
 
 
 def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, Figure]) -> SmallGroups | None:
-    """The small groups of the plan; None where it has none. Raises Infeasible when they cannot be."""
+    """Return the small groups of the plan; None where it has none. Raises Infeasible when they are impossible."""
     groups, size = given.get(SMALL), given.get(SMALL_A)
     p, a, h, g = (int(figure.value) for figure in shape)
     named = groups or size
@@ -187,7 +187,7 @@ def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, 
 
 
 def _ports(demand: Demand) -> Ports:
-    """The ports of a router by kind of link. Raises Infeasible when different rates do not share ports."""
+    """Return the ports of a router by kind of link. Raises Infeasible when different rates do not share ports."""
     switch = demand.leaf.switch
     kinds = [demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL)]
     one, local, outer = (radix(switch, rate) for rate in kinds)
@@ -203,7 +203,7 @@ def _ports(demand: Demand) -> Ports:
 
 
 def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> DragonflyShape:
-    """The numbers that the plan fixes, and the others by balance and need."""
+    """Return the numbers that the plan fixes, and the others by balance and demand."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
         p = dragonfly.smallest_balanced(endpoints, g or UNSET, *ports)
@@ -287,7 +287,7 @@ def _fabric(
 def _kinds(
     shape: DragonflyShape, endpoints: Figure, small: SmallGroups | None
 ) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
-    """Links between two large groups, and to a small one, and the groups by their size, the large ones first."""
+    """Return the links between large groups, those to a small one, and the groups by size, the large ones first."""
     p, a, h, g = shape
     if small is None:
         between = dragonfly.links_between(a, h, g)
@@ -315,7 +315,7 @@ def _kinds(
 
 
 def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
-    """Routers of groups that have equally many ports to others: how many, local ports and global ports of each."""
+    """Yield the routers with equal numbers of ports to others: how many, local ports and global ports of each."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
     more = dragonfly.routers_in_row(dragonfly.zero(), kind.routers, kind.size, longer)
@@ -331,7 +331,7 @@ def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
 
 
 def _fitted(kind: GroupKind, exact: bool, p: Figure) -> Iterator[Fitted]:
-    """The routers of groups that are filled alike and have equally many ports to others."""
+    """Yield the equally filled routers of groups with equal numbers of ports to others."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
     up, up_less = (
@@ -353,7 +353,7 @@ def _bisection(
     outer: Figure,
     between: Figure,
 ) -> Figure:
-    """The bound on the flow over the large groups; nothing is claimed where servers are on small ones."""
+    """Return the bound on the flow over the large groups; none where servers are on small ones."""
     if len(kinds) > 1 and kinds[0].endpoints.value < attached.value:
         return dragonfly.unknown_bound()
     rates = (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
@@ -361,7 +361,7 @@ def _bisection(
 
 
 def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[tuple[Figure, Figure, Figure]]:
-    """Routers in order that are filled alike: the first of them, the first after them, ports for endpoints."""
+    """Yield equally filled routers in order: the first of them, the first after them, ports for endpoints."""
     if not exact:
         yield dragonfly.zero(), count, p
         return
@@ -418,13 +418,13 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
 
 
 def _servers(demand: Demand, reached: int) -> int:
-    """Whole servers of so many endpoints, beside hosts and reserved ports."""
+    """Return the whole servers among a number of endpoints, without hosts and reserved ports."""
     others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
     return max(int((reached - others) // demand.ports_per_server.value), 0)
 
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
-    """Local links between every two switches of a group, global links between every two groups."""
+    """Yield the local links between every two switches of a group and the global links between every two groups."""
     from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_switches_of_groups
 
     def dimension(name: str) -> int:

@@ -1,12 +1,12 @@
 """The dragonfly+: groups of leaves and spines, fully linked inside; spines link every group with every other.
 
 Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: Low Cost Topology for Scaling Datacenters", HiPINEB
-2017: p endpoints a leaf, a leaves and s spines a group with one link between every leaf and every spine, or several in
-parallel, h global links a spine, g groups, at most s h + 1. The last groups may have other numbers of leaves and
-spines, as those of JUPITER for CPU nodes and services. Balanced is p = a = s = h; of all balanced ones that carry the
-demand the one with the fewest switches is built, then the one with the fewest links. Endpoints fill leaf after leaf.
-Every pair of equal groups has the same whole number of global links, spread over the spines of a group as evenly as can
-be; global ports that are left over stay free. The bisection is a lower bound, as that of the dragonfly.
+2017: p endpoints per leaf, a leaves and s spines per group with one link between every leaf and every spine, or several
+in parallel, h global links per spine, g groups, at most s h + 1. The last groups may have other numbers of leaves and
+spines, like those of JUPITER for CPU nodes and services. Balanced means p = a = s = h; of all balanced ones that carry
+the demand the one with the lowest switch count is built, then the one with the fewest links. Endpoints fill leaf after
+leaf. Every pair of equal groups has the same integer number of global links, spread over the spines of a group as
+evenly as possible; leftover global ports stay free. The bisection is a lower bound, as for the dragonfly.
 """
 
 from __future__ import annotations
@@ -127,22 +127,22 @@ class GroupKind(NamedTuple):
 
     @property
     def up(self) -> Figure:
-        """Links up of a leaf."""
+        """Uplinks of a leaf."""
         return dragonfly_plus.ports_of_parallel(self.s, self.parallel) if self.parallel else self.s
 
     @property
     def down(self) -> Figure:
-        """Links down of a spine."""
+        """Downlinks of a spine."""
         return dragonfly_plus.ports_of_parallel(self.a, self.parallel) if self.parallel else self.a
 
     @property
     def leaves(self) -> Figure:
-        """Of all its groups."""
+        """Leaves of all its groups."""
         return dragonfly_plus.switches_of_tier(self.a, self.groups)
 
     @property
     def spines(self) -> Figure:
-        """Of all its groups."""
+        """Spines of all its groups."""
         return dragonfly_plus.switches_of_tier(self.s, self.groups)
 
     @property
@@ -154,7 +154,7 @@ class GroupKind(NamedTuple):
 
 
 def build(demand: Demand) -> Fabric:
-    """The balanced dragonfly+ with the fewest switches, or the one that the plan describes.
+    """Return the balanced dragonfly+ with the lowest switch count, or the one that the plan describes.
 
     Raises Infeasible when it has too few ports or endpoints, with the nearest numbers that work.
     """
@@ -237,7 +237,7 @@ def build(demand: Demand) -> Fabric:
 def _kinds(
     a: Figure, s: Figure, h: Figure, g: Figure, parallel: Figure | None, given: Mapping[str, Figure]
 ) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
-    """Links between two groups, and to one of the last, and the groups by their size. Raises Infeasible."""
+    """Return the links between two groups, those to one of the last, and the groups by size. Raises Infeasible."""
     others = [given.get(key) for key in (OTHER_GROUPS, "other_a", "other_s")]
     named = next((figure for figure in (*others, given.get("other_parallel")) if figure), None)
     if named is None:
@@ -295,7 +295,7 @@ def _check_others(
 
 
 def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
-    """The links that at least join a leaf and a spine of any group, where groups differ; else the counts say it."""
+    """Return the fewest links between a leaf and a spine of any group, where groups differ; else None."""
     if len(kinds) == 1:
         return None
     one, other = (kind.parallel or dragonfly_plus.one_link() for kind in kinds)
@@ -303,12 +303,12 @@ def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
 
 
 def _outer(kind: GroupKind) -> Figure:
-    """Global ports in use on the spine of a group that has most of them."""
+    """Return the global ports in use on the spine of a group that has the most."""
     return dragonfly.global_ports(kind.group_ports, kind.s)
 
 
 def _spines_alike(kinds: tuple[GroupKind, ...]) -> Iterator[Fitted]:
-    """The spines of groups with equally many ports in use."""
+    """Yield the spines of groups with equal numbers of ports in use."""
     for kind in kinds:
         spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
         more = dragonfly.routers_in_row(dragonfly.zero(), spines, kind.s, longer)
@@ -325,7 +325,7 @@ def _largest(
 
 
 def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKind, ...], between: Figure) -> Figure:
-    """The bound on the flow over the first groups; nothing is claimed where servers are on others."""
+    """Return the bound on the flow over the first groups; none where servers are on others."""
     first = kinds[0]
     if len(kinds) > 1 and attached.value > first.leaves.value * p.value:
         return dragonfly.unknown_bound()
@@ -337,13 +337,12 @@ def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKi
 
 
 def _free(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
-    """Ports that endpoints may have on all leaves."""
     found = [dragonfly.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
     return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
 
 
 def _free_on_spines(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
-    """Ports of all spines that nothing is plugged into, as links to leaves."""
+    """Return the unused ports of all spines, as links to leaves."""
     found = [
         dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
         for kind in kinds
@@ -352,7 +351,7 @@ def _free_on_spines(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> 
 
 
 def _ports(demand: Demand) -> tuple[Figure, ...]:
-    """The ports of a leaf and of a spine at the rates of their links, with the cages shared, as `SwitchPorts`."""
+    """Return the ports of a leaf and of a spine at their link rates, and their shared cages, as `SwitchPorts`."""
     down, up, outer = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
     leaf, spine = demand.leaf.switch, demand.spine.switch
     return (
@@ -362,7 +361,7 @@ def _ports(demand: Demand) -> tuple[Figure, ...]:
 
 
 def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Figure]) -> tuple[Figure, ...]:
-    """p, a, s, h and g: those that the plan fixes, and the others by balance and need."""
+    """Return p, a, s, h and g: those that the plan fixes, and the others by balance and demand."""
     first = next((fixed[letter] for letter in FIRST_GIVEN if letter in fixed), None)
     if first is None:
         others = dragonfly_plus.smallest_balanced(endpoints, fixed.get("g", UNSET), *ports)
@@ -419,13 +418,13 @@ def _check(
 
 
 def _servers(demand: Demand, reached: int) -> int:
-    """Whole servers of so many endpoints, beside hosts and reserved ports."""
+    """Return the whole servers among a number of endpoints, without hosts and reserved ports."""
     others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
     return max(int((reached - others) // demand.ports_per_server.value), 0)
 
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
-    """A link from every leaf to every spine of its group, global links between every two groups."""
+    """Yield the links from every leaf to every spine of its group and the global links between groups."""
     from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_spines_of_groups
 
     def dimension(name: str) -> int:

@@ -1,8 +1,8 @@
 """The folded Clos: endpoints fill leaf after leaf, spines and cores follow by even spread.
 
-Of all ways to divide the ports of a leaf that keep the ratio asked, the one whose fabric has the fewest switches, then
-the fewest servers split over leaves, then the fewest links is built; ports may idle. With three tiers the leaves stand
-in pods with spines of their own. Machines that are dual-homed end on two leaves, as two rails of one fabric.
+Of all divisions of a leaf's ports that keep the oversubscription ratio, the one whose fabric has the lowest switch
+count, then the fewest servers split over leaves, then the fewest links is built; ports may be idle. With three tiers
+the leaves are in pods that have separate spines. Dual-homed machines connect to two leaves, as two rails of one fabric.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DRAWING = """\
 
 
 HOMES = 2
-"""Leaves that the ports of a machine end on when it is dual-homed."""
+"""Leaves that a dual-homed machine connects to."""
 
 
 @formula("ports")
@@ -38,7 +38,7 @@ def half_of_ports(ports_per_server: int) -> int:
 
 
 def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
-    """The demand with half of a machine's ports a leaf, and these ports, where it is dual-homed; else as it is.
+    """Return the demand with half of a dual-homed machine's ports per leaf, and these ports; else unchanged.
 
     Raises Infeasible for an odd number of ports.
     """
@@ -55,9 +55,9 @@ def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
 
 
 def build(demand: Demand) -> Fabric:
-    """The smallest folded Clos that serves every endpoint.
+    """Return the smallest folded Clos that serves every endpoint.
 
-    With `homing: dual` the ports of a machine end on two leaves, as two rails would that share all spines. Raises
+    With `homing: dual` the ports of a machine connect to two leaves, as two rails that share all spines. Raises
     Infeasible, with the largest demand that would fit, when there is none.
     """
     dealt, rails = deal_ports(demand)

@@ -1,11 +1,11 @@
-"""A few switches that are all linked with each other: the pair of a small cluster, or a collapsed core.
+"""A full mesh of a few switches: the pair of a small cluster, or a collapsed core.
 
-Peer links carry what does not meet in one switch: at the ratio asked, as many between every two switches as the others
-share of a switch's links down. NVIDIA's DGX BasePOD connects four or eight systems over a pair so (RA-11127), and so do
-the Open Compute Project's pods of 64 and 128 GPUs.
+Peer links carry the traffic between switches: at the oversubscription ratio, every two switches have as many as the
+others' share of a switch's downlinks. NVIDIA's DGX BasePOD connects four or eight systems over such a pair (RA-11127),
+and so do the Open Compute Project's pods of 64 and 128 GPUs.
 
-`homing` says where the ports of a machine go: all to one switch (`single`), in equal shares to two (`dual`) or to all
-(`rails`). The bisection is the smallest cut of the complete graph, exact for equal peer links.
+`homing` sets the distribution of the ports of a machine: all to one switch (`single`), in equal shares to two (`dual`)
+or to all (`rails`). The bisection is the smallest cut of the complete graph, exact for equal peer links.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def bisection(occupancy: Occupancy, down_gbps: int, peer_links: int, peer_gbps: 
 
 
 def build(demand: Demand) -> Fabric:
-    """The mesh that serves every endpoint. Raises Infeasible, with what would fit, when its switches have no room."""
+    """Return the mesh that serves every endpoint. Raises Infeasible, with a remedy, when its switches have no room."""
     switch, rates = demand.leaf.switch, demand.rates
     down_gbps, peer_gbps = rates[SERVER_LEAF.name], rates[PEER.name]
     homing = require(demand.homing, "a plan says how its machines are homed, or an assumption does")
@@ -280,7 +280,7 @@ def build(demand: Demand) -> Fabric:
 
 
 def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure) -> None:
-    """Raise Infeasible when the ports of a server cannot be dealt out in equal shares."""
+    """Raise Infeasible when the ports of a server cannot be distributed in equal shares."""
     if ports.value % homes.value:
         message = (
             f"homing: {homing.value} deals the ports of a server out to {homes.value} switches in equal shares; "
@@ -296,9 +296,10 @@ def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure
 
 
 def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_beside: Sequence[int]) -> None:
-    """Raise Infeasible when the peer links or the ports down that the plan gives leave too few ports for the others.
+    """Raise Infeasible when the peer links or downlinks set by the plan leave too few ports for the others.
 
-    `room` is for ports down beside the peer links, `most` at the ratio, and `room_beside` for each number of them.
+    `room` is the downlinks left by the peer links, `most` those at the ratio, and `room_beside` those for each number
+    of peer links.
     """
     name, peer_links, down = demand.leaf.switch.identity.name, demand.peer_links, demand.leaf.downlinks
     fits = max((links for links, left in enumerate(room_beside) if left >= wanted), default=0)
@@ -314,7 +315,7 @@ def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_b
 def _explain_refusal(
     demand: Demand, switches: Figure, of_switch: Figure, homes: Figure, wanted: Figure, most: int
 ) -> Infeasible:
-    """Why the switches have too few ports, and the most servers for which they have enough."""
+    """Return why the switches have too few ports, and the most servers for which they have enough."""
     each = demand.ports_per_server.value
     others = all_endpoints(demand).value - demand.servers.value * each
 
@@ -332,7 +333,7 @@ def _explain_refusal(
 
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
-    """As many links between every two switches."""
+    """Yield equal numbers of links between every two switches."""
     from bomgen.fabric.links.patterns import connect_peers
 
     yield PEER, connect_peers(*(int(plane.dimensions[name].value) for name in (SWITCHES, "peer_links")))

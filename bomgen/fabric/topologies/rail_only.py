@@ -1,4 +1,4 @@
-"""Every rail is a fabric of its own, a fat tree over that rail's endpoints; rails meet only inside the servers.
+"""Separate rails, each a fat tree over that rail's endpoints; rails meet only inside the servers.
 
 Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training LLMs with Trillion Parameters", arXiv
 2307.12169; the multi-plane fat tree of DeepSeek-V3 (arXiv 2505.09343, section 5) is the same.
@@ -32,7 +32,7 @@ def one_rail() -> int:
 
 
 def build(demand: Demand) -> Fabric:
-    """As many equal fat trees as a server has ports. Raises Infeasible when one rail's endpoints fit no tree."""
+    """Return one fat tree per port of a server. Raises Infeasible when one rail's endpoints fit no tree."""
     rails = demand.ports_per_server
     return combine_planes(folded_clos(NAME, demand_of_one_plane(demand, rails, one_rail())), rails, demand)
 

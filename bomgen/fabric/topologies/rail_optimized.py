@@ -1,9 +1,9 @@
-"""Rails: port r of every server of a scalable unit goes to the unit's leaf that serves rail r: a rail is one hop wide.
+"""Rails: port r of every server of a scalable unit connects to the unit's leaf for rail r, so a rail is one hop wide.
 
-A leaf serves as many rails of a unit as need the fewest switches, unless the plan says how many.
+A leaf serves as many rails of a unit as give the lowest switch count, unless the plan sets the number.
 
-One layer of spines connects all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines
-of their own, and cores connect the groups. With `pod: {rails: all}` a group holds whole units instead, the leaves of
+One layer of spines connects all leaves while it can reach them; beyond that, each rail's leaves are in groups with
+separate spines, and cores connect the groups. With `pod: {rails: all}` a group holds whole units instead, the leaves of
 all their rails, so that rails meet below the core.
 """
 
@@ -28,12 +28,12 @@ DRAWING = """\
 
 
 def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
-    """The demand, and the ports of a server: each is a rail."""
+    """Return the demand, and the ports of a server: each is a rail."""
     return demand, demand.ports_per_server
 
 
 def build(demand: Demand) -> Fabric:
-    """The smallest fabric whose leaves serve rails of one scalable unit each.
+    """Return the smallest fabric whose leaves serve rails of one scalable unit each.
 
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """

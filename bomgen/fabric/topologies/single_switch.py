@@ -17,7 +17,7 @@ DRAWING = """\
 
 
 def build(demand: Demand) -> Fabric:
-    """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""
+    """Return one leaf with every endpoint. Raises Infeasible when it has too few ports."""
     return build_one_switch(demand, NAME)
 
 

@@ -1,16 +1,16 @@
-"""The torus: nodes in a grid of two or three dimensions, each linked with its neighbours, the last with the first.
+"""The torus: a grid of nodes in two or three dimensions, each linked with its neighbours, the last with the first.
 
-There are no switches: the nodes, servers or the chips of a pod, pass on what is not theirs. A dimension of one node has
-no links, of two one link a pair, of more a ring. Nodes are counted row by row with the longest dimension outermost, so
-that the first and the second half of them are what the smallest even cut through the torus parts. Several pods stand
-side by side with no link between them. Links are counted, and neither cables nor modules are bought.
+There are no switches: the nodes, servers or the chips of a pod, forward the traffic of others. A dimension of one node
+has no links, of two one link per pair, of more a ring. Nodes are counted row by row with the longest dimension
+outermost, so that the smallest even cut through the torus separates their first and second half. Several pods are side
+by side with no link between them. Links are counted, and neither cables nor modules are bought.
 
 With the longest dimension outermost the bisection is the one that data sheets print (1.6, 3.2 and 6.4 TB/s of TPU v5e,
 v6e and v3).
 
-A torus may be made of cubes whose faces are joined by optical circuit switches, as that of TPU v4 (Jouppi et al., "TPU
-v4: An Optically Reconfigurable Supercomputer", ISCA 2023, arXiv 2304.01433): one switch connects the same place on two
-opposite faces of all cubes. The circuit switches, and the module and the fibre at each optical end, are bought.
+A torus may be made of cubes whose faces are joined by optical circuit switches, like that of TPU v4 (Jouppi et al.,
+"TPU v4: An Optically Reconfigurable Supercomputer", ISCA 2023, arXiv 2304.01433): one switch connects the same position
+on two opposite faces of all cubes. The circuit switches, and the module and the fibre at each optical end, are bought.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ count_of_tori = product("count_of_tori", "count", "tori", "count")
 
 
 def build(demand: DirectDemand) -> Fabric:
-    """One torus, or equal ones side by side.
+    """Return one torus, or equal ones side by side.
 
     Raises Infeasible when the dimensions that the plan gives do not fit the nodes.
     """
@@ -284,9 +284,9 @@ def build(demand: DirectDemand) -> Fabric:
 
 
 def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figure) -> dict[str, Figure]:
-    """The optical circuit switches between the cubes of one torus; empty where the plan gives no cube.
+    """Return the optical circuit switches between the cubes of one torus; empty where the plan gives no cube.
 
-    Raises Infeasible when cubes do not make up the torus, or are more than a circuit switch has ports for.
+    Raises Infeasible when cubes do not make up the torus, or exceed the ports of a circuit switch.
     """
     cube, ports = demand.options.get("cube"), demand.options.get("circuit_ports")
     if not isinstance(cube, tuple) or not isinstance(ports, Figure):
@@ -312,12 +312,11 @@ def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figur
 
 
 def _circuits_of_tori(tori: Figure, circuits: Mapping[str, Figure]) -> dict[str, Figure]:
-    """The circuit switches of all tori; each has its own."""
     return {key: figure if key == "ports" else count_of_tori(tori, figure) for key, figure in circuits.items()}
 
 
 def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
-    """The dimensions of one torus, which is no larger than a pod: as given, a whole pod's, or the most cubic ones."""
+    """Return the dimensions of one torus, at most a pod: as set, a whole pod's, or the most cubic ones."""
     given, asked, pod = demand.options.get("dimensions"), demand.options["rank"], demand.pod
     if isinstance(given, tuple):
         _check(demand, given)
@@ -335,7 +334,7 @@ def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
 
 
 def _check(demand: DirectDemand, given: Sequence[Figure]) -> None:
-    """Raise Infeasible when the dimensions given make no whole tori of the nodes, or one larger than a pod."""
+    """Raise Infeasible when the dimensions set make no whole tori of the nodes, or one larger than a pod."""
     nodes, of_one = int(demand.nodes.value), prod(int(figure.value) for figure in given)
     shape = " x ".join(str(figure.value) for figure in given)
     if demand.pod and of_one > demand.pod.value:
@@ -356,7 +355,7 @@ def _check(demand: DirectDemand, given: Sequence[Figure]) -> None:
 
 
 def most_cubic(nodes: int, rank: int) -> tuple[int, ...]:
-    """The numbers, ascending, whose product is `nodes` and whose sum is the smallest; of equal sums the most alike."""
+    """Return the ascending numbers with product `nodes` and the smallest sum; of equal sums the most similar."""
     if rank == 1:
         return (nodes,)
     found = []
@@ -369,15 +368,15 @@ def most_cubic(nodes: int, rank: int) -> tuple[int, ...]:
 
 
 def ports_along(*dimensions: int) -> int:
-    """Links of a node over all dimensions."""
+    """Return the links of a node over all dimensions."""
     return sum(min(size - 1, 2) for size in dimensions)
 
 
 def links_cut(*dimensions: int) -> int:
-    """Links between the first and the second half of the nodes, the longest dimension outermost.
+    """Return the links between the halves of the nodes, the longest dimension outermost.
 
     An even outermost dimension is cut twice across, or once where it has only two nodes. Of an odd one the layer in the
-    middle is in both halves: it is cut like a torus of its own, and every node of it parts its own ring once more.
+    middle is in both halves: it is cut as a torus, and for each of its nodes one more ring is cut once.
     """
     cut = 0
     outer = sorted(dimensions, reverse=True)
@@ -389,7 +388,7 @@ def links_cut(*dimensions: int) -> int:
 
 
 def neighbours(*dimensions: int) -> Iterator[tuple[int, int, int, int]]:
-    """Every link of one torus: a node, its port, the next node along a dimension, and the port of that one.
+    """Yield every link of one torus: a node, its port, the next node along a dimension, and the port of that one.
 
     Nodes are numbered row by row with the longest dimension outermost. A node has a port forward and a port back along
     each dimension of more than two nodes, and one along a dimension of two.
@@ -407,7 +406,7 @@ def neighbours(*dimensions: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
-    """Every node with the next one along every dimension, the last one with the first."""
+    """Yield the link of every node to the next one along every dimension, and of the last one to the first."""
     dimensions = (int(figure.value) for figure in plane.dimensions.values())
     links = list(neighbours(*dimensions))
     if links:

@@ -1,7 +1,7 @@
-"""Modules and cables of the links of a folded Clos for many numbers of servers at once.
+"""Module and cable counts of a folded Clos for many numbers of servers at once.
 
-What one switch holds follows from its ports in use down and up, by the cages of `port_map`; each such pair is looked up
-once, whatever number of fabrics has switches like that.
+The content of one switch follows from its ports in use down and up, by the cages of `port_map`; each such pair is
+looked up once, whatever number of fabrics has such switches.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bomgen.fabric.clos.many import Kinds
 from bomgen.optics.cages import Plug, PortDemand, PortMap, TooFewCages, filled_places, map_ports
 
 BASE = 1 << 15
-"""No switch has as many ports: what four numbers of ports are packed into one number with."""
+"""An exclusive upper bound of a switch's ports, the base for packing four numbers of ports into one."""
 Integers = NDArray[np.int64]
 
 
 class TierLinks(NamedTuple):
-    """The kinds of link of a tier's switches: that down, and that up where there is a tier above."""
+    """The kinds of link of a tier's switches: downlinks, and uplinks where there is a tier above."""
 
     kinds: tuple[str, ...]
     rates: tuple[Figure, ...]
@@ -33,20 +33,20 @@ class TierLinks(NamedTuple):
 
 
 class PieceCounter:
-    """Counts pieces in the switches of one tier."""
+    """The count of pieces in the switches of one tier."""
 
     def __init__(self, switch: Switch, links: TierLinks) -> None:
         self.switch, self.links = switch, links
         self._map, self._count_on_switch = cache(self._map_ports), cache(self._count_places)
 
     def has_cages(self, down: Integers, up: Integers) -> NDArray[np.bool_]:
-        """Whether a switch with so many ports down and up has the cages for them, a row each."""
+        """Return whether a switch has the cages for these ports down and up, one row each."""
         return of_each_distinct(down * BASE + up, lambda key: self._map(*divmod(key, BASE)) is not None)
 
     def count(self, place: int, links_per_piece: int, down: Integers, up: Integers, kinds: Kinds) -> Integers:
-        """Pieces of the links down (place 0) or up (1) in all switches of the tier, a row each.
+        """Return the pieces of the downlinks (place 0) or uplinks (1) in all switches of the tier, one row each.
 
-        `down` and `up` are the ports of a fully connected switch, `kinds` those in use on the switches there are.
+        `down` and `up` are the ports of a fully connected switch, `kinds` those in use on the actual switches.
         """
         if links_per_piece == 1:
             ports = kinds.up if place else kinds.down
@@ -69,7 +69,7 @@ class PieceCounter:
         return len(found)
 
     def _map_ports(self, down: int, up: int) -> Mapping[str, PortMap] | None:
-        """The ports of a switch; None where its links fill more cages than it has."""
+        """Return the ports of a switch; None where its links fill more cages than it has."""
         ports = zip(self.links.kinds, (down, up), self.links.rates, self.links.plugs, strict=False)
         wanted = [PortDemand(kind, count, rate, plug, bool(at)) for at, (kind, count, rate, plug) in enumerate(ports)]
         try:

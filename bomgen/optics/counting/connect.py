@@ -1,18 +1,19 @@
-"""From the links of a fabric to the parts that are bought: modules in cages, cables, fibres and adapters.
+"""The parts that connect the links of a fabric: modules in cages, cables, fibres and adapters.
 
 Modules are counted per device from occupied cages, never over the fabric as a whole: two switches do not share a
-twin-port module. Generic parts stand for whatever fits: they count one per port and are reported with the real parts
-that a buyer would order.
+twin-port module. Generic parts are placeholders for any that fit: they are counted per port and reported with the real
+parts that a buyer would order.
 
-A module in a `Medium` has as ports the links that it carries in its cage: two of a twin-port module, four of one whose
-engines are split, one of a NIC's module that runs as a leg of a splitter. Counting then needs to know of nothing else.
+The ports of a module in a `Medium` are the links that it carries in its cage: two of a twin-port module, four of one
+whose engines are split, one of a NIC's module that runs as a leg of a splitter. Counting then needs no other data.
 Parts that serve several links of a leaf are counted leaf by leaf: the endpoints of each leaf are known, and every leaf
-rounds up for itself. Other machines that are connected in another way than the servers begin a cage of their own; a
-leaf that has too few for that is refused, planning parts excepted. Links for which no part is known come last.
+rounds up separately. Other machines that are connected differently from the servers begin a new cage; a leaf with too
+few cages for that is refused, except for placeholders. Links without a known part come last.
 
-Machines other than servers have cages of their own where the plan or the catalogue gives them; their links are then
-built separately, against the same cages of the leaves. Otherwise they are taken to have the servers' cages, which is an
-assumption of the report. What is equal is counted together, so that a bill has no two lines of one part for one end.
+Machines other than servers have separate cages where the plan or the catalogue gives them; their links are then built
+separately, against the same cages of the leaves. Otherwise they are assumed to have the servers' cages, which the
+report lists as an assumption. Equal parts are counted together, so that a bill has no two lines of one part for one
+end.
 """
 
 from __future__ import annotations
@@ -116,11 +117,11 @@ def connect(
     parts: PartsLookup,
     populate_all: bool,
 ) -> Interconnect:
-    """The modules and cables of a fabric whose servers connect with `server_cage`.
+    """Return the modules and cables of a fabric whose servers connect with `server_cage`.
 
     `others` are the other machines on the fabric; their links are distributed over `rows` of leaves: planes, or rails.
-    `fitted` are the line cards of its modular switches; `populate_all` gives ports that nobody uses modules, too.
-    What cannot be built is among the problems of the result.
+    `fitted` are the line cards of its modular switches; `populate_all` gives unused ports modules, too. Links that
+    cannot be built are among the problems of the result.
     """
 
     def count_parts(wanted: Mapping[str, LinkSpec]) -> Interconnect:
@@ -159,9 +160,9 @@ class _Kind(NamedTuple):
     spec: LinkSpec
     upper: Cage
     main: EndpointGroup
-    """Of links of endpoints: those of the servers and of hosts with the same cages."""
+    """The links of endpoints: those of the servers and of hosts with the same cages."""
     separate: tuple[EndpointGroup, ...]
-    """Those of hosts with other cages or rates, one for each kind of host."""
+    """The links of hosts with other cages or rates, one for each kind of host."""
 
     @property
     def groups(self) -> tuple[EndpointGroup, ...]:
@@ -169,13 +170,13 @@ class _Kind(NamedTuple):
         return (self.main, *self.separate)
 
     def plug(self, device: str, group: EndpointGroup | None = None) -> Plug:
-        """What the links of a group, by default the main one, have in the cages of a device at an end."""
+        """Return the part that the links of a group, by default the main one, have in the cages of a device."""
         group, upper = group or self.main, self.links.ends[1] == device
         return plug_at(group.medium, self.upper if upper else group.lower, upper)
 
 
 class _Builder:
-    """Collects the modules and cables of one fabric: how each kind of link is built, then what that takes."""
+    """The modules and cables of one fabric: how each kind of link is built, then the parts it takes."""
 
     def __init__(
         self,
@@ -226,7 +227,7 @@ class _Builder:
         self.kinds[links.kind] = _Kind(links, spec, upper, main, separate)
 
     def count(self) -> Interconnect:
-        """Count what the chosen kinds of link take: modules by cage, cables, adapters."""
+        """Count the parts of the chosen kinds of link: modules by cage, cables, adapters."""
         try:
             self.port_maps = map_fabric_ports(self.fabric, self._plug, self.fitted)
             for kind in self.kinds.values():
@@ -246,7 +247,7 @@ class _Builder:
         )
 
     def _plug(self, links: Links, device: str) -> Plug:
-        """What links have in the cages of a device; where no part of the servers is known, that of other machines."""
+        """Return the part of links in the cages of a device; if the servers' is unknown, that of other machines."""
         kind = self.kinds.get(links.kind)
         if kind is None:
             return UNKNOWN
@@ -288,7 +289,7 @@ class _Builder:
         return slow or own
 
     def _server_machines(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
-        """(Number, ports per machine) of the servers and of each kind of machine with the same cages."""
+        """Return (number, ports per machine) of the servers and of each kind of machine with the same cages."""
         same = ((each.pieces, each.ports) for each in self.others if not self._has_own_plug(each, links))
         return ((self.servers, self.fabric.ports_per_server), *same)
 
@@ -307,7 +308,6 @@ class _Builder:
             yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, span, (place,))
 
     def _modules(self, kind: _Kind) -> None:
-        """The modules at both ends of a kind of link."""
         links, upper = kind.links, kind.upper
         for group in kind.groups:
             if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED_FORMS:
@@ -320,14 +320,14 @@ class _Builder:
                 self._module(links, upper, group.medium.upper, count, group.links)
 
     def _lower_count(self, kind: _Kind, group: EndpointGroup, module: Module | None = None) -> Figure:
-        """Modules at the lower end of a group; `module` stands in for its own."""
+        """Return the modules at the lower end of a group; `module` overrides the group's."""
         module = module or require(group.medium and group.medium.lower, f"no module for {kind.links.kind} links")
         if group.lower.device != SERVER:
             return self._pieces_of_tier(kind, group.lower.device, module.ports)
         return machine_modules(group.machines, module.ports)
 
     def _upper_count(self, kind: _Kind, number: int, module: Module) -> Figure:
-        """Modules at the upper end of a group, which is given by its place among the groups of the kind."""
+        """Return the modules at the upper end of a group, given by its index among the groups of the kind."""
         dealt_out = kind.main.machines and self.others and self.fabric.planes
         if kind.separate or dealt_out:
             return self._pieces_by_leaf(kind, number, module)
@@ -352,7 +352,7 @@ class _Builder:
     def _pieces_by_leaf(
         self, kind: _Kind, number: int, module: Module | None = None, only: frozenset[int] | None = None
     ) -> Figure:
-        """Modules of a group of links, or without a module cables, on leaves that hold links of several groups.
+        """Return the modules, or without a module the cables, of a group of links on leaves with several groups.
 
         `only`: in these cages alone.
         """
@@ -417,9 +417,9 @@ class _Builder:
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
     def _pieces_of_tier(self, kind: _Kind, device: str, links_per_piece: Figure, modules: bool = True) -> Figure:
-        """Modules or cables of a kind of link in all switches of a tier at one of its ends.
+        """Return the modules or cables of a kind of link in all switches of a tier at one of its ends.
 
-        Reserved ports have modules, those of links of other kinds perhaps; no cable is bought for them.
+        Reserved ports have modules, possibly those of links of other kinds; no cable is bought for them.
         """
         links = kind.links
         tier = require(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
@@ -435,7 +435,7 @@ class _Builder:
         return total
 
     def _without_shared(self, kind: _Kind, device: str, total: Figure) -> Figure:
-        """Modules of a kind of link without those that links of servers beside other machines have brought."""
+        """Return the modules of a kind of link without those shared with links of servers and other machines."""
         plug, sockets = kind.plug(device), self.port_maps[device, kind.links.kind].sockets
         for name, other in self.kinds.items():
             if name == kind.links.kind or device != other.upper.device or not self._differs_by_leaf(other):
@@ -449,16 +449,16 @@ class _Builder:
         return total
 
     def _differs_by_leaf(self, kind: _Kind) -> bool:
-        """Whether leaves that are built alike have different links of a kind.
+        """Return whether leaves that are built alike have different links of a kind.
 
-        Other machines have parts of their own, or their ports are dealt out to planes of which some get one less.
+        Other machines have separate parts, or their ports are distributed over planes, some of which get one less.
         """
         planes = int(self.fabric.planes.value) if self.fabric.planes else 1
         ports = sum(int(each.pieces.value * each.ports.value) for each in self.others)
         return bool(kind.separate) or (kind.links.ends[0] == SERVER and ports % planes > 0)
 
     def _pieces_of_switches(self, kind: _Kind, fitted: Fitted, device: str, links_per_piece: Figure) -> Figure:
-        """Pieces of a kind of link in equal switches, without those in cages that an earlier kind has filled."""
+        """Return the pieces of a kind of link in equal switches, without those in cages filled by an earlier kind."""
         ports, each = self._ports(fitted, kind.links, device), int(links_per_piece.value)
         found = self._places(kind, device, int(ports.value), each)
         for name, other in self.kinds.items():
@@ -481,7 +481,7 @@ class _Builder:
         return Cited(message("cages-of-switch", name=name), (CAGES_OF_SWITCH,), "high")
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
-        """Ports of a kind of link on each of equal switches.
+        """Return the ports of a kind of link on each of equal switches.
 
         Of several kinds between switches of one tier, the last has the ports that the others leave.
         """
@@ -512,7 +512,7 @@ class _Builder:
         self._problem(spec, "warning", text, "no-part-known", links.kind)
 
     def _part_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        """Warn about parts that cannot be ordered as they are."""
+        """Warn about parts that cannot be ordered, such as placeholders."""
         links, spec, upper = kind.links, kind.spec, kind.upper
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
@@ -535,7 +535,7 @@ class _Builder:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
     def _module_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        """Warn once of a module that its host must drive, and of a part in the switch of another vendor."""
+        """Warn once about a module that its host must drive, and about a part in the switch of another vendor."""
         cable = medium.cable if medium.cable and medium.cable.medium in (*COPPER, AOC) else None
         for cage, module in ((group.lower, medium.lower), (kind.upper, medium.upper)):
             tier, part = self.fabric.tier(cage.device), module or cable
@@ -555,7 +555,7 @@ class _Builder:
             self._warn_once(kind, text, "foreign-module")
 
     def _warn_once(self, kind: _Kind, text: Message, rule: str) -> None:
-        """Warn at a kind of link, unless another has brought the same warning."""
+        """Warn about a kind of link, unless another has caused the same warning."""
         if all(problem.message != text for problem in self.problems):
             self._problem(kind.spec, "warning", text, rule, kind.links.kind)
 
@@ -589,7 +589,7 @@ class _Builder:
         return message("generic-cable", part=planned, real=real.cable.identity.part_number or real.cable.identity.id)
 
     def _cages_message(self, kind: _Kind, error: TooFewCages) -> str:
-        """What to do about links that fill more cages of a switch than it has, because different parts share none."""
+        """Return the remedy for links that fill more cages than a switch has because different parts share none."""
         tier = require(self.fabric.tier(kind.upper.device), "no switch")
         if not kind.separate:
             return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"

@@ -75,26 +75,26 @@ BOTH_ENDS = both_ends()
 
 
 # by leaf ------------------------------------------------------------------------------------------------------------
-# Modules and cables on leaves whose links are of several kinds of machines: what each cage holds is worked out.
+# Modules and cables on leaves whose links are of several kinds of machines, calculated cage by cage.
 #
 # Other machines are given by kind: `ports` holds the ports of each kind.
 
 CAGES_OF_SWITCH = Reference(message("source-cages-of-switch"))
-"""Where the cages of a leaf come from."""
+"""The source of the cages of a leaf."""
 
 
 class LeafFilling(NamedTuple):
-    """What of the links on a leaf is counted."""
+    """The selection of links to count on a leaf."""
 
     shares: LeafShares
     populated: bool
-    """Whether the ports that nobody uses have modules, too."""
+    """Whether unused ports have modules, too."""
     counted: int
     """The group whose pieces are counted."""
     cables: bool
     """Whether cables are counted, else modules."""
     only: frozenset[int] | None = None
-    """The cages that are looked at, in which what all groups with the same part have is counted; None: all."""
+    """The cages in which the pieces of all groups with the same part are counted; None: all."""
 
     def __str__(self) -> str:
         sockets = self.shares.sockets[: self.shares.down]
@@ -102,7 +102,7 @@ class LeafFilling(NamedTuple):
 
 
 class PiecesByLeaf(NamedTuple):
-    """Pieces by leaf: how many a leaf has, and on how many leaves that is so."""
+    """Pieces by leaf: pairs of pieces per leaf and leaves with that number."""
 
     leaves: tuple[tuple[int, int], ...]
 
@@ -142,7 +142,7 @@ def fill_leaves(seats: Occupancy, fabrics: int, ports: tuple[int, ...], filling:
 
 
 def count_by_leaf(seats: Occupancy, fabrics: int, ports: tuple[int, ...], filling: LeafFilling) -> PiecesByLeaf:
-    """The pieces of a group of links, leaves that are alike together. Raises TooFewCages."""
+    """Return the pieces of a group of links, equal leaves together. Raises TooFewCages."""
     counted: Counter[int] = Counter()
     for leaf, leaves in count_alike_leaves(seats, fabrics, ports):
         counted[_count_on_leaf(leaf, filling)] += leaves
@@ -183,7 +183,7 @@ def _count_on_leaf(leaf: Leaf, filling: LeafFilling) -> int:
 
 
 def _ports_without_links(leaf: Leaf, filling: LeafFilling, used: list[tuple[Socket, ...]]) -> Iterator[Socket]:
-    """The ports that have what the servers have, and no cable: reserved ones, and where all are populated the others.
+    """Yield the ports with the servers' part but no cable: reserved ones, and the others if all are populated.
 
     They take the cages of the servers first. Raises TooFewCages.
     """

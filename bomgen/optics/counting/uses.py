@@ -27,9 +27,9 @@ class AttachedHosts(NamedTuple):
     ports: Figure
     """Per machine."""
     cage: Cage | None
-    """None: not known; assumed to be the servers' cage."""
+    """The cage; None if unknown: assumed to be the servers'."""
     port_gbps: Figure | None
-    """None: as fast as the links of the fabric."""
+    """The rate; None: that of the links of the fabric."""
 
 
 class ModuleUse(NamedTuple):
@@ -71,21 +71,21 @@ class PanelUse(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ShortLinks:
-    """Links of a group that are built of something else, because they are shorter."""
+    """Links of a group with another medium, because they are shorter."""
 
     medium: Medium
     longest_m: Fraction
     links: Figure
     places: Any
-    """Where they are plugged in at their upper ends, as the cable list numbers them: an array of whole numbers."""
+    """Indices of their upper ends in the numbering of the cable list: an array of integers."""
 
 
 class LinkGroup(NamedTuple):
-    """Links of one kind that are built the same way, but for short ones."""
+    """Links of one kind that are built the same way, except short ones."""
 
     kind: str
     medium: Medium | None
-    """None: no part is known."""
+    """The medium; None if no part is known."""
     length_m: Fraction
     rate_gbps: Figure
     others: tuple[int, ...] | None
@@ -93,13 +93,13 @@ class LinkGroup(NamedTuple):
     measured: bool = False
     """Whether each cable has the length of its route over the floor; `length_m` is then the longest."""
     fallback_length_m: Fraction = Fraction(0)
-    """Length of cables whose route is not known."""
+    """Length of cables without a known route."""
     patch: Patch | None = None
     """Patch panels and trunks between racks; None: each link is one cable."""
     span: Span | None = None
-    """What they connect; None: not asked for."""
+    """What they connect; None: not requested."""
     short: tuple[ShortLinks, ...] = ()
-    """Those that are built otherwise, because their lengths are known."""
+    """Links with another medium, because their lengths are known."""
 
 
 class AdapterUse(NamedTuple):
@@ -112,7 +112,7 @@ class AdapterUse(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """How a kind of link is built, why, and the rejected options."""
+    """The choice for a kind of link, the reason, and the rejected options."""
 
     kind: str
     option: str | None
@@ -122,7 +122,7 @@ class Chosen(NamedTuple):
     parts: tuple[str, ...]
     """Ids: lower module, upper module, cable."""
     cost: Fraction | None
-    """Per link; None: not all parts have a price."""
+    """Cost per link; None: not all parts have a price."""
     others: tuple[MediumOption, ...]
 
 
@@ -133,22 +133,22 @@ class Interconnect(NamedTuple):
     cables: tuple[CableUse, ...]
     problems: tuple[Problem, ...]
     choices: tuple[Chosen, ...] = ()
-    """For each kind of link."""
+    """The choice for each kind of link."""
     adapters: tuple[AdapterUse, ...] = ()
     link_groups: tuple[LinkGroup, ...] = ()
-    """For each kind of link: the group of the servers, then one for each kind of host with its own cages."""
+    """For each kind of link: the group of the servers, then one for each kind of host with different cages."""
     panels: tuple[PanelUse, ...] = ()
     port_maps: Mapping[tuple[str, str], PortMap] = {}
     """By tier and kind of link: the ports of a switch in their cages."""
     leaf_shares: Mapping[str, LeafShares] = {}
-    """By kind of link: how its groups share the cages of a leaf; of links of endpoints alone."""
+    """By kind of link: the sharing of a leaf's cages by its groups; only for links of endpoints."""
 
     def groups_of_kind(self, kind: str) -> list[LinkGroup]:
-        """All groups of a kind of link."""
+        """Return all groups of a kind of link."""
         return [group for group in self.link_groups if group.kind == kind]
 
     def short_links(self, kind: str) -> list[ShortLinks]:
-        """The shorter links of a kind, those of all its groups that are built alike together."""
+        """Return the shorter links of a kind, those of all its groups that are built alike together."""
         found: dict[tuple[str, ...], ShortLinks] = {}
         for short in (short for group in self.groups_of_kind(kind) for short in group.short):
             same = found.get(short.medium.part_ids)
@@ -158,12 +158,12 @@ class Interconnect(NamedTuple):
         return list(found.values())
 
     def server_group(self, kind: str) -> LinkGroup | None:
-        """The group of a kind of link that the servers belong to; None when there is none."""
+        """Return the group of a kind of link that the servers belong to; None when there is none."""
         return next((group for group in self.groups_of_kind(kind) if group.others is None), None)
 
 
 # shares -------------------------------------------------------------------------------------------------------------
-# Groups of link ends that are built the same way: what they are built of and what is plugged in at both ends.
+# Groups of link ends that are built the same way: their medium and the parts plugged in at both ends.
 
 
 class EndpointGroup(NamedTuple):
@@ -186,14 +186,14 @@ class EndpointGroup(NamedTuple):
 
 
 def same_module(one: Module | None, other: Module | None) -> bool:
-    """Whether two modules are the same part with the same ports, or both are None."""
+    """Return whether two modules are the same part with the same ports, or both are None."""
     if one is None or other is None:
         return one is other
     return one.identity.id == other.identity.id and one.ports.value == other.ports.value
 
 
 def same_parts(one: Medium | None, other: Medium | None) -> bool:
-    """Whether two media consist of the same parts, so that warnings about one cover the other."""
+    """Return whether two media consist of the same parts, so that warnings about one cover the other."""
     if one is None or other is None:
         return one is other
     same = same_module(one.lower, other.lower) and same_module(one.upper, other.upper)
@@ -202,7 +202,7 @@ def same_parts(one: Medium | None, other: Medium | None) -> bool:
 
 
 def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> Message:
-    """The warning that no fibre is known between the modules of a kind of link, and why."""
+    """Return the warning that no fibre is known between the modules of a kind of link, and why."""
     ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
     if min(ends) > receptacles:
         return message("no-fibre-panel", kind=links.kind, links=min(ends))
@@ -212,7 +212,7 @@ def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> Mes
 
 
 def machine_modules(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
-    """Modules of several kinds of machines, rounded up per machine.
+    """Return the modules of several kinds of machines, rounded up per machine.
 
     `machines` holds (number of machines, ports per machine). Raises ValueError without machines.
     """
@@ -224,7 +224,7 @@ def machine_modules(machines: Sequence[tuple[Figure, Figure]], links_per_piece: 
 
 
 def choose_medium(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
-    """The medium for hosts with other cages than the servers, for whom the plan's specification is written.
+    """Return the medium for hosts with other cages than the servers, to which the plan's specification applies.
 
     The first that works of: the specification itself, without its module at the server end, any medium within the
     allowed options, any medium. None when nothing works.
@@ -240,7 +240,7 @@ def choose_medium(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | No
 
 
 def chosen(kind: str, choice: Choice) -> Chosen:
-    """A choice for a kind of link as a record of the interconnect."""
+    """Return a choice for a kind of link as a record of the interconnect."""
     medium = choice.medium
     parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []
     return Chosen(
@@ -252,7 +252,7 @@ End = TypeVar("End")
 
 
 def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
-    """The values at the two ends of a kind of link; only one when both ends are the same kind of device."""
+    """Return the values at the two ends of a kind of link; only one when both ends are the same kind of device."""
     return (lower,) if links.within_tier else (lower, upper)
 
 

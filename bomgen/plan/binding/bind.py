@@ -1,6 +1,6 @@
-"""From a checked source to a plan, and the cluster block of it.
+"""Binding of a checked source to a plan, and the cluster block of it.
 
-What cannot be bound is collected and raised together.
+Problems are collected and raised together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site
 
 
 def cluster(section: PlanSection) -> Cluster | None:
-    """The cluster block; None when something in it is wrong, which the section notes."""
+    """Return the cluster block; None when it is wrong, which the section notes."""
     gpu = section.part("gpu", "gpu", part_records.gpu)
     server = section.part("server", "server", part_records.server)
     round_up_to = section.data.get("round_up_to")
@@ -71,7 +71,7 @@ def cluster(section: PlanSection) -> Cluster | None:
 
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
-    """The server marked as the default of a GPU, if there is one."""
+    """Return the server marked as the default of a GPU, if there is one."""
     fits = (record for record in catalog.records_where("server", "gpu", gpu) if record.value("default"))
     return next((part_records.server(record) for record in fits), None)
 
@@ -91,13 +91,13 @@ def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic 
 # bind ---------------------------------------------------------------------------------------------------------------
 
 MOST_METRES, MICROMETRES = 1000, 1_000_000
-"""The largest length on a floor, and the steps of a metre that it may be given in."""
+"""The maximum length on a floor, and the resolution of lengths per metre."""
 
 
 def bind(source: Source, catalog: Catalog) -> Plan:
-    """The plan in a source that `schema.check` found nothing wrong with.
+    """Return the plan in a source that passed `schema.check`.
 
-    Raises PlanErrors with every problem found: unknown parts, quantities in no known unit.
+    Raises PlanErrors with every problem found: unknown parts, quantities in unknown units.
     """
     problems: list[Problem] = []
     root = PlanSection(source, (), catalog, problems)
@@ -150,7 +150,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
 
 @formula("count")
 def pdus_of_system() -> int:
-    """PDUs of the rack of a rack-scale system, which comes with its own power supply."""
+    """PDUs of the rack of a rack-scale system, which comes with its power supply."""
     return 0
 
 
@@ -203,7 +203,7 @@ def _layout(site: PlanSection, rack: Rack | None) -> Layout:
 
 
 def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False) -> Figure:
-    """A length on the floor, to the micrometre at most: what the ways of millions of cables are added up from."""
+    """Return a length on the floor in whole micrometres, so that the routes of millions of cables add up exactly."""
     found = section.quantity(key, "m", assumption, zero)
     if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
         section.problem(

@@ -1,4 +1,4 @@
-"""The fabrics block of a plan."""
+"""Binding of the fabrics block of a plan."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, S
 
 DEFAULT = "default"
 OTHERWISE = "otherwise"
-"""Another form of a default fabric, built if it needs fewer switches."""
+"""The key of the alternative form of a default fabric, built if it needs fewer switches."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"
 MODULES = ("transceiver", "cable")
-"""Kinds of parts that a link may name."""
+"""Kinds of parts that a link may specify."""
 ASSUMED = "x-assumption"
-"""Names the assumption that stands in for an option of a topology."""
+"""The schema keyword for the assumption used for a missing option of a topology."""
 
 
 def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
-    """Names of the fabrics that are one by default: storage, which is built, and in-band, which it carries.
+    """Return the names of fabrics that are one by default: storage, which is built, and in-band, which it carries.
 
     A server with one dual-port card for both has no ports for two fabrics.
     """
@@ -39,7 +39,7 @@ def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, .
 
 
 def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> FabricPlan | None:
-    """The fabric of a name; None when something in it is wrong, which the section notes. `shared`: see `converged`."""
+    """Return the fabric of a name; None when it is wrong, which the section notes. `shared`: see `converged`."""
     section = fabrics.below(name)
     given = fabrics.data[name]
     role = _role(fabrics, name)
@@ -59,7 +59,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
 def _read_fabric(
     section: PlanSection, fabrics: PlanSection, name: str, role: str, mark: Mark, shared: tuple[str, ...]
 ) -> FabricPlan:
-    """The fabric that a section describes, which may be a cited default."""
+    """Return the fabric that a section describes, which may be a cited default."""
     topology = section.word("topology", "fabric-topology")
     kind = _topology(section, str(topology.value))
     switch = section.part("switch", "switch", part_records.switch)
@@ -123,7 +123,7 @@ def _read_fabric(
 
 
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
-    """What else is attached, by name: the order in which a plan lists them decides nothing."""
+    """Return the other machines on the fabric, by name, so that their order in a plan does not matter."""
     found = []
     listed = section.below("hosts")
     for index, _ in enumerate(section.data.get("hosts") or ()):
@@ -139,9 +139,9 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
-    """The fabrics, where machines of one name are the same machines: the first fabric that names their part buys them.
+    """Return the fabrics with machines of one name bought once: by the first fabric that names their part.
 
-    Notes a problem where two fabrics name different numbers or parts of them.
+    Notes a problem where two fabrics give different numbers or parts for them.
     """
     known: dict[str, tuple[str, Hosts]] = {}
     found = []
@@ -165,9 +165,9 @@ planes_of_ethernet = floor_div("planes_of_ethernet", "planes", "port_gbps", "eth
 
 
 def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, problems: list[Problem]) -> FabricPlan:
-    """The fabric, in planes where its NICs split a port for Ethernet and the plan leaves that open.
+    """Return the fabric in planes, where its NICs split a port for Ethernet and the plan leaves that open.
 
-    Notes a problem where the plan asks for links that such a port does not carry.
+    Notes a problem where the plan sets links that such a port does not carry.
     """
     nic = fabric.nic or (server_nic if fabric.role == COMPUTE else None)
     leaf = fabric.tier_plans.get("leaf")
@@ -191,7 +191,7 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
 
 
 def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
-    """Machines of one name that are others on another fabric."""
+    """Yield the conflicts between machines of one name on two fabrics."""
     said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
     if here.part and first.part:
         said.append((here.part.identity.name, first.part.identity.name))
@@ -206,12 +206,12 @@ def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Itera
 
 
 def plug_of(nic: parts.Nic) -> Plug | None:
-    """How a machine with a NIC is plugged in; None where nobody knows the cage of the NIC."""
+    """Return the plug of a machine with a NIC; None where the cage of the NIC is unknown."""
     return None if nic.cage == parts.ANY else Plug(nic.cage, nic.ports_per_cage, nic.port_gbps)
 
 
 def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) -> Plug | None:
-    """How an appliance is plugged into a fabric that its ports are for; its management port is another one."""
+    """Return the plug of an appliance on a fabric that its ports are for; its management port has another one."""
     if part is None or part.cage == parts.ANY or role == OUT_OF_BAND:
         return None
     protocol = leaf.switch.protocol if leaf else None
@@ -221,7 +221,7 @@ def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) 
 
 
 def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:
-    """Management ports of a switch or PDU on an out-of-band fabric; None where there are none to count."""
+    """Return the management ports of a switch or PDU on an out-of-band fabric; None where none are counted."""
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
         if section.has(key):
@@ -232,7 +232,7 @@ def _management_ports(section: PlanSection, role: str, device: str) -> Figure | 
 
 
 def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shared: tuple[str, ...]) -> Uplink | None:
-    """The fabric that the leaves are linked into; of those that are one, `shared`, the one that is built."""
+    """Return the fabric that the leaves are linked into; of `shared` fabrics, the one that is built."""
     below = section.below("uplink")
     name = below.text("fabric")
     if name is None:
@@ -259,7 +259,7 @@ def _role(fabrics: PlanSection, name: str) -> str:
 
 
 def _topology(section: PlanSection, name: str) -> Topology:
-    """The topology of a fabric, which says nothing under the name of another one."""
+    """Return the topology of a fabric, which may only have options under that topology's name."""
     found: Topology | None = None
     for each in described():
         if each.name == name:
@@ -276,7 +276,7 @@ def _topology(section: PlanSection, name: str) -> Topology:
 
 
 def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
-    """What the plan says under the name of the topology, and the assumptions for what it does not say."""
+    """Return the options of a topology from the plan, with assumptions for missing ones."""
     own = section.below(topology.name)
     found: dict[str, Figure | tuple[Figure, ...]] = {}
     for key, schema in (topology.options or {}).get("properties", {}).items():
@@ -288,9 +288,9 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
 
 
 def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) -> PlanSection:
-    """The section of the cited default for a fabric's role, every figure of it an assumption.
+    """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
-    Out-of-band switches are linked into the in-band fabric where the plan has one of its own.
+    Out-of-band switches are linked into the in-band fabric where the plan has a separate one.
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
@@ -347,7 +347,7 @@ def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
 
 
 def _panels(section: PlanSection) -> PanelSpec | None:
-    """What the plan says of patch panels; None where it asks for none."""
+    """Return the patch panels of a plan; None where it has none."""
     if not section.data.get("panels"):
         return None
     medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
@@ -366,12 +366,11 @@ def _panels(section: PlanSection) -> PanelSpec | None:
 
 
 def _listed(given: object) -> tuple[str, ...]:
-    """One word or several, as several."""
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
 
 
 def _policies(section: PlanSection) -> tuple[str, ...]:
-    """The policies for a kind of link, which must not contradict each other or the medium named."""
+    """Return the policies for a kind of link, which must not contradict each other or the medium specified."""
     prefer = _listed(section.data.get("prefer"))
     medium = str(section.data.get("medium", AUTO))
     joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))

@@ -1,4 +1,4 @@
-"""From the plan's keys to its commercial part: `quote`, `stock`, `operation`."""
+"""Binding of the commercial part of a plan: `quote`, `stock`, `operation`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from bomgen.plan.commercial_terms import (
 )
 
 MAX_RATE = 10**6
-"""No currency is worth a millionth of another; the largest rates are some 10^5."""
+"""Maximum exchange rate: the largest real ones are some 10^5."""
 LISTED = ("parts", "lines")
 """Keys of `discount` that hold discounts by name."""
 
 
 def quote(section: PlanSection) -> QuotePlan:
-    """What the plan says of the quote."""
+    """Return the commercial terms of the plan."""
     assumed = section.catalog.assumption("quote-currency")
     vendor = section.below("vendor")
     revision = section.data.get("revision")
@@ -70,7 +70,7 @@ def quote(section: PlanSection) -> QuotePlan:
 
 
 def stock(section: PlanSection) -> dict[str, Figure]:
-    """Pieces that the customer has, by catalogue id or part number in lower case."""
+    """Return the customer's stock in pieces, by catalogue id or part number in lower case."""
     found: dict[str, Figure] = {}
     for name in section.data:
         figure = section.figure(name, "count")
@@ -84,7 +84,7 @@ def stock(section: PlanSection) -> dict[str, Figure]:
 
 
 def operation(section: PlanSection) -> Operation | None:
-    """How long the cluster runs and what that costs; None where nobody asks."""
+    """Return the operating period of the cluster and its costs; None where the plan has none."""
     years = section.figure("years", "years")
     if years is None:
         return None
@@ -102,7 +102,7 @@ def operation(section: PlanSection) -> Operation | None:
 
 
 def paths(section: PlanSection, key: str) -> tuple[tuple[str, Mark], ...]:
-    """The path at a key, or those of the list there, each with its place."""
+    """Return the path at a key, or those of the list there, each with its place."""
     given = section.data.get(key) or []
     if isinstance(given, str):
         return ((given, section.value_mark(key)),)
@@ -111,7 +111,7 @@ def paths(section: PlanSection, key: str) -> tuple[tuple[str, Mark], ...]:
 
 
 def _amount(section: PlanSection, key: str) -> Decimal | None:
-    """The money at a key; None where there is none."""
+    """Return the amount at a key; None where there is none."""
     given = section.data.get(key)
     amount = None if given is None else decimal(given)
     if amount is not None and amount >= MAX_PRICE:
@@ -159,7 +159,7 @@ def _discounts(section: PlanSection) -> Discounts:
 
 
 def _shares(section: PlanSection) -> dict[str, Figure]:
-    """The shares of a mapping by their keys; mappings below it are left out."""
+    """Return the shares of a mapping by key; nested mappings are left out."""
     found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
     return {name: share for name, share in found.items() if share is not None}
 

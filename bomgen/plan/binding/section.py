@@ -1,4 +1,4 @@
-"""A mapping of the plan while it is bound: figures, words and parts, with the problems found on the way."""
+"""A mapping of the plan during binding: figures, words and parts, with the problems found."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class PlanSection(NamedTuple):
-    """A mapping of the plan while it is bound: reads figures, notes problems, falls back on assumptions."""
+    """A mapping of the plan during binding: reads figures, notes problems, falls back on assumptions."""
 
     source: Source
     path: Path
     catalog: Catalog
     problems: list[Problem]
     origin: Origin | None = None
-    """The origin of everything in the section when it is no plan's own, such as a default fabric."""
+    """The origin of everything in a section that is not from a plan, such as a default fabric."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -39,19 +39,19 @@ class PlanSection(NamedTuple):
 
     @property
     def mark(self) -> Mark:
-        """Where the section stands."""
+        """The place of the section."""
         return self.source.key_mark(self.path) if self.path else self.source.mark(())
 
     def has(self, key: str) -> bool:
-        """Whether the section says something of a key."""
+        """Return whether the section has a key."""
         return self.data.get(key) is not None
 
     def below(self, key: str | int) -> PlanSection:
-        """The section at a key, or at a place of a list; empty when it is not there."""
+        """Return the section at a key, or at a list index; empty when it is missing."""
         return PlanSection(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
 
     def value_mark(self, key: str) -> Mark:
-        """Where the value of a key stands."""
+        """Return the place of the value of a key."""
         return self.source.mark((*self.path, key))
 
     def problem(self, key: str, message: str, rule: str) -> None:
@@ -60,7 +60,7 @@ class PlanSection(NamedTuple):
         self.problems.append(Problem(self.value_mark(key), "error", message, rule, dotted))
 
     def figure(self, key: str, unit: str, assumption: str | None = None, zero: bool = False) -> Figure | None:
-        """The quantity at a key, else the assumption named, else None; `zero` says that 0 is allowed."""
+        """Return the quantity at a key, else the assumption named, else None; `zero` allows 0."""
         raw = self.data.get(key)
         if raw is None:
             return None if assumption is None else self.catalog.assumption(assumption)
@@ -78,7 +78,7 @@ class PlanSection(NamedTuple):
         return Figure(number, unit, self._origin_of(key))
 
     def figures(self, key: str, unit: str) -> tuple[Figure, ...] | None:
-        """The numbers of a list at a key, each with its place; None when there is none."""
+        """Return the numbers of a list at a key, each with its place; None when there is none."""
         raw = self.data.get(key)
         if raw is None:
             return None
@@ -89,38 +89,38 @@ class PlanSection(NamedTuple):
         )
 
     def _origin_of(self, key: str) -> Origin:
-        """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
+        """Return the origin of the value of a key: the plan, or the assumption that the whole section is."""
         path = ".".join(str(step) for step in (*self.path[1:], key))
         if isinstance(self.origin, Assumed):
             return self.origin._replace(name=message("assumption-at", name=self.origin.name, key=path))
         return self.origin or Given(self.value_mark(key), path)
 
     def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:
-        """As `figure`, where there always is one."""
+        """Return a quantity as `figure` does, where there always is one."""
         found = self.figure(key, unit, assumption, zero)
         return found if found is not None else self.catalog.assumption(assumption)
 
     def word(self, key: str, assumption: str) -> Figure:
-        """The word at a key, else the assumption named, as a figure."""
+        """Return the word at a key, else the assumption named, as a figure."""
         raw = self.data.get(key)
         if raw is None:
             return self.catalog.assumption(assumption)
         return Figure(raw, "word", self._origin_of(key))
 
     def yes_or_no(self, key: str, assumption: str) -> Figure:
-        """The truth at a key, else the assumption named, as a word: yes or no."""
+        """Return the boolean at a key, else the assumption named, as a word: yes or no."""
         raw = self.data.get(key)
         if raw is None:
             return self.catalog.assumption(assumption)
         return Figure("yes" if raw else "no", "word", self._origin_of(key))
 
     def text(self, key: str) -> str | None:
-        """The text at a key."""
+        """Return the text at a key."""
         raw = self.data.get(key)
         return None if raw is None else str(raw)
 
     def part(self, key: str, kind: str, build: Callable[[Record], T]) -> T | None:
-        """The part at a key, by id or described by a mapping; None when there is none or it is wrong."""
+        """Return the part at a key, by id or described by a mapping; None when it is missing or wrong."""
         raw = self.data.get(key)
         if raw is None:
             return None

@@ -1,4 +1,4 @@
-"""The workload block of a plan, and the storage that it reads from and writes to."""
+"""Binding of the workload block of a plan, and of the storage that it reads from and writes to."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from bomgen.plan.types import (
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
 STORAGE_SERVER = "storage server"
-"""What a storage server is called that has no name."""
+"""The name of a storage server without one."""
 
 
 def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
-    """A training run on a GPU; None when something in it is wrong, which the section notes."""
+    """Return a training run on a GPU; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     tokens = section.figure("tokens", "tokens")
     achieved = section.figure("achieved_tflops", "TFLOP/s")
@@ -95,7 +95,6 @@ def _count(section: PlanSection, key: str) -> int:
 
 
 def _own_step(section: PlanSection) -> OwnStep:
-    """A measured step of the user's own."""
     degrees = ("tensor", "pipeline", "interleave", "context", "expert")
     split = {key: section.quantity(key, "count", "parallelism-degree") for key in degrees}
     gpus, step = section.figure("gpus", "count"), section.figure("step", "days")
@@ -105,14 +104,14 @@ def _own_step(section: PlanSection) -> OwnStep:
 
 
 def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
-    """The assumption of a utilisation: by kind of model, of mixtures of experts by precision."""
+    """Return the assumption for the utilisation: by kind of model, for mixtures of experts by precision."""
     if model is None or not model.moe:
         return "training-mfu"
     return "training-mfu-experts" if precision.value in WIDE else "training-mfu-experts-narrow"
 
 
 def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
-    """The length that models are usually trained with, at most a model's context; None where that is not known."""
+    """Return the usual training sequence length, at most a model's context; None where that is unknown."""
     context = model.shape.get("context")
     if context is None:
         return None
@@ -121,7 +120,7 @@ def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
 
 
 def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
-    """A fine-tuning run on a GPU; None when something in it is wrong, which the section notes."""
+    """Return a fine-tuning run on a GPU; None when it is wrong, which the section notes."""
     run = training(section, gpu)
     modules = section.data.get("target_modules")
     tuning = Tuning(
@@ -153,7 +152,7 @@ def _parallelism(section: PlanSection) -> Parallelism | None:
 
 
 def inference(section: PlanSection) -> Inference | None:
-    """A model to be served; None when something in it is wrong, which the section notes."""
+    """Return a model to be served; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
     engine = section.word("engine", "inference-engine")
@@ -186,7 +185,7 @@ def inference(section: PlanSection) -> Inference | None:
 
 
 def _degrees(section: PlanSection) -> Degrees | None:
-    """The degrees that a plan gives for a replica; None when it leaves them to the program."""
+    """Return the parallelism degrees that a plan sets for a replica; None when they are left to the program."""
     if not section.data:
         return None
     return Degrees(
@@ -198,13 +197,13 @@ def _degrees(section: PlanSection) -> Degrees | None:
 
 
 def _spread(section: PlanSection, key: str, kind: str = "") -> PublishedRange:
-    """An efficiency at its low, typical and high end: as the plan has it, else as assumed for a kind of model."""
+    """Return an efficiency at its low, typical and high end: from the plan, else as assumed for a kind of model."""
     given, assumption = section.below(key), f"inference-{key.replace('_', '-')}{kind}"
     return PublishedRange(*(given.quantity(end, "share", f"{assumption}-{end}") for end in PublishedRange._fields))
 
 
 def compute(section: PlanSection) -> Compute | None:
-    """Peak computing power that is asked for; None when the target is wrong, which the section notes."""
+    """Return the target of peak computing power; None when it is wrong, which the section notes."""
     target = section.figure("target", "FLOP/s")
     if target is None:
         return None
@@ -217,7 +216,7 @@ def compute(section: PlanSection) -> Compute | None:
 
 
 def storage(section: PlanSection) -> Storage:
-    """What the plan says of storage, and the assumptions about interruptions where it is silent."""
+    """Return the storage of the plan, with assumptions about interruptions where it gives none."""
     return Storage(
         mark=section.mark if section.data else section.source.mark(()),
         given=bool(section.data),
@@ -263,7 +262,7 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
 
 
 def _storage_servers(storage: PlanSection) -> StorageServers | None:
-    """The storage system of the plan: of the catalogue, with what the plan gives in its place, or described."""
+    """Return the storage system of the plan: from the catalogue, with the plan's values overriding it, or described."""
     section, given = storage.below("servers"), storage.data.get("servers")
     named = storage.part("servers", "storage", part_records.storage_system) if isinstance(given, str) else None
     if section.has("part"):
@@ -293,7 +292,7 @@ def _storage_servers(storage: PlanSection) -> StorageServers | None:
 
 
 def _plug_of_system(system: parts.StorageSystem | None) -> Plug | None:
-    """How a storage system is plugged in; None where nobody knows its cages."""
+    """Return the plug of a storage system; None where its cages are unknown."""
     if system is None or system.cage == parts.ANY:
         return None
     return Plug(system.cage, system.ports_per_cage, system.port_gbps)

@@ -1,1 +1,1 @@
-"""The time of a training step, predicted from published measurements: its terms, what was fitted, how sure it is."""
+"""The predicted time of a training step: its terms, the fitted prediction coefficients, and its error."""

@@ -1,8 +1,8 @@
-"""How many GPUs a predicted run needs, or would better leave idle: searched as arrays of splits.
+"""The fewest GPUs for a predicted run, and whether it is faster on fewer: a pruned search over arrays of splits.
 
-The step time does not fall steadily with the GPUs: a number with few divisors has only inefficient splits. So
-ranges of numbers are halved, from the smallest on, and a range is pruned if a lower bound on its step times is too
-long. What is left of a short range is predicted as arrays.
+The step time does not fall steadily with the GPUs: a number with few divisors has only inefficient splits. So ranges of
+numbers are halved, from the smallest on, and a range is pruned if a lower bound on its step times is too long. The
+remaining short ranges are predicted as arrays.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from bomgen.sizing.training.memory import Candidate, TimedSplit, expert_degrees
 # fewer gpus ---------------------------------------------------------------------------------------------------------
 # Whether a run would be faster on fewer of its GPUs, or with another recomputation.
 #
-# A count of GPUs with few divisors leaves only awkward splits, and a step has only so many micro-batches to share.
-# Splits that leave servers idle are predicted all at once, as arrays; those that fit are looked for from the fastest
-# on.
+# A count of GPUs with few divisors leaves only awkward splits, and a step has a limited number of micro-batches to
+# share. Splits that leave servers idle are predicted all at once, as arrays; those that fit are searched from the
+# fastest on.
 
 MORE_MICRO_BATCHES = 8
-"""A replica is tried with up to so many micro-batches above the fewest: beyond, fewer GPUs gain nothing."""
+"""Micro-batches of a replica to try above the fewest: beyond, fewer GPUs gain nothing."""
 
 
 def find_faster_split(
     predictors: Iterable[Predictor], gpu: Gpu, gpus: Figure, gpus_per_server: int, seconds: float
 ) -> TimedSplit | None:
-    """The fastest split that fits on at most all GPUs, in whole servers, of those faster than `seconds`; None: none.
+    """Return the fastest split below `seconds` that fits on at most all GPUs, in whole servers; None: none.
 
-    `predictors` has one for each recomputation that the run may take.
+    `predictors` has one for each possible recomputation of the run.
     """
     best = None
     for predict in predictors:
@@ -49,7 +49,7 @@ def find_faster_split(
 
 
 def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: int, split: TimedSplit) -> TimedSplit:
-    """The split with fewer replicas, as long as each step down is faster and fits."""
+    """Return the split with fewer replicas, as long as each step down is faster and fits."""
     one = split.candidate
     ranks = lcm(one.context, one.expert)
     unit = lcm(one.tensor * one.pipeline * ranks, gpus_per_server)
@@ -65,7 +65,7 @@ def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: 
 
 
 def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds: float) -> Iterator[TimedSplit]:
-    """Splits over whole servers, idle ones left over or none, predicted to be faster than `seconds`, fastest first."""
+    """Yield the splits over whole servers, with or without idle ones, predicted below `seconds`, fastest first."""
     degrees = degrees_of_splits(predict, gpus)
     unit = unit_of_replicas(degrees, gpus_per_server)
     most = gpus // degrees[:3].prod(axis=0) // unit * unit
@@ -84,10 +84,11 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
 
 
 def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Iterator[Any]:
-    """Numbers of replicas that a fastest split may have, multiples of `unit` up to `most`.
+    """Return the possible numbers of replicas of a fastest split, multiples of `unit` up to `most`.
 
-    For a number of micro-batches the time of a step rises or falls with the replicas as long as their ring stays in the
-    scale-up domain or outside: the fewest or the most that need so many, or those that the domain holds.
+    For a number of micro-batches the time of a step rises or falls with the replicas as long as their ring stays inside
+    or outside the scale-up domain: the candidates are the fewest or the most with that number, or those that the domain
+    holds.
     """
     tensor, pipeline, context, _ = degrees
     sequences = predict.batch / predict.micro_batch
@@ -104,21 +105,20 @@ def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Ite
 
 
 def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) -> Any:
-    """Whether the matrix products alone are faster than `seconds`."""
     tensor, pipeline, context, _ = degrees.astype(float)
     slots = np.ceil(predict.batch / (data * predict.micro_batch)) + pipeline - 1
     return predict.least_seconds(tensor, pipeline, context, slots) < seconds
 
 
 def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
-    """Return what the replicas of splits are a multiple of: they fill whole servers, and hold whole sets of experts."""
+    """Return the factor of the replicas of splits: they fill whole servers, and hold whole sets of experts."""
     tensor, pipeline, context, expert = degrees
     inner = tensor * pipeline * context
     return np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
 
 
 def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
-    """Return tensor, pipeline, context and expert degrees of all replicas of at most so many GPUs."""
+    """Return tensor, pipeline, context and expert degrees of all replicas with at most this many GPUs."""
     if (given := predict.training.parallelism) is not None:
         return np.array([[given.tensor.value], [given.pipeline.value], [given.context.value], [given.expert.value]])
     experts = int(predict.work.experts)
@@ -140,14 +140,14 @@ Numbers = npt.NDArray[np.int64]
 SHORT = 64
 """The size of a range that is not halved further."""
 ROUNDING = 1e-9
-"""A step may be longer than asked for by this share: the caller compares the days of a run, which are exact."""
+"""Relative tolerance of a step: the caller compares the days of a run, which are exact."""
 RISING = ("data", "data_overlapped", "constant_network")
-"""Terms that never fall with the replicas; all others never rise with them, but for those of neither."""
+"""Terms that never fall with the replicas; all others never rise with them, except those with neither property."""
 NEITHER = ("gathers", "gathers_overlapped", "pipeline")
 
 
 class _Splits(NamedTuple):
-    """Degrees of a predictor's splits that may be fast enough."""
+    """Degrees of a predictor's splits that may be fast enough, after pruning."""
 
     predict: Predictor
     degrees: Numbers
@@ -159,16 +159,16 @@ class GpusOfRun(NamedTuple):
 
     gpu: Gpu
     unit: int
-    """What their number is a multiple of."""
+    """The factor of their number."""
     first: Figure
     """The first upper limit of the search."""
     most: int
 
 
 def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[tuple[int, float]]:
-    """Yield ascending numbers of GPUs over which a split that fits is predicted to step in `seconds`, with the step.
+    """Yield ascending numbers of GPUs with a split that fits and is predicted to step in `seconds`, with the step.
 
-    `predictors` has one for each recomputation that the run may take, the least first: a run takes the least that fits.
+    `predictors` has one for each possible recomputation of the run, the lowest first: a run takes the lowest that fits.
     """
     above, upto = 0, int(gpus.first.value)
     while above < gpus.most:
@@ -179,14 +179,14 @@ def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: fl
 
 
 class _Fits:
-    """Tells whether splits fit. One that does not fit on the most GPUs of a range fits on none of it."""
+    """The test whether splits fit. One that does not fit on the most GPUs of a range fits nowhere in it."""
 
     def __init__(self, gpus: GpusOfRun, upto: int, most_recomputation: Predictor) -> None:
         self.gpus, self.upto, self.at_most = gpus, upto, dict[tuple[str, Candidate], bool]()
         self.last, self.given = most_recomputation, dict[str, Fitting | None]()
 
     def __call__(self, predict: Predictor, candidate: Candidate, count: int) -> bool:
-        """Whether a split fits on a number of GPUs; what the plan gives need not with the most recomputation."""
+        """Return whether a split fits on a number of GPUs; the plan's need not with full recomputation."""
         if predict.training.parallelism is not None:
             return predict is self.last or self.fits_given(predict, count)
         recompute = str(predict.training.recompute.value)
@@ -196,7 +196,7 @@ class _Fits:
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
 
     def fits_given(self, predict: Predictor, count: int) -> bool:
-        """Whether the split that the plan gives fits on a number of GPUs."""
+        """Return whether the split set by the plan fits on a number of GPUs."""
         recompute, unit = str(predict.training.recompute.value), self.gpus.unit
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
@@ -212,7 +212,7 @@ class _Fits:
 def _counts_of_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, above: int, upto: int
 ) -> Iterator[tuple[int, float]]:
-    """The numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
+    """Yield the numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
     left = [_may_be_fast(each, gpus.unit, seconds, above, upto) for each in splits]
     if not any(each.degrees.size for each in left):
         return
@@ -225,7 +225,7 @@ def _counts_of_range(
 
 
 def _may_be_fast(splits: _Splits, unit: int, seconds: float, above: int, upto: int) -> _Splits:
-    """Those splits with a number of replicas in a range whose step is not certainly longer than `seconds`."""
+    """Prune the splits without a number of replicas in a range whose step may be within `seconds`."""
     predict, degrees = splits
     inner, step = degrees[:3].prod(axis=0), unit_of_replicas(degrees, unit)
     least, most = (above * unit // inner // step + 1) * step, upto * unit // inner // step * step
@@ -245,7 +245,7 @@ def _may_be_fast(splits: _Splits, unit: int, seconds: float, above: int, upto: i
 def _counts_of_short_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, counts: Numbers
 ) -> Iterator[tuple[int, float]]:
-    """Those of some numbers of GPUs over which a split that fits steps in `seconds`."""
+    """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, Candidate]]] = {}
     for place, each in enumerate(splits):
         for candidate, seconds_of_counts in _steps(each, gpus.unit, counts):
@@ -261,7 +261,7 @@ def _counts_of_short_range(
 
 
 def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candidate, Any]]:
-    """The steps of each split over some numbers of GPUs [s]; endless where it does not divide them."""
+    """Yield the steps of each split over some numbers of GPUs [s]; infinite where it does not divide them."""
     predict, degrees = splits
     whole = degrees[:3].prod(axis=0) * unit_of_replicas(degrees, unit)
     rows, places = np.nonzero(counts[:, None] % whole == 0)
@@ -275,7 +275,7 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candid
 
 
 def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
-    """Whether a run is known to fit a number of GPUs with a recomputation."""
+    """Return whether a run is known to fit a number of GPUs with a recomputation."""
     if predict.training.parallelism is not None:
         return fits.fits_given(predict, count)
     found = _fitting(predict, gpus, np.array([count], np.int64))

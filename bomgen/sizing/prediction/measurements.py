@@ -1,7 +1,7 @@
 """Published measurements of training steps, and those nearest to a run.
 
-`facts.json` beside the rows has what they do not say: the network of each cluster, the catalogue's name of each model,
-how the software works, and settings that a publisher prints elsewhere.
+`facts.json` beside the rows has further facts: the network of each cluster, the catalogue's name of each model, the
+behaviour of the software, and settings that a publisher prints elsewhere.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SELECTIVE_SHARE = {"selective-ac": 0.5}
 
 
 class Row(NamedTuple):
-    """A measured step with what the terms need."""
+    """A measured step with the inputs of the terms."""
 
     number: int
     """Line of the file."""
@@ -53,9 +53,9 @@ class Row(NamedTuple):
     gpu: str
     """Id in the catalogue."""
     precision: str
-    """16-bit, fp8, mxfp8 or nvfp4: the family of the row's."""
+    """The family of the row's precision: 16-bit, fp8, mxfp8 or nvfp4."""
     step: float
-    """Measured [s]."""
+    """Measured time of a step [s]."""
     work: Work[float]
     machine: Machine[float]
     split: Split[float]
@@ -80,19 +80,19 @@ class Unusable(Exception):
 
 @cache
 def file(name: str) -> bytes:
-    """A file of the measurements."""
+    """Return a file of the measurements."""
     return content(folder("data") / "measured" / name)
 
 
 @cache
 def facts() -> dict[str, Any]:
-    """What the rows do not say."""
+    """Return the facts about the rows that they lack."""
     loaded: dict[str, Any] = json.loads(file(FACTS))
     return loaded
 
 
 def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
-    """All rows, and those left out."""
+    """Return all usable rows, and those left out."""
     rows, left_out = [], []
     known: dict[tuple[str, ...], Work[float]] = {}
     for number, fields in numbered_rows():
@@ -104,13 +104,13 @@ def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
 
 
 def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows as they are in the file, with their lines."""
+    """Yield the raw rows of the file, with their lines."""
     text = io.StringIO(file(ROWS).decode("utf-8"))
     yield from enumerate(csv.DictReader(text), start=2)
 
 
 def _row(catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]) -> Row:
-    """A row as numbers; `known` keeps the work of models. Raises Unusable."""
+    """Return a row as numbers; `known` caches the work of models. Raises Unusable."""
     cluster = facts()["clusters"].get(fields["cluster"])
     for rule in facts()["left_out"]:
         if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
@@ -154,7 +154,7 @@ def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
 
 
 def family(precision: str) -> str:
-    """The family of a precision."""
+    """Return the family of a precision."""
     if precision.startswith("mxfp8") or precision == "fp8-mx":
         return "mxfp8"
     if precision.startswith("fp8"):
@@ -166,13 +166,13 @@ PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
 
 
 def generation(gpu: str) -> str | None:
-    """The generation of an accelerator by its id; None: no measurements of one."""
+    """Return the generation of an accelerator by its id; None: it has no measurements."""
     known: dict[str, list[str]] = facts()["generations"]
     return next((name for name, ids in known.items() if gpu in ids), None)
 
 
 def _version(framework: str, stack: str) -> str:
-    """Stack and version, which the name of the framework ends with: `Megatron-Bridge 26.02.01` is 26.02."""
+    """Return stack and version, the suffix of the framework's name: `Megatron-Bridge 26.02.01` is 26.02."""
     number = framework.rpartition(" ")[2]
     return f"{stack}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else stack
 
@@ -267,13 +267,13 @@ def _origin(fields: Mapping[str, str]) -> Cited:
 
 
 # nearest ------------------------------------------------------------------------------------------------------------
-# The measured steps nearest to a run: what a reader may hold against its prediction.
+# The measured steps nearest to a run, for comparison with its prediction.
 
 NEAREST = 5
 OTHER_GENERATION = 3.0
 OTHER_KIND = 4.0
 OTHER_PRECISION = 1.5
-"""How far apart rows of another generation, kind of model or precision are, in doublings of what is compared."""
+"""Distance of rows of another generation, kind of model or precision, in doublings of the quantities compared."""
 COMPARED = ("gpus", "layers", "hidden", "seq", "tp", "pp")
 
 
@@ -282,11 +282,11 @@ class Nearest(NamedTuple):
 
     fields: Mapping[str, str]
     distance: float
-    """Doublings between the row and the run, over all that is compared."""
+    """Doublings between the row and the run, over all quantities compared."""
 
 
 def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping[str, float]) -> list[Nearest]:
-    """The nearest rows, each model, cluster and split once; `compared` gives a number for each of `COMPARED`."""
+    """Return the nearest rows, each model, cluster and split once; `compared` has a number for each of `COMPARED`."""
     found: dict[tuple[str, ...], Nearest] = {}
     for _, fields in numbered_rows():
         cluster = facts()["clusters"].get(fields["cluster"])

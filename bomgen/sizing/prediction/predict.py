@@ -1,4 +1,4 @@
-"""The predicted time of a step and utilisation of a run, with what `make fit` found."""
+"""The predicted step time and utilisation of a run, from the prediction coefficients that `make fit` found."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ from bomgen.sizing.prediction.work import work_of_model
 from bomgen.sizing.training.memory import ParallelSplit
 
 # fitted -------------------------------------------------------------------------------------------------------------
-# What `make fit` found: inverse efficiencies of the terms, and how far predictions of unseen clusters were off.
+# The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
 
 FILE = "fit.json"
 TERMS = Terms._fields
 COVERAGES = (50, 90)
-"""Percent of unseen clusters that an interval holds."""
+"""Percentages of unseen clusters that an interval covers."""
 
 
 class Stack(NamedTuple):
-    """A software stack, and how it runs a step."""
+    """A software stack, and its effect on a step."""
 
     name: str
     kernel: str
-    """Of attention."""
+    """The attention kernel."""
     sequence_parallel: bool
     overlapped: bool
-    """Collectives of replicas run beside matrix products."""
+    """Whether collectives of replicas overlap matrix products."""
     messages: int
-    """Collectives that the weights of a layer are gathered in."""
+    """Collectives in which the weights of a layer are gathered."""
 
 
 @cache
 def fit() -> Mapping[str, Any]:
-    """The file of the fit."""
+    """Return the file of the fit."""
     loaded: dict[str, Any] = json.loads(file(FILE))
     return loaded
 
 
 def stack_names() -> list[str]:
-    """The stacks and versions that a plan may name."""
+    """Return the stacks and versions that a plan may specify."""
     return sorted(fit()["stack"])
 
 
 def stack_of(name: str) -> Stack:
-    """A stack by its name, or that of one of its versions."""
+    """Return a stack by its name, or that of one of its versions."""
     found = next(
         each for each in facts()["stacks"].values() if name == each["stack"] or _is_version(name, each["stack"])
     )
@@ -83,7 +83,7 @@ def _is_version(name: str, stack: str) -> bool:
 
 
 def newest_stack(generation: str | None) -> str:
-    """The newest stack with rows of a generation; of all, where there is none of that generation."""
+    """Return the newest stack with rows of a generation; of all, where there is none for that generation."""
     known: list[Mapping[str, Any]] = list(facts()["stacks"].values())
     seen: Mapping[str, list[str]] = fit()["stacks_of_generation"]
     names = seen.get(generation or "", [str(each["stack"]) for each in known])
@@ -92,7 +92,10 @@ def newest_stack(generation: str | None) -> str:
 
 
 def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> Terms[float]:
-    """Inverse efficiency of each term; of a generation without rows as of an average one."""
+    """Return the prediction coefficients: the inverse efficiency of each term.
+
+    A generation without rows has those of an average one.
+    """
     found = fit()
     rows = [found["base"], found["stack"][stack]]
     rows += [
@@ -105,7 +108,7 @@ def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> 
 
 
 def spread(shares: Terms[float], generation: str | None) -> float:
-    """Standard deviation of the log of a step on an unseen cluster, from the shares of its terms."""
+    """Return the standard deviation of the log of a step on an unseen cluster, from the shares of its terms."""
     found = fit()["spread"]
     parts = [(found["overall"], found["terms"])]
     if generation not in fit()["generation"]:
@@ -117,12 +120,12 @@ def spread(shares: Terms[float], generation: str | None) -> float:
 
 
 def factor(moe: bool, coverage: int) -> float:
-    """Spreads that an interval reaches to either side."""
+    """Return the number of spreads that an interval extends to either side."""
     return float(fit()["factors"]["moe" if moe else "dense"][str(coverage)])
 
 
 def within(moe: bool) -> float:
-    """The spread that is left on a cluster whose deviation is known."""
+    """Return the remaining spread on a cluster whose deviation is known."""
     return float(fit()["within"]["moe" if moe else "dense"])
 
 
@@ -141,9 +144,9 @@ class Links(NamedTuple):
     """The links of a GPU."""
 
     scale_up: Figure
-    """To the GPUs of its domain, one way [bytes/s]."""
+    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
     network: Figure
-    """Of its NICs, one way [bytes/s]."""
+    """Bandwidth of its NICs, one way [bytes/s]."""
     domain: Figure
     """GPUs that scale-up links connect."""
 
@@ -159,22 +162,22 @@ class Prediction(NamedTuple):
     """A predicted training step."""
 
     step: Figure
-    """Seconds; the sum of the terms, corrected by own measurements where there are any."""
+    """Step time [s]; the sum of the terms, corrected by the user's measurements if there are any."""
     steps: Mapping[int, Interval]
     """Bounds of the step by coverage in percent."""
     terms: Mapping[str, Figure]
-    """Seconds of each kind of work; those without work are left out."""
+    """Time of each kind of work [s]; those without work are omitted."""
     mfu: Figure
     mfus: Mapping[int, Interval]
     """Bounds of the utilisation by coverage in percent."""
     stack: Stack
     generation: str | None
-    """Of the accelerator; None: no measurements of one."""
+    """Generation of the accelerator; None: it has no measurements."""
     moe: bool
 
 
 def stack_for(training: Training, gpu: Gpu) -> Stack:
-    """The stack that the plan names, else the newest with measurements of the accelerator's generation."""
+    """Return the stack that the plan specifies, else the newest with measurements of the accelerator's generation."""
     name = training.stack.value if training.stack else newest_stack(generation(gpu.identity.id))
     return stack_of(str(name))
 
@@ -182,7 +185,7 @@ def stack_for(training: Training, gpu: Gpu) -> Stack:
 def predict(
     training: Training, split: ParallelSplit, gpu: Gpu, links: Links, flops_per_token: Figure
 ) -> Prediction | None:
-    """The predicted step of a run; None where the model's shape, the precision or the accelerator says too little."""
+    """Return the predicted step of a run; None where shape, precision or accelerator are not known enough."""
     ready = prepare(training, gpu, links)
     if ready is None:
         return None
@@ -219,7 +222,7 @@ def predict(
 
 
 def prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], Machine[Figure], Stack] | None:
-    """Work, machine and stack of a run; None where too little is known."""
+    """Return work, machine and stack of a run; None where inputs are unknown."""
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
     known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
@@ -244,7 +247,7 @@ def prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], M
 
 
 def _floating(figure: Figure) -> Figure:
-    """The same figure with a float, which the formulas of a search work with."""
+    """Return the same figure with a float, the number type of a search's formulas."""
     return Figure(float(figure.value), figure.unit, figure.origin)
 
 
@@ -253,7 +256,7 @@ def _setting(value: float, name: str) -> Figure:
 
 
 def settings(training: Training, stack: Stack) -> dict[str, Figure]:
-    """What a run and its stack say of a step, whatever its split."""
+    """Return the settings of a step from the run and its stack, independent of the split."""
     recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
     return {
@@ -291,7 +294,7 @@ def _terms(
     born: str | None,
     split: Split[Figure],
 ) -> dict[str, Figure]:
-    """Seconds of each term with work."""
+    """Return the time of each term with work [s]."""
     family = FAMILIES[str(training.precision.value)]
     efficiencies = inverse_efficiencies(born, family, stack.name)
     priors = fit()["priors"]
@@ -316,7 +319,7 @@ def _all_gpus(split: ParallelSplit) -> Figure:
 def _plain_step(
     training: Training, own: OwnStep, work: Work[Figure], machine: Machine[Figure], stack: Stack, born: str | None
 ) -> float:
-    """The predicted step of a run of the user's own, without what such runs teach [s]."""
+    """Return the predicted step of the user's measured run, without correction by measurements [s]."""
     given = training.parallelism
     split = ParallelSplit(
         tensor=own.tensor,
@@ -344,7 +347,7 @@ def _check_own(training: Training, own: OwnStep, flops_per_token: Figure, peak: 
 
 
 def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:
-    """What own measurements teach: the log by which their cluster differs, and the spread that is left.
+    """Return the deviation of a cluster learned from measurements, as a log, and the remaining spread.
 
     The cluster's deviation is normal around 0, a measurement of it normal around the deviation with the spread within
     clusters: the spread never grows with a measurement.
@@ -361,13 +364,13 @@ def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float,
 
 
 def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any], inverse: Terms[float]) -> Any:
-    """Seconds of steps, for splits as numbers or as NumPy arrays; the same as `predict` finds for each."""
+    """Return the seconds of steps, for splits as numbers or as NumPy arrays; equal to the results of `predict`."""
     parts = line_rate_terms(apply_plain, work, machine, split)
     return reduce(lambda sum_, term: sum_ + term, (part * each for part, each in zip(parts, inverse, strict=True)))
 
 
 def numbers(figures: Iterable[Figure]) -> Iterator[float]:
-    """The values of figures."""
+    """Return the values of figures."""
     return (float(figure.value) for figure in figures)
 
 

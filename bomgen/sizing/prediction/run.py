@@ -1,4 +1,4 @@
-"""What a prediction means for a run: its links, and the days and GPUs between the ends of its interval."""
+"""The prediction for a run: its links, and the days and GPUs at the ends of its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bomgen.sizing.training.run import TrainingRun
 
 
 def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> Links | None:
-    """The links of a GPU of the plan's cluster; None where the GPU has none that are known."""
+    """Return the links of a GPU of the plan's cluster; None where none are known."""
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
     switched = any(each.role == COMPUTE and each.name in attached for each in plan.fabrics)
@@ -44,7 +44,7 @@ domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
 
 
 # range --------------------------------------------------------------------------------------------------------------
-# What a predicted step means for a run: days and GPUs between the ends of its interval.
+# The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
 
 
 class Outlook(NamedTuple):
@@ -52,9 +52,9 @@ class Outlook(NamedTuple):
 
     mfu: Figure
     days: Figure
-    """On the GPUs of the cluster."""
+    """Days on the GPUs of the cluster."""
     gpus_required: Figure | None
-    """For the target days; None without a target."""
+    """GPUs for the target days; None without a target."""
 
 
 class Predicted(NamedTuple):
@@ -69,7 +69,7 @@ class Predicted(NamedTuple):
 def predict_run(
     plan: Plan, workload: Training, run: TrainingRun, fit: Fit, gpus: Figure, attached: Mapping[str, Attachment]
 ) -> Predicted | None:
-    """What is predicted of a run on a cluster's GPUs; None where the plan or the catalogue says too little."""
+    """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
     links = links_of_gpu(plan, attached)
     if links is None:
         return None
@@ -94,7 +94,7 @@ def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) ->
 
 
 def nearest_to_run(workload: Training, predicted: Predicted, fit: Fit, gpus: Figure) -> list[Nearest]:
-    """The measured steps nearest to a predicted run."""
+    """Return the measured steps nearest to a predicted run."""
     if workload.sequence is None:
         return []
     shape = workload.model.shape

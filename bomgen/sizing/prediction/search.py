@@ -1,4 +1,4 @@
-"""The fastest splits of a run that fit, by their predicted steps."""
+"""The search for the fastest splits of a run that fit, by their predicted steps."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ CHANGED_BY_EXPERTS = (
     *("short", "weights", "update", "data", "data_overlapped", "gathers", "gathers_overlapped"),
     *("exchange", "exchange_network"),
 )
-"""Terms that depend on how many GPUs the experts are spread over."""
+"""Terms that depend on the number of GPUs over which the experts are spread."""
 BOUNDED, BOUNDED_CLOSELY, PREDICTED = range(3)
-"""What is known of the step of a split in the search."""
+"""Levels of knowledge of a split's step in the search."""
 ALL_SHARDED = 3
-"""The stage of ZeRO that divides weights, too."""
+"""The stage of ZeRO that shards weights, too."""
 
 
 class Predictor(NamedTuple):
-    """Predicts steps of a run for any split of it, as a number or as NumPy arrays."""
+    """Prediction of a run's steps for any split, as a number or as NumPy arrays."""
 
     training: Training
     work: Work[float]
@@ -53,11 +53,11 @@ class Predictor(NamedTuple):
     micro_batch: float
 
     def tensor_degrees(self, gpus: int) -> list[int]:
-        """Degrees that divide GPUs, heads and a scale-up domain."""
+        """Return the degrees that divide GPUs, heads and a scale-up domain."""
         return [each for each in tensor_degrees(self.training, gpus) if self.machine.domain % each == 0]
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
-        """The step of a split [s]."""
+        """Return the step of a split [s]."""
         given = self.training.parallelism
         split = Split(
             batch=self.batch,
@@ -74,7 +74,7 @@ class Predictor(NamedTuple):
         return predict_steps(self.work, self.machine, split, self.inverse)
 
     def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
-        """The matrix products of a step [s], which its sum begins with: no split is faster."""
+        """Return the matrix products of a step [s], a lower bound of any split, to prune with."""
         work, machine, inverse = self.work, self.machine, self.inverse
         tokens = terms.tokens_of_gpu.plain(self.micro_batch, work.sequence, context)
         share = terms.share_of_stage.plain(work.layers, pipeline)
@@ -85,7 +85,7 @@ class Predictor(NamedTuple):
 
 
 def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
-    """What predicts the steps of a run; None where too little is known of model or accelerator."""
+    """Return the predictor of a run's steps; None where the model or the accelerator is not known enough."""
     ready = prepare(training, gpu, links)
     if ready is None or gpu.memory_bytes is None:
         return None
@@ -104,7 +104,7 @@ def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
 
 
 def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> FastestSplits | None:
-    """The fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
+    """Return the fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
     splits = classify_splits(predict.training, gpu, gpus, _by_speed(predict, gpus.value))
     too_large: list[Candidate] = []
     for split, fits in splits:
@@ -118,10 +118,10 @@ def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> Fa
 def classify_splits(
     training: Training, gpu: Gpu, gpus: Figure, splits: Iterable[TimedSplit]
 ) -> Iterator[tuple[TimedSplit, bool]]:
-    """Whether each of some splits is known to fit; those that cannot, after others that do not, are left out.
+    """Yield whether each split is known to fit; splits ruled out by ones that do not fit are pruned.
 
-    What does not fit rules out other splits of the same tensor and pipeline degrees: those of no more GPUs, with fewer
-    parts of a sequence, of which whole ones make one of its parts, and experts on no more GPUs.
+    A split that does not fit rules out others of the same tensor and pipeline degrees: those of no more GPUs, with
+    fewer parts of a sequence, of which whole ones make one of its parts, and experts on no more GPUs.
     """
     refused: defaultdict[tuple[int, int], list[TimedSplit]] = defaultdict(list)
     for split in splits:
@@ -143,10 +143,10 @@ def classify_splits(
 
 
 def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
-    """Splits over all GPUs, the fastest first; each is predicted when no other can be faster.
+    """Yield the splits over all GPUs, the fastest first; each is predicted when no other can be faster.
 
-    What waits has a lower bound of its step: first the matrix products, then all that experts on more GPUs do not
-    change, at last the step itself.
+    A waiting split has a lower bound of its step: first the matrix products, then all terms that do not depend on the
+    expert degree, finally the step itself.
     """
     recompute = str(predict.training.recompute.value)
     dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
@@ -173,7 +173,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
-    """Every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
+    """Yield every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
 
     Every stage has a layer or more; experts are all on each GPU.
     """
@@ -186,7 +186,7 @@ def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
 
 
 def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
-    """Whether the weights alone could fit, where every GPU of the replica holds an equal part: a quick first check."""
+    """Return whether the weights alone could fit, divided equally over the GPUs of the replica: a quick first check."""
     if training.zero.value >= ALL_SHARDED:
         return True
     memory = require(gpu.memory_bytes, "steps are predicted").value

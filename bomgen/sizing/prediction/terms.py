@@ -1,11 +1,11 @@
 """The terms of a training step: each the seconds of one kind of work at line rate.
 
-Matrix products run at the peak of the GPU, traffic of memory at its bandwidth, collectives at the bandwidth of the
-links between their GPUs. The time of a step is the sum of the terms, each times an inverse efficiency, which is fitted
-to published measurements. `docs/prediction.md` has the terms in words.
+Matrix products run at the peak of the GPU, memory traffic at its bandwidth, collectives at the bandwidth of the links
+between their GPUs. The time of a step is the sum of the terms, each times an inverse efficiency, the prediction
+coefficient that is fitted to published measurements. `docs/prediction.md` describes the terms.
 
-The formulas work on single numbers, on NumPy arrays and on figures alike, with the same operations in the same order:
-a search over thousands of splits, a plan and its explanation get the same number.
+The formulas work on single numbers, on NumPy arrays and on figures alike, with the same operations in the same order: a
+search over thousands of splits, a plan and its explanation get the same number.
 """
 
 from __future__ import annotations
@@ -21,37 +21,42 @@ Apply = Callable[..., Any]
 """Applies a formula to its arguments."""
 
 BYTES = 2
-"""Of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
+"""Bytes of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
 GRADIENT_BYTES = 4
 LOGIT_BYTES = 40
-"""Read and written per logit by the loss: 16 bits five times around the matrix products and casts, 32 bits about eight
-times by a softmax of several kernels and its gradient."""
+"""Bytes read and written per logit by the loss.
+
+It is 16 bits five times around the matrix products and casts, 32 bits about eight times by a softmax of several kernels
+and its gradient.
+"""
 UPDATE_BYTES = 30
-"""Read and written by the optimizer per parameter: gradient, two moments and master weight in 32 bits, the weight."""
+"""Bytes read and written by the optimizer per parameter: gradient, moments and master weight in 32 bits, the weight."""
 EXCHANGES = 4
-"""All-reduces of a layer, or sends to experts and back: two forward and two backward."""
+"""All-reduces of a layer, or round trips to experts: two forward and two backward."""
 PASSES = 3
 """Forward once, backward twice the forward."""
 NARROW_WIDTH = 1024
 """Width of a matrix product at which the narrow term is as large as the matrix product."""
 HIDDEN_TRAFFIC = 8
-"""Times that a layer reads or writes the hidden state outside of matrix products: norms, residuals, dropout."""
+"""Reads and writes of the hidden state per layer outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
-"""Times that a pass reads or writes the score matrix where no FlashAttention keeps it on the chip."""
+"""Reads and writes of the score matrix per pass without FlashAttention, which keeps it on the chip."""
 LINK_HOP_S = 3.4e-6
 NETWORK_HOP_S = 9.6e-6
-"""Latency of a hop of a ring in a scale-up domain and over the network [s]: NCCL 2.8, src/graph/tuning.cc, rings of the
-simple protocol."""
+"""Latency of a hop of a ring in a scale-up domain and over the network [s].
+
+NCCL 2.8, src/graph/tuning.cc, rings of the simple protocol.
+"""
 LAUNCH_S = 600e-6
-"""Time that the host takes to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+"""Time for the host to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
 ROUTING_S = 200e-6
-"""Unit of what a layer takes in a pass to route tokens to experts, beside their exchange [s]."""
+"""Unit of the time of a layer in a pass to route tokens to experts, besides their exchange [s]."""
 CONSTANT_S = 0.01
 """Unit of the constants of a step [s]."""
 
 
 class Work(NamedTuple, Generic[Number]):
-    """What a model asks of a token of a sequence, in all its layers."""
+    """The work of a model for a token of a sequence, in all its layers."""
 
     layers: Number
     hidden: Number
@@ -59,7 +64,7 @@ class Work(NamedTuple, Generic[Number]):
     weights: Number
     """Multiply-adds with weights that every token passes."""
     split_width: Number
-    """Elements per token between the matrices, beside the hidden state."""
+    """Elements per token between the matrices, besides the hidden state."""
     products: Number
     """Multiply-adds of causal attention."""
     scores: Number
@@ -76,31 +81,31 @@ class Work(NamedTuple, Generic[Number]):
     expert_width: Number
     expert_layers: Number
     experts: Number
-    """1 for a dense model, as all of these that divide."""
+    """Experts; 1 for a dense model, as for all of these that divide."""
     topk: Number
 
 
 class Machine(NamedTuple, Generic[Number]):
-    """What a GPU and its links can do at line rate."""
+    """The line rates of a GPU and its links."""
 
     peak: Number
     """Dense, at the precision of the run [FLOP/s]."""
     plain_peak: Number
     """Dense, at 16 bits, for attention and the output projection [FLOP/s]."""
     memory_bandwidth: Number
-    """Bytes/s."""
+    """Memory bandwidth [bytes/s]."""
     scale_up: Number
-    """To the GPUs of its domain, one way [bytes/s]."""
+    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
     network: Number
-    """Of its NICs, one way [bytes/s]."""
+    """Bandwidth of the NICs, one way [bytes/s]."""
     domain: Number
     """GPUs that scale-up links connect."""
     attention_share: Number
-    """Share of the 16-bit peak that the attention kernel reaches on such a GPU, as published."""
+    """Published share of the 16-bit peak that the attention kernel reaches on such a GPU."""
 
 
 class Split(NamedTuple, Generic[Number]):
-    """How a step is split over GPUs, and how it is run."""
+    """The split of a step over GPUs, and its settings."""
 
     batch: Number
     """Sequences of a step."""
@@ -111,7 +116,7 @@ class Split(NamedTuple, Generic[Number]):
     data: Number
     context: Number
     expert: Number
-    """GPUs that the experts of a layer are spread over."""
+    """GPUs over which the experts of a layer are spread."""
     gathers: Number
     """Collectives of all weights per micro-batch: 3 with ZeRO 3, 1 with ZeRO 2, else 0."""
     messages: Number
@@ -127,11 +132,11 @@ class Split(NamedTuple, Generic[Number]):
     sequence_parallel: Number
     """1 or 0."""
     overlapped: Number
-    """1: collectives of replicas run beside matrix products; else 0."""
+    """1: collectives of replicas overlap matrix products; else 0."""
 
 
 class Terms(NamedTuple, Generic[Number]):
-    """Seconds of each kind of work at line rate, or, times their inverse efficiencies, of a step."""
+    """Seconds of each kind of work: at line rate, or of a step, times their inverse efficiencies."""
 
     matrix: Number
     experts: Number
@@ -161,17 +166,19 @@ class Terms(NamedTuple, Generic[Number]):
 
 
 HIDING = ("matrix", "experts", "attention", "memory", "scores")
-"""Terms whose kernels hide the starts of others. A start that is hidden never takes longer than what hides it: else a
-slower GPU could have the faster step."""
+"""Terms whose kernels hide the starts of others.
+
+A hidden start never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
+"""
 
 
 def lesser(one: float, other: float) -> float:
-    """The lesser of two numbers, or of two arrays element by element."""
+    """Return the lesser of two numbers, or of two arrays element by element."""
     return (one <= other) * one + (one > other) * other
 
 
 def greater(one: float, other: float) -> float:
-    """The greater of two numbers, or of two arrays element by element."""
+    """Return the greater of two numbers, or of two arrays element by element."""
     return (one >= other) * one + (one < other) * other
 
 
@@ -272,7 +279,7 @@ def matrix_seconds(
 def narrow_seconds(
     matrix_seconds: float, expert_seconds: float, tensor: float, hidden: float, expert_width: float
 ) -> float:
-    """What matrix_seconds products lose where a GPU's share of a matrix_seconds is narrow."""
+    """Time that matrix products lose where a GPU's share of a matrix is narrow."""
     return NARROW_WIDTH * (matrix_seconds * tensor / hidden + expert_seconds / expert_width)
 
 
@@ -286,7 +293,7 @@ def short_seconds(
     topk: float,
     experts: float,
 ) -> float:
-    """What matrix_seconds products lose where few tokens meet a matrix_seconds."""
+    """Time that matrix products lose where few tokens meet a matrix."""
     return NARROW_WIDTH * (matrix_seconds + expert_seconds * experts * tensor / (topk * expert)) / tokens
 
 
@@ -609,17 +616,20 @@ add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 
 
 def apply_plain(formula: Formula, *arguments: Any) -> Any:
-    """The formula on floats or arrays."""
+    """Apply the formula to floats or arrays."""
     return formula.function(*arguments)
 
 
 def apply_to_figures(formula: Formula, *arguments: Figure) -> Figure:
-    """The formula on figures, which remember it."""
+    """Apply the formula to figures, whose result keeps its derivation."""
     return formula(*arguments)
 
 
 def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split: Split[Any]) -> Terms[Any]:
-    """The terms of a step at line rate [s], on numbers and arrays with `apply_plain`, on figures with its sibling."""
+    """Return the terms of a step at line rate [s].
+
+    On numbers and arrays with `apply_plain`, on figures with `apply_to_figures`.
+    """
     w, m, s = work, machine, split
     count = apply(micro_batches, s.batch, s.data, s.micro_batch)
     lasting = apply(slots, count, s.pipeline, s.interleave)

@@ -1,4 +1,4 @@
-"""What a model asks of a token of a sequence, from the shape that the catalogue gives."""
+"""The work of a model for a token of a sequence, from the shape in the catalogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE = Figure(1, "count", Cited(message("prediction-dense"), (), "high"))
 
 
 def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
-    """The work of a token of a sequence; None when the model's shape is not known, or it has layers with a state."""
+    """Return the work per token of a sequence; None when the shape is unknown, or the model has layers with a state."""
     found = matrices.matrices(model)
     shape = model.shape
     if not found or not {"vocab", "heads"} <= shape.keys() or "linear_layers" in shape:
@@ -57,7 +57,7 @@ def _sum(figures: Iterable[Figure]) -> Figure:
 
 
 def _width_between(matrix: Matrix, hidden: Figure) -> Figure:
-    """Elements per token on the side of a matrix that is not the hidden state."""
+    """Return the elements per token on the side of a matrix that is not the hidden state."""
     inner = matrix.outputs if matrix.inputs.value == hidden.value else matrix.inputs
     return elements_of_matrix(inner, matrix.active)
 

@@ -2,10 +2,10 @@
 
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
-keeps all tokens and the keys of an indexer, but reads only chosen ones; linear attention and Mamba keep a state of
-fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Weights are as large as
-the published files where their size is known. Not counted elsewhere: the scales of block formats (NF4 with double
-quantisation has 4.127 bits per value, MXFP4 4.25); nor the memory of the serving program itself, for which
+keeps all tokens and the keys of an indexer, but reads only selected ones; linear attention and Mamba keep a state of
+fixed size, in the 32 bits that configurations specify, and the last inputs of a convolution. Weights are as large as
+the published files where their size is known. Otherwise, the scales of block formats (NF4 with double quantisation has
+4.127 bits per value, MXFP4 4.25) are not counted; nor is the memory of the serving program itself, for which
 `memory_share` leaves room.
 """
 
@@ -74,28 +74,28 @@ STATE_VALUE = _value(4, message("state-value"), _STATES)
 
 
 class Kept(NamedTuple):
-    """What layers of one kind keep of a request."""
+    """The content that layers of one kind keep of a request."""
 
     token: Figure
-    """Of a token, in all these layers, before any window drops it [bytes]."""
+    """Size of a token in all these layers, before any window drops it [bytes]."""
     kv_heads: Figure | None
-    """None: one vector serves all heads."""
+    """KV heads; None: one vector serves all heads."""
     add: Formula
-    """Adds it to what other layers keep."""
+    """The formula that adds it to the cache of other layers."""
     window: Figure | None = None
-    """Tokens that are kept at most; None: all."""
+    """Maximum tokens kept; None: all."""
     chosen: Figure | None = None
-    """Tokens that a step reads at most; None: all that are kept."""
+    """Maximum tokens read per step; None: all that are kept."""
 
 
 class Cache(NamedTuple):
     """The KV cache of a model [bytes]."""
 
     token: Figure
-    """Per token, in all layers, before any window drops it; without windows beside compressed entries."""
+    """Size per token, in all layers, before any window drops it; excluding windows with compressed entries."""
     layers: tuple[Kept, ...]
     state: Figure | None
-    """Of a request, however long it is; None: no layers with a state."""
+    """Size per request, independent of its length; None: no layers with a state."""
     state_heads: Figure | None
 
     @property
@@ -105,7 +105,7 @@ class Cache(NamedTuple):
 
 
 def cache(inference: Inference) -> Cache | None:
-    """The KV cache of a served model; None when its shape is not known."""
+    """Return the KV cache of a served model; None when its shape is unknown."""
     model, value = inference.model, BYTES[str(inference.kv_precision.value)]
     found = [_kept(model, each, value) for each in layers_by_attention(model)]
     layers = [each for each in found if each is not None]
@@ -119,18 +119,18 @@ def cache(inference: Inference) -> Cache | None:
 
 
 def request_bytes(held: Cache, tokens: Figure) -> Figure:
-    """The KV cache of a request of `tokens` tokens [bytes]."""
+    """Return the KV cache of a request of `tokens` tokens [bytes]."""
     parts = [(each.add, _kept_of_request(each, tokens)) for each in held.layers]
     return _sum([*parts, (add_state, held.state)] if held.state else parts)
 
 
 def request_bytes_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
-    """A request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
+    """Return a request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
     return _sum_per_gpu(held, [_kept_of_request(each, tokens) for each in held.layers], tensor, stages)
 
 
 def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
-    """What a step of a request reads of its KV cache on a GPU of the fullest stage [bytes]."""
+    """Return the bytes that a step of a request reads of its KV cache on a GPU of the fullest stage."""
     read = [
         kv_bytes_of_chosen(each.token, tokens, each.chosen) if each.chosen else _kept_of_request(each, tokens)
         for each in held.layers
@@ -139,7 +139,7 @@ def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figu
 
 
 def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
-    """What layers that attend alike keep; None when their heads are not known."""
+    """Return the cache of layers with the same attention; None when their heads are unknown."""
     latent, rotary = model.shape.get("kv_lora_rank"), model.shape.get("rope_head_dim")
     kv_heads, width, add = layers.kv_heads, layers.width, add_windows if layers.window else add_layers
     if latent is not None or model.mla:
@@ -168,7 +168,7 @@ def _index_keys(model: Model, value: Figure) -> Kept | None:
 
 
 def _state(model: Model) -> Figure | None:
-    """The state of all layers with linear attention or Mamba."""
+    """Return the state of all layers with linear attention or Mamba."""
     shape = model.shape
     if "linear_layers" not in shape:
         return None
@@ -187,7 +187,7 @@ def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
 
 
 def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figure) -> Figure:
-    """What layers keep or what is read of them, and the state, on a GPU of the fullest stage."""
+    """Return the size of the layers' cache, or of the part read, and the state, on a GPU of the fullest stage."""
     found = []
     for each, part in zip(held.layers, parts, strict=True):
         of_gpu = (
@@ -200,7 +200,7 @@ def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figur
 
 
 def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
-    """The sum of what layers of several kinds keep, each with the formula that adds it to those before."""
+    """Return the sum of the caches of several kinds of layers, each added by its formula."""
     (_, total), *more = parts
     for add, part in more:
         total = add(total, part)
@@ -208,7 +208,7 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
 
 
 def weights_of_model(inference: Inference) -> Figure:
-    """Weights of a served model [bytes]: as its published files are, else its parameters in the format served."""
+    """Return the weights of a served model [bytes]: of its published files, else its parameters as served."""
     precision = str(inference.precision.value)
     return inference.model.weight_files.get(precision) or weights(inference.model.parameters, BYTES[precision])
 

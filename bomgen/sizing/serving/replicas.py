@@ -1,14 +1,14 @@
-"""Replicas of a served model: the one that the plan asks for, or those that hold the model.
+"""Replicas of a served model: the one that the plan specifies, or those that hold the model.
 
 Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with a window or a state are
 assumed to be spread evenly over the stages, as in published models, which alternate.
 
-A replica found by the program holds the weights and one request, and of all such replicas needs the fewest GPUs in all:
-a replica that barely holds the model holds few requests at a time, and may take ten times the GPUs. Tensor parallelism
-comes in degrees that divide heads and server, then stages of the largest of them. Larger replicas are tried until one
-alone has as many GPUs as the best found, or sixteen stages. How long an answer takes is no part of the choice. KV heads
-fewer than tensor-parallel GPUs, and the latent of MLA, are held by several GPUs, as in vLLM. A GPU's memory is that of
-its data sheet (10^9 bytes per GB), so a full GPU may hold a few requests more than shown.
+A replica found by the program holds the weights and one request, and of all such replicas needs the fewest GPUs in
+total: a replica that barely holds the model holds few requests at a time, and may take ten times the GPUs. Tensor
+parallelism is tried in degrees that divide heads and server, then stages of the largest of them. Larger replicas are
+tried until one alone has as many GPUs as the best found, or sixteen stages. Latency of an answer is not a criterion. KV
+heads fewer than tensor-parallel GPUs, and the latent of MLA, are held by several GPUs, as in vLLM. A GPU's memory is
+that of its data sheet (10^9 bytes per GB), so a full GPU may hold a few requests more than shown.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_al
 from bomgen.sizing.training.states import expert_parameters
 
 MOST_STAGES = 16
-"""Most stages of a replica that is larger than it must be. On paper ever more stages need fewer GPUs, because traffic
-and latency are not in the estimate; the deepest published pipelines, in training, have 16."""
+"""Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16.
+
+On paper ever more stages need fewer GPUs, because traffic and latency are not in the estimate.
+"""
 MAX_STAGES = 128
-"""Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
+"""Pipeline stages to try for a model whose layers are unknown; most published models have fewer layers."""
 PATH = "workload.inference"
 
 _VLLM = Reference(
@@ -52,32 +54,32 @@ WHOLE = Figure(1, "count", Assumed(message("degree"), message("whole-requests"),
 
 
 class Shortage(NamedTuple):
-    """Why a replica does not hold the model; sizes are of the fullest GPU [bytes]."""
+    """The reason why a replica does not hold the model; sizes are of the fullest GPU [bytes]."""
 
     tensor: int
     pipeline: int
     weights: Fraction
-    """Of the model."""
+    """Weights of the model."""
     cache: Fraction | None
-    """KV cache of one request; None: not known."""
+    """KV cache of one request; None if unknown."""
     room: Fraction
     memory: Fraction
     remedy: str | None
-    """The change of the plan that is enough; None: no single change is."""
+    """A sufficient change of the plan; None: no single change is."""
 
     @property
     def needed(self) -> Fraction:
-        """What one GPU must hold."""
+        """Memory needed on one GPU."""
         return self.weights + (self.cache or 0)
 
     @property
     def enough(self) -> Fraction:
-        """The memory of a GPU that is enough [bytes]."""
+        """A sufficient memory of a GPU [bytes]."""
         return self.needed * self.memory / self.room
 
     @property
     def message(self) -> Message:
-        """What is missing, and what is enough."""
+        """The shortage, and the remedy."""
         sizes = {
             "weights": _gb(self.weights),
             "memory": _gb(self.memory),
@@ -106,17 +108,17 @@ class Replica(NamedTuple):
     stages: Figure
     """Pipeline stages, counted as full as the fullest."""
     weights: Figure
-    """On the fullest GPU [bytes]."""
+    """Weights on the fullest GPU [bytes]."""
     request: Figure | None
-    """KV cache of a request on the fullest GPU [bytes]; None: not known."""
+    """KV cache of a request on the fullest GPU [bytes]; None if unknown."""
     room: Figure | None
-    """Memory for weights and KV cache [bytes]; None: the GPU's memory is not known."""
+    """Memory for weights and KV cache [bytes]; None: the GPU's memory is unknown."""
     held: Figure | None
-    """The most requests that it holds; None: not known."""
+    """Maximum requests held; None if unknown."""
 
     @property
     def fits(self) -> bool | None:
-        """Whether it holds weights and one request; None when it is not known."""
+        """Whether it holds weights and one request; None when unknown."""
         if self.room is None:
             return None
         if self.held is not None:
@@ -125,17 +127,17 @@ class Replica(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The replica that the plan asks for, or the smallest that holds the model."""
+    """The replica that the plan specifies, or the smallest that holds the model."""
 
     replica: Replica
     reasons: tuple[Shortage, ...]
-    """Why smaller ones do not fit, the largest first."""
+    """The reasons against smaller ones, the largest first."""
     shortage: Shortage | None
-    """Of a given replica that is too small; None otherwise."""
+    """The shortage of a given replica that is too small; None otherwise."""
 
 
 def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
-    """The replica that the plan asks for, else the smallest that holds weights and a request.
+    """Return the replica that the plan specifies, else the smallest that holds weights and a request.
 
     Raises Infeasible for degrees that do not divide what they split, PlanErrors when no replica holds the model.
     """
@@ -151,14 +153,17 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
 
 
 def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
-    """Replicas larger than `than`, fewest GPUs first, which may need fewer GPUs in all; none if the plan gives one."""
+    """Yield replicas larger than `than`, fewest GPUs first, which may need fewer GPUs in total.
+
+    Yields none if the plan sets the replica.
+    """
     if inference.degrees is None:
         found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
         yield from takewhile(lambda replica: replica.pipeline.value <= MOST_STAGES, found)
 
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
-    """A replica with these degrees, and what it holds."""
+    """Return a replica with these degrees, and its memory."""
     stages = equivalent_stages(inference.model, pipeline)
     weights = kv_cache.weights_of_gpu(kv_cache.weights_of_model(inference), tensor, stages)
     if by_requests(inference) and (experts := expert_parameters(inference.model)):
@@ -174,14 +179,14 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
 
 
 def by_requests(inference: Inference) -> bool:
-    """Whether each GPU of a replica attends to requests of its own."""
+    """Return whether each GPU of a replica attends to separate requests."""
     return inference.degrees is not None and inference.degrees.attention == DATA
 
 
 def kv_of_gpu(
     inference: Inference, tensor: Figure, of_gpu: Callable[[Figure, Figure], Figure], stages: Figure
 ) -> Figure:
-    """What `of_gpu` gives for tensor parallelism and stages; the mean where GPUs hold requests of their own."""
+    """Return `of_gpu` for tensor parallelism and stages; the mean where GPUs hold separate requests."""
     if not by_requests(inference):
         return of_gpu(tensor, stages)
     return kv_cache.kv_bytes_by_requests(of_gpu(WHOLE, stages), tensor)
@@ -204,12 +209,12 @@ def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) ->
 
 
 def _gb(amount: Fraction | int) -> str:
-    """Bytes as text, in units of 10^9."""
+    """Return bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
 
 def plan_mark(inference: Inference, *figures: Figure | None) -> Mark:
-    """The place in the plan of the first figure that depends on it, else of the inference block."""
+    """Return the place in the plan of the first figure that depends on it, else of the inference block."""
     marks = [first_given(figure) for figure in figures if figure is not None]
     return next((mark for mark in marks if mark is not None), inference.mark)
 
@@ -232,7 +237,7 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
 
 
 def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:
-    """The replicas that the search may choose, with more than `above` GPUs, fewest first."""
+    """Yield the replicas that the search may choose, with more than `above` GPUs, fewest first."""
     for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
         if tensor * pipeline > above:
             degrees = _chosen(message("tensor-degree"), tensor), _chosen(message("pipeline-stages"), pipeline)
@@ -240,7 +245,7 @@ def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, 
 
 
 def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]:
-    """Tensor and pipeline degrees, fewest GPUs first: within a server, then stages of whole servers."""
+    """Yield tensor and pipeline degrees, fewest GPUs first: within a server, then stages of whole servers."""
     heads, layers = model.shape.get("heads"), model.shape.get("layers")
     tensors = [one for one in divisors(gpus_per_server.value) if heads is None or heads.value % one == 0]
     yield from ((tensor, 1) for tensor in tensors)
@@ -266,7 +271,7 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
 
 
 def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
-    """The mildest change of the plan that makes a replica fit; None when no single change does."""
+    """Return the mildest change of the plan that makes a replica fit; None when no single change does."""
     for text, changed in _changes(inference, gpu):
         if replica(changed, gpu, refused.tensor, refused.pipeline).fits is not False:
             return text
@@ -274,7 +279,7 @@ def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
-    """Changes that save memory: a narrower KV cache, narrower weights that the GPU supports, fewer tokens."""
+    """Yield changes that save memory: a narrower KV cache, narrower weights that the GPU supports, fewer tokens."""
     cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
     for name in ("fp8", "int4"):
         if kv_cache.cache(inference) is not None and BYTES[name].value < cache.value:
@@ -293,7 +298,7 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 
 
 def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
-    """The error when no candidate fits: the last one, which is the largest, and what it lacks."""
+    """Return the error when no candidate fits: the last one, which is the largest, and its shortage."""
     mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
     message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
     return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
@@ -302,7 +307,7 @@ def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> Pla
 def check_whole(found: Replica, gpus: Figure, unit: int) -> None:
     """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas.
 
-    It names numbers that are: multiples of `unit`, too, as numbers of GPUs in the plan have to be.
+    The message names numbers that are, and that are multiples of `unit`, as the plan requires.
     """
     size = found.gpus.value
     if gpus.value % size:

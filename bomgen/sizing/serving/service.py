@@ -1,11 +1,12 @@
 """Serving a model: memory of its replicas, requests in flight, and GPUs for the requests per minute.
 
-`concurrency` is what the whole cluster must hold at a time, and nothing else; the memory shown counts it over the
-replicas. `batch` is what a replica works on at a time in the estimate, at most and by default all that it holds; the
-memory at that batch is shown too. With disaggregated prompts some replicas prefill alone and all others answer: the KV
-cache of every prompt passes between them, and is compared with the network of a GPU. Weights in int4 are unpacked to 16
-bits; every other format must be one of the GPU's own, unless the throughput is measured. A measured throughput is
-compared with the larger of arithmetic and reading, each at the full data sheet: above it there is a warning.
+`concurrency` is the number of requests that the whole cluster must hold at a time, and nothing else; the memory shown
+counts it over the replicas. `batch` is the number of concurrent requests of a replica in the estimate, at most and by
+default all that it holds; the memory at that batch is shown too. With disaggregated prefill some replicas only prefill
+and all others decode: the KV cache of every prompt passes between them, and is compared with the network of a GPU.
+Weights in int4 are unpacked to 16 bits; the GPU must support every other format, unless the throughput is measured. A
+measured throughput is compared with the larger of arithmetic and reading, each at the full data sheet: above it there
+is a warning.
 """
 
 from __future__ import annotations
@@ -66,24 +67,24 @@ class Range(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What serving needs, whatever the cluster."""
+    """The needs of serving, independent of the cluster."""
 
     replica: Replica
-    """The replica that is chosen."""
+    """The chosen replica."""
     reasons: tuple[Shortage, ...]
-    """Why smaller ones do not hold the model, the largest first."""
+    """The reasons why smaller ones do not hold the model, the largest first."""
     shortage: Shortage | None
-    """Of a given replica that is too small; None otherwise."""
+    """The shortage of a given replica that is too small; None otherwise."""
     estimate: Estimate | None
-    """None: the throughput was measured, or something for an estimate is not known."""
+    """The estimate; None: the throughput was measured, or an input is unknown."""
     missing: str | None
-    """What an estimate lacks: a key of `roofline.LACKS`; None: nothing."""
+    """The missing input of an estimate, a key of `roofline.LACKS`; None: nothing."""
     replicas: Figure
     gpus_required: Figure
     gpus_range: Range | None
     """GPUs at the efficiencies that need the fewest and the most."""
     prompts: Figure | None
-    """Of the replicas, those that work on prompts alone; None: all work on both."""
+    """Replicas that only prefill; None: all prefill and decode."""
     smaller: tuple[Replica, Figure] | None
     """The smallest replica that holds the model, with its GPUs, when a larger replica needs fewer."""
 
@@ -93,7 +94,7 @@ class Held(NamedTuple):
 
     weights: Figure
     kv_cache: Figure | None
-    """None: the model's shape or the context is not known."""
+    """The KV cache; None: the model's shape or the context is unknown."""
     total: Figure
     """Sum of the known parts."""
 
@@ -102,7 +103,7 @@ class Caution(NamedTuple):
     """A warning about serving, with its place in the results."""
 
     about: Figure
-    """The figure of the plan that it concerns."""
+    """The figure of the plan that it refers to."""
     message: str
     rule: str
     path: str
@@ -124,7 +125,7 @@ class Serving(NamedTuple):
     gpu_memory: Figure | None
     """Memory of a GPU [bytes]."""
     cache: Cache | None
-    """The KV cache of the model; None: not known."""
+    """The KV cache of the model; None if unknown."""
     request: Figure | None
     """KV cache of a request [bytes]."""
     narrow: Mapping[str, Figure]
@@ -135,13 +136,11 @@ class Serving(NamedTuple):
     requests_per_minute: Figure | None
     requests_range: Range | None
     kv_transfer: Figure | None
-    """KV cache that a GPU sends or receives between prompts and answers [bytes/s]; None: one replica works on both."""
+    """KV cache that a GPU sends or receives between prefill and decode [bytes/s]; None: one replica does both."""
     cautions: tuple[Caution, ...]
 
 
 class _Candidate(NamedTuple):
-    """A replica that may be chosen, and what is needed with it."""
-
     replica: Replica
     estimate: Estimate | None
     holding: Figure
@@ -153,18 +152,18 @@ class _Candidate(NamedTuple):
 
 class _Demand(NamedTuple):
     tokens: Figure
-    """A second."""
+    """Tokens per second."""
     requests: Figure
-    """A minute."""
+    """Requests per minute."""
     disaggregated: bool
-    """Prompts have replicas of their own."""
+    """Whether prefill has separate replicas."""
 
 
 def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
-    """What serving a model needs; a replica has at most `at_most` GPUs, where the plan gives those of the cluster.
+    """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
 
-    Raises PlanErrors when no replica holds the model, the GPU does not support the format of the weights, or a rate is
-    asked for that cannot be estimated; Infeasible for degrees that do not divide what they split.
+    Raises PlanErrors when no replica holds the model, the GPU does not support the format of the weights, or a
+    specified rate cannot be estimated; Infeasible for degrees that do not divide what they split.
     """
     measured = inference.tokens_per_second_per_gpu
     if measured is None and gpu.dense:
@@ -201,7 +200,7 @@ def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most
 
 
 def _demand(inference: Inference) -> _Demand | None:
-    """Tokens/s for the requests per minute; None when the plan asks for no rate."""
+    """Return the tokens/s for the requests per minute; None when the plan sets no rate."""
     of_minute, output = inference.requests_per_minute, inference.output_tokens
     return (
         _Demand(tokens_asked(of_minute, output), of_minute, inference.disaggregated) if of_minute and output else None
@@ -209,7 +208,7 @@ def _demand(inference: Inference) -> _Demand | None:
 
 
 def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: _Demand | None) -> _Candidate:
-    """What is needed with a replica, at the measured rate or the typical estimate."""
+    """Return the needs with a replica, at the measured rate or the typical estimate."""
     measured = inference.tokens_per_second_per_gpu
     estimate = roofline.estimate(inference, gpu, found) if measured is None else None
     holding = replicas_for_requests(inference.concurrency, found.held) if found.held else _HOLDING
@@ -238,7 +237,7 @@ def _replicas_estimated(holding: Figure, demand: _Demand | None, rate: Rate | No
 
 
 def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
-    """GPUs needed at the high and at the low end of an estimate."""
+    """Return the GPUs needed at the high and at the low end of an estimate."""
     if option.estimate is None or demand is None:
         return None
     fewest, most = (
@@ -251,11 +250,11 @@ def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
 def serve(
     inference: Inference, need: Need, gpu: Gpu, gpus: Figure, unit: int | None, network: Figure | None = None
 ) -> Serving:
-    """The results of serving on `gpus` GPUs; `network`: of a GPU [bytes/s].
+    """Return the results of serving on `gpus` GPUs; `network`: of a GPU [bytes/s].
 
-    `unit` is what a number of GPUs in the plan is a multiple of; None: the plan gives none.
+    `unit` is the factor of a number of GPUs in the plan; None: the plan sets none.
 
-    Raises Infeasible when they hold no replica, or not a whole number of replicas that the plan gives.
+    Raises Infeasible when they hold no replica, or not a whole number of the plan's replicas.
     """
     found = need.replica
     if unit and inference.degrees:
@@ -298,7 +297,7 @@ def serve(
 
 
 def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, answering: Figure) -> Figure | None:
-    """KV cache per second of a GPU that works on prompts, or of one that answers, whichever has more [bytes/s]."""
+    """Return the KV cache per second of a GPU in prefill, or of one in decode, whichever has more [bytes/s]."""
     prompts, asked, output = need.prompts, inference.requests_per_minute, inference.output_tokens
     if not (prompts and prompts.value and cache and asked and output and inference.context):
         return None
@@ -344,7 +343,7 @@ def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
 
 
 def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
-    """Warnings about a batch that exceeds what a replica holds, or that has no effect."""
+    """Yield warnings about a batch that exceeds what a replica holds, or that has no effect."""
     asked, estimate, held = inference.batch, need.estimate, need.replica.held
     if asked and inference.tokens_per_second_per_gpu:
         text = message("no-effect", key="workload.inference.batch", reason=message("throughput-measured"))
@@ -355,7 +354,7 @@ def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
 
 
 def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
-    """A warning about a measured throughput that no GPU of the replica can reach."""
+    """Yield a warning about a measured throughput that no GPU of the replica can reach."""
     measured = inference.tokens_per_second_per_gpu
     bound = roofline.bound(inference, gpu, need.replica) if measured else None
     if measured and bound and bound.of_gpu.value < measured.value:
@@ -370,7 +369,7 @@ def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterato
 def _target_cautions(
     inference: Inference, need: Need, gpus: Figure, replicas: Figure, served: Figure | None
 ) -> Iterator[Caution]:
-    """Warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
+    """Yield warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
     held, enough = need.replica.held, message("enough-gpus", count=need.gpus_required.value)
     in_flight = inference.concurrency
     if first_given(in_flight) and held is not None and held.value * replicas.value < in_flight.value:

@@ -2,13 +2,14 @@
 
 They follow Korthikanti et al. 2022; the micro-batches in flight follow the schedules of Narayanan et al. 2021.
 
-Where a model's own widths are known (heads, KV heads, the inside of its MLP, latent attention) they replace those of a
-GPT layer; for a GPT layer both are the same. FlashAttention keeps one sum per token and head in place of the scores; it
-is on where the accelerator has it, and the published formulas are those without it. A run whose sequence length is only
-an assumption is never refused for its activations: they are left out with a warning, because nobody asked for it.
+Where a model's actual widths are known (heads, KV heads, the inside of its MLP, latent attention) they replace those of
+a GPT layer; for a GPT layer both are the same. FlashAttention keeps one sum per token and head in place of the scores;
+it is on where the accelerator has it, and the published formulas are those without it. A run whose sequence length is
+only an assumption is never refused for its activations: they are left out with a warning, because the user did not set
+it.
 
-Layers of several kinds count as the mean of them, as if the stages had equal shares of each. Layers with a window count
-as those with full attention, and norms as if every layer had attention and a block: a little more than is kept.
+Layers of several kinds count as their mean, as if the stages had equal shares of each. Layers with a window count as
+those with full attention, and norms as if every layer had attention and a block: slightly more than is kept.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ GATED_TENSORS = Figure(
 )
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
-"""What a run recomputes, the least first; AUTO is the first of them that fits."""
+"""Recomputations in ascending order; AUTO is the first of them that fits."""
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:
-    """Activations of a token in one layer on one GPU [bytes]; None when the shape is not known."""
+    """Return the activations of a token in one layer on one GPU [bytes]; None when the shape is unknown."""
     hidden = training.model.shape.get("hidden")
     if hidden is None:
         return None
@@ -93,7 +94,7 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
 
 
 def _scores(training: Training, heads: Figure, sequence: Figure) -> Figure:
-    """Attention scores of a token that are kept in one layer [bytes]."""
+    """Return the attention scores of a token kept in one layer [bytes]."""
     if training.recompute.value == SELECTIVE:
         return ZERO_SCORES
     if training.flash_attention.value == "yes":
@@ -102,12 +103,12 @@ def _scores(training: Training, heads: Figure, sequence: Figure) -> Figure:
 
 
 def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | None:
-    """Activations of a token in a layer [bytes]: per hidden unit on every GPU, and in total over tensor-parallel GPUs.
+    """Return the activations of a token in a layer [bytes]: per hidden unit on every GPU, and in total over all GPUs.
 
-    The paper's layer has heads as wide as the hidden size and an MLP four times as wide; the model's own widths are
+    The paper's layer has heads as wide as the hidden size and an MLP four times as wide; the model's actual widths are
     used where they are known. In a mixture of experts every layer counts as one with experts, because the stages
     without the few dense layers are fuller. Expert parallelism changes nothing: with a balanced load each GPU receives
-    as many tokens as it sends.
+    as many tokens as it sends. The total is over tensor-parallel GPUs.
     """
     model = training.model
     attention = _mean_of_attention(model, _attention_bytes(model, hidden))
@@ -124,21 +125,21 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
 
 
 def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
-    """What layers with attention keep, as a mean of all layers [bytes]."""
+    """Return the activations of layers with attention, as a mean over all layers [bytes]."""
     if "layers" not in model.shape or not {"linear_layers", "ffn_layers"} & model.shape.keys():
         return of_layer
     return mean_of_layers(of_layer, matrices.attention_layers(model), model.shape["layers"])
 
 
 def _mean_of_blocks(model: Model, of_layer: Figure) -> Figure:
-    """What layers with a feed-forward block or experts keep in it, as a mean of all layers [bytes]."""
+    """Return the activations of feed-forward blocks or experts, as a mean over all layers [bytes]."""
     if not {"layers", "ffn_layers"} <= model.shape.keys():
         return of_layer
     return mean_of_layers(of_layer, model.shape["ffn_layers"], model.shape["layers"])
 
 
 def _state_bytes(model: Model) -> Figure:
-    """What layers with a state keep, as a mean of all layers [bytes]."""
+    """Return the activations of layers with a state, as a mean over all layers [bytes]."""
     shape = model.shape
     values = matrices.heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"])
     kept = linear_attention_bytes(matrices.width_of_convolution(model), values, ELEMENT)
@@ -146,7 +147,7 @@ def _state_bytes(model: Model) -> Figure:
 
 
 def _attention_bytes(model: Model, hidden: Figure) -> Figure:
-    """Queries, keys, values and attention output of a token in a layer [bytes]."""
+    """Return queries, keys, values and attention output of a token in a layer [bytes]."""
     heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
         return bytes_per_hidden_unit(hidden, ATTENTION)
@@ -156,7 +157,7 @@ def _attention_bytes(model: Model, hidden: Figure) -> Figure:
 
 
 def _block_bytes(model: Model, hidden: Figure) -> Figure:
-    """Activations of a token inside the MLP of a layer [bytes]."""
+    """Return the activations of a token inside the MLP of a layer [bytes]."""
     width = model.shape.get("ffn")
     if width is None:
         return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)

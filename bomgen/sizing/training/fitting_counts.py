@@ -1,7 +1,7 @@
-"""Which of many numbers of GPUs a training run fits: what `parallelism.fit` finds for each, without searching for each.
+"""Numbers of GPUs that a training run fits, among many: the results of `parallelism.fit` without a search for each.
 
 The memory of a split falls with its replicas, and with its parts of a sequence where the replicas stay the same. So the
-fewest replicas that fit are found once for a split, by the memory of `memory.per_gpu` itself; what is left for a number
+fewest replicas that fit are found once per split, by the memory of `memory.per_gpu` itself; what remains for a number
 of GPUs is whether it divides into the split, and a comparison.
 """
 
@@ -32,25 +32,25 @@ Counts = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 FIRST_TRIED = 64
-"""Numbers of GPUs that are tried at once at first; then twice as many each time. Most runs fit one of the first."""
+"""Numbers of GPUs tried at once at first; then twice as many each time. Most runs fit one of the first."""
 MOST_TRIED = 2**14
 """Numbers tried for one run: a split of 61 stages and 8 parts of the experts fits every 488th server or more."""
 
 
 class Fitting(NamedTuple):
-    """What a run comes to on each of many numbers of GPUs."""
+    """The results of a run on each of many numbers of GPUs."""
 
     possible: Truths
-    """Whether there is a split at all: of degrees that the plan gives, whether or not it fits."""
+    """Whether there is a split at all: with degrees set by the plan, whether or not it fits."""
     fits: Truths
-    """Whether the run fits, or may for all that is known of it."""
+    """Whether the run fits, or may fit as far as is known."""
 
 
 def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting | None:
-    """On which numbers of GPUs a run fits; `gpus` is the figure that has them as its value.
+    """Return the numbers of GPUs that a run fits; `gpus` is the figure that takes them as its value.
 
-    None where only a search for each number tells: the model's shape is known in part, or contradicts its parameters,
-    or host memory limits the run, too.
+    None where only a search for each number can tell: the model's shape is known in part, or contradicts its
+    parameters, or host memory limits the run, too.
     """
     if training.offload and gpu.host_memory:
         return None
@@ -69,7 +69,7 @@ def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitti
     if heads is not None and layers is not None:
         fits = _searched(training, limit, gpus, counts)
         return Fitting(fits, fits)
-    # Nothing limits the degrees that are not known: a replica of all GPUs holds the least of the model's states.
+    # Nothing limits the unknown degrees: a replica of all GPUs holds the least of the model's states.
     whole = Candidate(1, most, 1, 1) if layers is None else Candidate(most, 1, 1, 1)
     split = split_of(whole, gpus)
     need = memory.per_gpu(training, split)
@@ -84,10 +84,10 @@ def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitti
 def first_fitting(
     training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, counts: Iterable[int]
 ) -> int | None:
-    """Return the first of ascending numbers of GPUs that a run can be split over so that it fits; None: none.
+    """Return the first of ascending numbers of GPUs with a split of a run that fits; None: there is none.
 
-    Degrees that the plan gives only have to divide it. `gpus` is the figure that has the numbers as its value. Where
-    only a search for each number tells, no more than `FIRST_TRIED` are tried.
+    Degrees set by the plan only have to divide it. `gpus` is the figure that takes the numbers as its value. Where only
+    a search for each number can tell, at most `FIRST_TRIED` are tried.
     """
     waiting, chunk, tried = iter(counts), FIRST_TRIED, 0
     while tried < MOST_TRIED and (numbers := [*islice(waiting, chunk)]):
@@ -110,7 +110,7 @@ def _has_split(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figu
 
 
 def _given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting:
-    """The numbers of GPUs that given degrees can split, and those on which their split fits."""
+    """Return the numbers of GPUs that given degrees can split, and those on which their split fits."""
     step, none = whole_gpus(given), np.zeros(len(counts), np.bool_)
     try:
         check_degrees(training, given, replace(gpus, value=step))
@@ -121,7 +121,7 @@ def _given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, count
         return Fitting(possible, possible)
     need = memory.per_gpu(training, given_split(given, gpus))
     if need.activations is None:
-        # A shortage of states alone is no reason to recompute more.
+        # A shortage of states alone is no reason for more recomputation.
         return Fitting(possible, possible)
     total, limit = function_of(need.total, (gpus,)), gpu.memory_bytes.value
     least = _least(lambda steps: bool(total(steps * step) <= limit), int(counts.max()) // step)
@@ -129,7 +129,7 @@ def _given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, count
 
 
 def _searched(training: Training, limit: int, gpus: Figure, counts: Counts) -> Truths:
-    """The numbers of GPUs on which some split fits, of all that `parallelism` searches.
+    """Return the numbers of GPUs on which some split fits, of all that `parallelism` searches.
 
     With the same stages, parts of a sequence and replicas a wider tensor degree needs no more. Where it divides the
     activations, too, the widest that divides the GPUs needs the least of all: a narrower one gains no more by the
@@ -148,7 +148,7 @@ def _searched(training: Training, limit: int, gpus: Figure, counts: Counts) -> T
                 continue
             fit, contexts = _fit_of_pair(training, limit, gpus, (tensor, pipeline), longest)
             if not fit(experts, min(contexts, most), most):
-                # However wide everything else is: nor does a narrower one.
+                # However wide everything else is, a narrower one does not fit either.
                 break
             ranks = counts[rows] // (tensor * pipeline)
             degrees = np.gcd(ranks, experts)
@@ -161,9 +161,10 @@ def _searched(training: Training, limit: int, gpus: Figure, counts: Counts) -> T
 def _fit_of_pair(
     training: Training, limit: int, gpus: Figure, pair: tuple[int, int], longest: int
 ) -> tuple[Callable[[int, int, int], bool], int]:
-    """Whether a pair of tensor and pipeline degrees fits, by its expert and context degrees and its replicas.
+    """Return the test whether a pair of tensor and pipeline degrees fits, and the most parts of a sequence.
 
-    And the most parts of a sequence; where activations are not known GPUs count alike as parts and as replicas.
+    The test takes expert and context degrees and replicas. Where activations are unknown GPUs count alike as parts and
+    as replicas.
     """
     split = split_of(Candidate(*pair, 1, 1), gpus)
     need = memory.per_gpu(training, split)
@@ -173,10 +174,11 @@ def _fit_of_pair(
 
 
 def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
-    """Which numbers of GPUs of data and context parallelism fit by some context degree up to the `longest`.
+    """Return which numbers of GPUs of data and context parallelism fit by some context degree up to `longest`.
 
-    `fit` says whether a context degree fits with so many replicas; more of either never need more. All GPUs as parts of
-    one sequence need no more than fewer parts and more replicas: each replica works on a whole micro-batch at least.
+    `fit` tells whether a context degree fits with a number of replicas; more of either never need more memory. All GPUs
+    as parts of one sequence need no more than fewer parts and more replicas: each replica works on at least a whole
+    micro-batch.
     """
     short = ranks <= longest
     fits = short & (ranks >= _least(lambda context: fit(context, 1), min(longest, int(ranks.max()))))
@@ -186,7 +188,7 @@ def _ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int
 
 
 def _many_ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest: int) -> Truths:
-    """The same for more GPUs than a sequence has parts: each context degree has replicas from which on it fits."""
+    """Return the same for more GPUs than a sequence has parts: each context degree fits from some replicas on."""
     most, start = int(ranks.max()), 1
     fits = np.zeros(len(ranks), np.bool_)
     while not fits.all() and start <= longest:
@@ -205,13 +207,12 @@ def _many_ranks_that_fit(fit: Callable[[int, int], bool], ranks: Counts, longest
 
 
 def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
-    """Which numbers have a divisor from `low` to `high`."""
     have = [any(low <= divisor <= high for divisor in divisors(number)) for number in numbers.tolist()]
     return np.array(have, np.bool_)
 
 
 def _least(fit: Callable[[int], bool], most: int) -> int:
-    """The least number from 1 on that fits, of which larger ones fit, too; one more than `most` where none does."""
+    """Return the smallest number from 1 that fits, as all larger ones do; `most` + 1 where none does."""
     if not fit(most):
         return most + 1
     low, high = 0, 1

@@ -50,7 +50,7 @@ LAYERS_KEPT = Figure(
 
 
 class ParallelSplit(NamedTuple):
-    """How a run is split over GPUs; `data` is the number of replicas."""
+    """The split of a run over GPUs; `data` is the number of replicas."""
 
     tensor: Figure
     pipeline: Figure
@@ -68,20 +68,20 @@ class Memory(NamedTuple):
     gradients: Figure
     optimizer: Figure
     activations: Figure | None
-    """None: the model's shape or the sequence is not known."""
+    """Activations; None: the model's shape or the sequence is unknown."""
     total: Figure
     """Sum of the known parts."""
     host: Figure | None = None
-    """Host memory beside a GPU [bytes]; None: the plan moves nothing there."""
+    """Host memory per GPU [bytes]; None: the plan moves nothing there."""
 
 
 def replica(training: Training, split: ParallelSplit) -> Memory:
-    """Memory of one replica of the model on all its GPUs, model states counted once."""
+    """Return the memory of one replica of the model on all its GPUs, model states counted once."""
     return _memory(states_of_model(training), _activations(training, split, _replica_activations))
 
 
 def per_gpu(training: Training, split: ParallelSplit) -> Memory:
-    """Memory of the fullest GPU of a run, which is in the first pipeline stage."""
+    """Return the memory of the fullest GPU of a run, which is in the first pipeline stage."""
     weights, gradients, optimizer = states_of_gpu(
         training,
         split.tensor,
@@ -131,7 +131,7 @@ total = sum_of("total", "bytes", "weights", "gradients", "optimizer", "activatio
 
 
 def equivalent_stages(model: Model, pipeline: Figure) -> Figure:
-    """The pipeline stages, counted in stages as full as the fullest when layers do not divide evenly."""
+    """Return the pipeline stages, counted as full as the fullest when layers do not divide evenly."""
     layers = model.shape.get("layers")
     if layers is None or layers.value % pipeline.value == 0:
         return pipeline
@@ -158,7 +158,7 @@ _Place = Callable[[Training, ParallelSplit, _Kept], Figure]
 
 
 def _activations(training: Training, split: ParallelSplit, place: _Place) -> Figure | None:
-    """The activations of the first stage or of a replica; None when sequence or shape is not known."""
+    """Return the activations of the first stage or of a replica; None when sequence or shape is unknown."""
     layers = training.model.shape.get("layers")
     token = bytes_of_token(training, split.tensor, split.sequence_parallel)
     if training.sequence is None or layers is None or token is None:
@@ -176,7 +176,6 @@ def _activations_beside_host(training: Training, split: ParallelSplit, kept: _Ke
 
 
 def _first_stage(training: Training, split: ParallelSplit, kept: _Kept) -> tuple[Figure, ...]:
-    """What the activations of the first stage follow from."""
     if split.interleave.value > 1:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
@@ -196,7 +195,7 @@ def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) 
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
-# Splits of a run over GPUs that a search may choose, and the memory that each needs.
+# Splits of a run over GPUs that a search may choose, and the memory of each.
 
 NARAYANAN = Reference(
     "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters, sections 3.2 and 3.3",
@@ -231,13 +230,13 @@ class TimedSplit(NamedTuple):
     seconds: float
     candidate: Candidate
     gpus: int
-    """Of all replicas."""
+    """GPUs of all replicas."""
     recompute: str
-    """What the run recomputes."""
+    """The recomputation of the run."""
 
 
 class FastestSplits(NamedTuple):
-    """What a search for the fastest split found."""
+    """The result of a search for the fastest split."""
 
     fitting: list[TimedSplit]
     """The fastest of those that fit, the fastest first."""
@@ -252,13 +251,13 @@ def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
 
 
 def tensor_degrees(training: Training, gpus: int) -> list[int]:
-    """The degrees that divide GPUs and attention heads."""
+    """Return the degrees that divide GPUs and attention heads."""
     heads = training.model.shape.get("heads")
     return divisors(gcd(gpus, heads.value) if heads is not None else gpus)
 
 
 def expert_degrees(training: Training, ranks: int) -> list[int]:
-    """The numbers of GPUs that experts can be spread over; 1 for a model without experts."""
+    """Return the numbers of GPUs over which experts can be spread; 1 for a model without experts."""
     experts = training.model.shape.get("experts")
     if experts is None:
         return [1]
@@ -266,12 +265,12 @@ def expert_degrees(training: Training, ranks: int) -> list[int]:
 
 
 def memory_needed(training: Training, candidate: Candidate, gpus: Figure) -> Memory:
-    """Memory of the fullest GPU of a split."""
+    """Return the memory of the fullest GPU of a split."""
     return per_gpu(training, split_of(candidate, gpus))
 
 
 def split_of(candidate: Candidate, gpus: Figure, fastest: bool = False) -> ParallelSplit:
-    """A candidate as a split of all GPUs, chosen as the fastest or for its size."""
+    """Return a candidate as a split of all GPUs, chosen as the fastest or for its size."""
     degree, degree_why, tensor_name, pipeline_name, context_name, expert_name = _names_of_degrees()
     why, expert_why = _reasons_of_degrees(fastest)
     one = _chosen(degree, 1, degree_why)
@@ -292,14 +291,13 @@ def split_of(candidate: Candidate, gpus: Figure, fastest: bool = False) -> Paral
 
 @cache
 def _names_of_degrees() -> tuple[Message, ...]:
-    """What the degrees of a split are called: the same for each of thousands of candidates."""
+    """Return the names of the degrees of a split, cached for thousands of candidates."""
     codes = ("degree", "degree-why", "tensor-degree", "pipeline-stages", "context-degree", "expert-degree")
     return tuple(message(code) for code in codes)
 
 
 @cache
 def _reasons_of_degrees(fastest: bool) -> tuple[Message, Message]:
-    """Why the degrees are so, and that of experts."""
     if fastest:
         return message("fastest-why"), message("fastest-why")
     return message("split-why"), message("expert-why")
@@ -310,9 +308,9 @@ def _chosen(name: str, degree: int, why: str) -> Figure:
 
 
 def fits_gpu(need: Memory, gpu: Gpu) -> bool | None:
-    """Whether the memory needed fits a GPU and its share of host memory; None when it is not known.
+    """Return whether the memory needed fits a GPU and its share of host memory; None when unknown.
 
-    Host memory that is not known is no limit.
+    Unknown host memory is no limit.
     """
     if exceeds_host(need, gpu):
         return False
@@ -324,5 +322,5 @@ def fits_gpu(need: Memory, gpu: Gpu) -> bool | None:
 
 
 def exceeds_host(need: Memory, gpu: Gpu) -> bool:
-    """Whether what is moved to host memory is more than falls to a GPU."""
+    """Return whether the data moved to host memory exceeds the share of a GPU."""
     return bool(need.host and gpu.host_memory and need.host.value > gpu.host_memory.value)

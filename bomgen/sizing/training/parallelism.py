@@ -1,10 +1,10 @@
-"""How a training run is split over GPUs so that it fits: as the plan says, or with the fewest GPUs per replica.
+"""Parallelism of a training run that fits: as the plan sets it, or with the fewest GPUs per replica.
 
 The order of the search follows Narayanan et al. 2021: tensor parallelism up to the GPUs of a server, then pipeline
-stages, then parts of the sequence, and all other GPUs for replicas. Tensor parallelism beyond a server comes last. Of a
-pair of tensor and pipeline degrees no context degree needs less memory than that of all remaining GPUs, so that a pair
-that does not fit with it is not looked at further. Experts of a mixture are spread over the GPUs of data and context
-parallelism as far as they must, as Megatron Core folds their groups.
+stages, then parts of the sequence, and all other GPUs for replicas. Tensor parallelism beyond a server comes last. For
+a pair of tensor and pipeline degrees no context degree needs less memory than that of all remaining GPUs, so a pair
+that does not fit with it is pruned. Experts of a mixture are spread over the GPUs of data and context parallelism as
+far as necessary, as Megatron Core folds their groups.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SERVER_GPUS = Figure(
 
 
 class Fit(NamedTuple):
-    """How a run is split over GPUs, and whether it fits the fullest GPU."""
+    """The split of a run over GPUs, and whether it fits the fullest GPU."""
 
     split: ParallelSplit
     replica: Memory
@@ -70,18 +70,20 @@ class Fit(NamedTuple):
     gpu_memory: Figure | None
     """Memory of the GPU [bytes]."""
     host_memory: Figure | None
-    """Host memory that falls to a GPU [bytes]; None: not known, or the plan moves nothing there."""
+    """Host memory per GPU [bytes]; None: unknown, or the plan moves nothing there."""
     fits: bool | None
-    """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
+    """Whether it fits; None: activations (the states alone fit) or the GPU's memory are unknown."""
     reasons: tuple[Message, ...]
-    """Of a split that was searched: why smaller ones do not fit, the largest first, and what was turned on."""
+    """For a split found by search: why smaller ones do not fit, the largest first, and what was turned on."""
     warning: Message | None
-    """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
+    """For a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
     recompute: Figure | None = None
-    """Word: what the run recomputes, where the program chose it."""
+    """Word: the recomputation, where the program chose it."""
     fastest: TimedSplit | None = None
-    """The split with its predicted step, where it is the fastest that fits; None: it is given, or it is that with the
-    fewest GPUs per replica."""
+    """The split with its predicted step, where it is the fastest that fits.
+
+    None: it is given, or it is the one with the fewest GPUs per replica.
+    """
 
 
 def fit(
@@ -92,10 +94,10 @@ def fit(
     fastest: FastestSplits | None = None,
     unit: int = 1,
 ) -> Fit:
-    """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
+    """Return the split of a run over a cluster's GPUs: as the plan sets it, else found by search.
 
-    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is what the
-    GPUs of a cluster are a multiple of: whole servers or racks.
+    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is the
+    factor of a cluster's GPUs: whole servers or racks.
 
     Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
@@ -107,7 +109,7 @@ def fit(
 
 
 def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> Fit:
-    """A split with what the run recomputes, and why less does not do, where the program chose it."""
+    """Return a split with the recomputation of the run, and why less is not enough, where the program chose it."""
     if not isinstance(recompute.origin, Assumed):
         return found
     reasons = found.reasons
@@ -120,7 +122,7 @@ def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> 
 
 
 def with_recomputation(training: Training) -> tuple[Training, ...]:
-    """The run with what it recomputes: as given, else every choice, the least first."""
+    """Return the run with its recomputation: as given, else every choice, the lowest first."""
     if training.recompute.value != AUTO:
         return (training,)
     name, why = message("recompute-degree"), message("recompute-why")
@@ -163,7 +165,7 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
 
 
 def given_split(given: Parallelism, gpus: Figure) -> ParallelSplit:
-    """The split of all GPUs by given degrees."""
+    """Return the split of all GPUs by given degrees."""
     return ParallelSplit(
         tensor=given.tensor,
         pipeline=given.pipeline,
@@ -176,7 +178,7 @@ def given_split(given: Parallelism, gpus: Figure) -> ParallelSplit:
 
 
 def whole_gpus(given: Parallelism) -> int:
-    """The number whose multiples are the numbers of GPUs that given degrees can split: in replicas, and in experts."""
+    """Return the factor of the numbers of GPUs that given degrees can split, in replicas and in experts."""
     stages = given.tensor.value * given.pipeline.value
     return lcm(stages * given.context.value, stages * given.expert.value)
 
@@ -184,7 +186,7 @@ def whole_gpus(given: Parallelism) -> int:
 def check_degrees(training: Training, given: Parallelism, gpus: Figure, unit: int = 1) -> None:
     """Raise Infeasible for the first degree that does not divide what it splits.
 
-    Of the GPUs alone it asks that they are a multiple of `whole_gpus`; it names numbers that are one of `unit`, too.
+    The GPUs alone must be a multiple of `whole_gpus`; the message names numbers that are also multiples of `unit`.
     """
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
@@ -224,7 +226,7 @@ def _check_gpus(given: Parallelism, gpus: Figure, unit: int) -> None:
 
 
 def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
-    """Raise Infeasible for a degree that does not divide things; divisors of `whole` would suit the rest as well."""
+    """Raise Infeasible for a degree that does not divide things; divisors of `whole` also suit the rest."""
     if count % degree.value:
         works = join_alternatives(nearest_divisors(whole, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
@@ -232,9 +234,10 @@ def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int)
 
 
 def _unequal_stages(training: Training, pieces: int) -> list[Message]:
-    """A sentence where the layers do not divide evenly into stages, or into the chunks of interleaved ones.
+    """Return a sentence where the layers do not divide evenly into stages, or into the chunks of interleaved ones.
 
-    Published runs do without: Llama 3 405B cuts 126 layers into 16 stages, BLOOM 70 into 12, DeepSeek-V3 61 into 16.
+    Published runs also have unequal stages: Llama 3 405B cuts 126 layers into 16 stages, BLOOM 70 into 12, DeepSeek-V3
+    61 into 16.
     """
     layers = training.model.shape.get("layers")
     if layers is None or layers.value % pieces == 0:
@@ -244,10 +247,9 @@ def _unequal_stages(training: Training, pieces: int) -> list[Message]:
 
 
 def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
-    """The split with the fewest GPUs per replica that fits.
+    """Return the split with the fewest GPUs per replica that fits.
 
-    Tensor parallelism within a server comes before wider, and stages and parts of a sequence that are equal before
-    unequal ones.
+    Tensor parallelism within a server comes before wider, and equal stages and parts of a sequence before unequal ones.
     """
     refused: list[Candidate] = []
     for wide, even in itertools.product((False, True), (True, False)):
@@ -265,12 +267,12 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
 
 
 def _tensors_beside_server(training: Training, gpus: int, gpus_per_server: int, wide: bool) -> list[int]:
-    """Tensor degrees within a server, or those that are wider."""
+    """Return tensor degrees within a server, or those that are wider."""
     return [tensor for tensor in tensor_degrees(training, gpus) if (gpus_per_server % tensor != 0) is wide]
 
 
 def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> Fit:
-    """The fastest split that fits, how much slower the next ones are, and why faster ones do not do."""
+    """Return the fastest split that fits, how much slower the next ones are, and why faster ones do not fit."""
     chosen, *others = fastest.fitting
     reasons = [message("split-fastest", split=str(chosen.candidate), seconds=seconds_text(chosen.seconds))]
     for other in others[:MAX_REASONS]:
@@ -312,7 +314,7 @@ def _fit_of(
 
 
 def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) -> list[tuple[int, int]]:
-    """Tensor and pipeline degrees, fewest GPUs first, tensor before pipeline; with `even` stages are equal."""
+    """Return tensor and pipeline degrees, fewest GPUs first, tensor before pipeline; with `even` stages are equal."""
     layers = training.model.shape.get("layers")
     pairs = [(tensor, pipeline) for tensor in tensors for pipeline in divisors(gpus // tensor)]
     if layers is not None:
@@ -328,7 +330,7 @@ def _narrowest_context(
     even: bool,
     refused: list[Candidate],
 ) -> Candidate | None:
-    """The candidate with the fewest parts of a sequence that fits; what does not is added to `refused`."""
+    """Return the candidate with the fewest parts of a sequence that fits; others are added to `refused`."""
     ranks = gpus.value // prod(pair)
     widest = Candidate(*pair, ranks, expert_degrees(training, ranks)[-1])
     sequence = training.sequence.value if training.sequence is not None else 1
@@ -345,26 +347,24 @@ def _narrowest_context(
 
 
 def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
-    """The candidate with its experts spread over as few GPUs as fit."""
     degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
     narrower = (widest._replace(expert=expert) for expert in degrees)
     return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
 
 
 def _limit(gpu: Gpu) -> Figure:
-    """The memory of a GPU [bytes]. Raises ValueError when it is not known."""
+    """Return the memory of a GPU [bytes]. Raises ValueError when it is unknown."""
     return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
-    """Why a candidate does not fit, in one line."""
     split = split_of(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)
 
 
 def _shortage(training: Training, split: ParallelSplit, need: Memory, gpu: Gpu) -> Message:
-    """How much memory is missing, what takes most of it, and the smallest change that is enough."""
+    """Return how much memory is missing, what takes most of it, and the smallest sufficient change."""
     if need.host and gpu.host_memory and exceeds_host(need, gpu):
         return message("host-overfull", needed=_gb(need.host.value), memory=_gb(gpu.host_memory.value))
     limit = _limit(gpu)
@@ -390,7 +390,7 @@ def _largest(need: Memory) -> tuple[Message, Figure]:
 
 
 def _remedy(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str | None:
-    """The cheapest change of the plan that makes a split fit; None when no single change does."""
+    """Return the cheapest change of the plan that makes a split fit; None when no single change does."""
     states = need.total.value - (need.activations.value if need.activations else 0)
     changes = _changes(training, split) if states <= limit.value else _smaller_states(training, split)
     for text, changed, changed_split in changes:
@@ -400,7 +400,7 @@ def _remedy(training: Training, split: ParallelSplit, need: Memory, limit: Figur
 
 
 def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
-    """Changes that save memory, those that cost least time first."""
+    """Yield changes that save memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
         yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
     if training.recompute.value == "none" and training.flash_attention.value == "no":
@@ -417,7 +417,7 @@ def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Tr
 
 
 def _smaller_states(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
-    """Higher stages of ZeRO, which shard more of weights, gradients and optimizer states."""
+    """Yield higher stages of ZeRO, which shard more of weights, gradients and optimizer states."""
     for stage in ZERO_STAGES[training.zero.value :]:
         yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
 
@@ -425,7 +425,7 @@ def _smaller_states(training: Training, split: ParallelSplit) -> Iterator[tuple[
 def _shorter_sequences(
     training: Training, split: ParallelSplit, sequence: int
 ) -> Iterator[tuple[str, Training, ParallelSplit]]:
-    """Sequences of half, a quarter and so on, with selective recomputation where the plan has none."""
+    """Yield sequences of half, a quarter and so on, with selective recomputation where the plan has none."""
     selective = training.recompute.value == "none"
     kept = _replace_value(training, "recompute", "selective") if selective else training
     while sequence > 1:
@@ -439,7 +439,7 @@ def _shorter_sequences(
 
 
 def _replace_value(training: Training, key: str, value: int | str) -> Training:
-    """A run with another value at one key, for trial only."""
+    """Return a run with another value at one key, for trial only."""
     figure: Figure = getattr(training, key)
     changed: dict[str, Figure] = {key: replace(figure, value=value)}
     return training._replace(**changed)  # type: ignore[arg-type]
@@ -448,7 +448,7 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 def _nothing_fits(
     training: Training, refused: list[Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """The error when no candidate fits: the best candidate, and what it lacks."""
+    """Return the error when no candidate fits: the best candidate, and its shortage."""
     server = gpus_per_server.value
     within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
     best = min(within, key=lambda candidate: (memory_needed(training, candidate, gpus).total.value, candidate.size))
@@ -466,24 +466,24 @@ def _nothing_fits(
 
 
 def _first_given(*figures: Figure) -> Figure:
-    """The first of some figures that depends on the plan, else the first."""
+    """Return the first of some figures that depends on the plan, else the first."""
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
 
 def nearest_divisors(count: int, wanted: int) -> list[int]:
-    """The divisors of `count` next below and next above `wanted`."""
+    """Return the divisors of `count` next below and next above `wanted`."""
     below = [value for value in divisors(count) if value < wanted]
     above = [value for value in divisors(count) if value > wanted]
     return below[-1:] + above[:1]
 
 
 def join_alternatives(values: Iterable[int]) -> str:
-    """Values as text, joined by "or"."""
+    """Return values as text, joined by "or"."""
     return " or ".join(str(value) for value in values)
 
 
 def describe_faster(found: Fit, faster: TimedSplit, gpus: int) -> Message | None:
-    """That a run is faster on fewer GPUs or with another recomputation; None where that would not be seen in print."""
+    """Return that a run is faster on fewer GPUs or with another recomputation; None where rounding would hide it."""
     told: dict[str, str | int] = {"split": str(faster.candidate), "seconds": seconds_text(faster.seconds), "gpus": gpus}
     if found.fastest is None:
         return message("faster-split-predicted", used=faster.gpus, **told)
@@ -497,10 +497,10 @@ def describe_faster(found: Fit, faster: TimedSplit, gpus: int) -> Message | None
 
 
 def seconds_text(seconds: float) -> str:
-    """Seconds as text, with four digits."""
+    """Return seconds as text, with four digits."""
     return f"{seconds:.4g} s"
 
 
 def _gb(amount: int | Fraction) -> str:
-    """Bytes as text, in units of 10^9."""
+    """Return bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.1f} GB"

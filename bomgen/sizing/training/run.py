@@ -6,9 +6,9 @@ FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FL
 A second opinion and published runs are shown next to the result and never change it. MFU is shown by every convention
 of counting attention as soon as the plan gives a sequence.
 
-The accelerators of a pod have links of their own: fabrics with switches have no effect in such a plan, with a warning.
-The torus between them is counted, and nothing is bought for it. Where the power of a server is not known, its GPUs
-count alone.
+The accelerators of a pod have direct links: fabrics with switches have no effect in such a plan, with a warning. The
+torus between them is counted, and nothing is bought for it. Where the power of a server is unknown, only its GPUs
+count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECONDS_A_DAY = 24 * 60 * 60
 
 
 class TrainingRun(NamedTuple):
-    """What a training run needs; nothing here depends on the number of GPUs, except an estimated goodput."""
+    """The needs of a training run; none depends on the number of GPUs, except an estimated goodput."""
 
     parameters: Figure
     active_parameters: Figure
@@ -45,17 +45,17 @@ class TrainingRun(NamedTuple):
     """Hardware FLOP/s per GPU, recomputation included."""
     flops_per_token: Figure
     tokens_per_second_per_gpu: Figure
-    """Before parallel efficiency and goodput."""
+    """Token rate per GPU, before parallel efficiency and goodput."""
     mfu_by_convention: Mapping[str, Figure]
     """MFU at the same speed with attention FLOPs counted as none, causal or full; empty when they cannot be counted."""
     mfu_by_embedding: Mapping[str, Figure]
-    """MFU at the same speed with the input embedding counted or left out; empty when both are the same or not known."""
+    """MFU at the same speed with the input embedding counted or left out; empty when both are the same or unknown."""
     hfu_by_recomputation: Mapping[str, Figure]
-    """HFU of selective recomputation, from first principles and as printed; empty of another run."""
+    """HFU of selective recomputation, from first principles and as printed; empty for another run."""
     goodput: Figure
-    """As given by the plan, or estimated."""
+    """The goodput, as set by the plan or estimated."""
     gpus_required: Figure | None
-    """For the target days; None without a target."""
+    """GPUs for the target days; None without a target."""
 
 
 @formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
@@ -177,9 +177,10 @@ def token_rate(
 
 
 def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
-    """What a training run needs, from the dense peak of a GPU at its precision [TFLOP/s] and the goodput.
+    """Return the needs of a training run, from the dense peak of a GPU [TFLOP/s] and the goodput.
 
-    Raises Infeasible when attention FLOPs are to be counted for a model of unknown shape, or a rate exceeds the peak.
+    The peak is that at the run's precision. Raises Infeasible when attention FLOPs are to be counted for a model of
+    unknown shape, or a rate exceeds the peak.
     """
     model = training.model
     peak = peak_flops(peak_tflops)
@@ -218,7 +219,7 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRu
 
 
 def _counted_parameters(training: Training, embedding: str) -> Figure:
-    """The active parameters that count in model FLOPs; all of them where the input embedding is not known."""
+    """Return the active parameters that count in model FLOPs; all of them where the input embedding is unknown."""
     model = training.model
     vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
     if embedding == COUNTED or model.tied or vocab is None or hidden is None:
@@ -228,7 +229,10 @@ def _counted_parameters(training: Training, embedding: str) -> Figure:
 
 
 def _parameter_flops(training: Training, active: Figure) -> Figure:
-    """Forward and backward FLOPs of all matrix products with parameters, including frozen weights and adapters."""
+    """Return the FLOPs of all matrix products with parameters, forward and backward.
+
+    They include frozen weights and adapters.
+    """
     each = training.flops_per_parameter_token
     if training.tuning is None or not states.adapts(training):
         return parameter_flops(each, active, training.tokens, training.epochs)
@@ -237,7 +241,7 @@ def _parameter_flops(training: Training, active: Figure) -> Figure:
 
 
 def _hardware(training: Training, model_flops: Figure, attention: Figure | None) -> Figure:
-    """Model FLOPs plus recomputed FLOPs: of parameters in full recomputation, of attention in either mode."""
+    """Return model FLOPs plus recomputed FLOPs: of parameters in full recomputation, of attention in either mode."""
     again = None
     if training.recompute.value == FULL:
         works = _counted_parameters(training, str(training.embedding.value))
@@ -252,7 +256,7 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
 
 
 def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
-    """The run's MFU by every convention of counting attention, for comparison with published values."""
+    """Return the run's MFU by every convention of counting attention, for comparison with published values."""
     if training.attention.value == NONE and not attention_flops.can_count_attention(training):
         return {}
     shares = {}
@@ -272,7 +276,7 @@ def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, m
 def _mfu_by_embedding(
     training: Training, model_flops: Figure, mfu: Figure, attention: Figure | None
 ) -> dict[str, Figure]:
-    """The run's MFU with the input embedding counted and left out, for comparison with published values."""
+    """Return the run's MFU with the input embedding counted and left out, for comparison with published values."""
     shares = {}
     for embedding in (COUNTED, LEFT_OUT):
         if embedding == training.embedding.value:
@@ -290,7 +294,7 @@ def _mfu_by_embedding(
 def _hfu_by_recomputation(
     training: Training, model_flops: Figure, attention: Figure | None, mfu: Figure, hfu: Figure
 ) -> dict[str, Figure]:
-    """The HFU of selective recomputation from first principles, and as its paper prints it."""
+    """Return the HFU of selective recomputation from first principles, and as its paper prints it."""
     if training.recompute.value != SELECTIVE or attention is None:
         return {}
     twice = flops_with_attention_twice(model_flops, attention)
@@ -300,9 +304,10 @@ def _hfu_by_recomputation(
 def _utilisation(
     training: Training, plain: Figure, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure
 ) -> Figure:
-    """MFU by the plan's convention. The assumed MFU refers to 6 N D, so that the convention does not change the speed.
+    """Return the MFU by the plan's convention.
 
-    Raises Infeasible when hardware FLOPs would exceed the peak.
+    The assumed MFU refers to 6 N D, so that the convention does not change the speed. Raises Infeasible when hardware
+    FLOPs would exceed the peak.
     """
     if training.achieved_tflops:
         because = training.achieved_tflops
@@ -325,18 +330,18 @@ def _utilisation(
 
 
 def gpus_needed(training: Training, run: TrainingRun) -> Figure:
-    """GPUs, not rounded, that finish in the target time without lost time. Raises ValueError without a target."""
+    """Return the exact GPUs for the target time without lost time. Raises ValueError without a target."""
     target, efficiency = require(training.target_days, "no target"), training.parallel_efficiency
     return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 
 def days(training: Training, run: TrainingRun, gpus: Figure) -> Figure:
-    """Days that the run takes on a number of GPUs."""
+    """Return the days that the run takes on a number of GPUs."""
     return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput)
 
 
 def tokens_per_second(training: Training, run: TrainingRun, gpus: Figure) -> Figure:
-    """Tokens per second of a number of GPUs, averaged over the run."""
+    """Return the tokens per second of a number of GPUs, averaged over the run."""
     return token_rate(
         gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
     )

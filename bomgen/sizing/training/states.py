@@ -34,14 +34,14 @@ from bomgen.plan.types import Training, Tuning
 # Fine-tuning with adapters: low-rank matrices added to frozen weights (LoRA), which QLoRA keeps in four bits.
 #
 # Adapters take 4 FLOPs per frozen parameter and token, and 6 per adapter parameter. Their states are divided like the
-# weights that they belong to, which leaves out that some halves of adapters are kept by every tensor-parallel GPU.
+# weights that they belong to, which neglects that some halves of adapters are kept by every tensor-parallel GPU.
 
 LORA = "Hu et al. 2021, LoRA, section 4"
 QLORA = "Dettmers et al. 2023, QLoRA, section 3"
 FULL = "full"
 QUANTISED = "qlora"
 LEFT_ALONE = ("router", "conv1d")
-"""What routes tokens to experts, and the convolution before a state; they are neither adapted nor quantised."""
+"""The router of tokens to experts, and the convolution before a state; they are neither adapted nor quantised."""
 BITS_A_BYTE = 8
 _QLORA = Reference(
     "Dettmers et al. 2023, QLoRA: Efficient Finetuning of Quantized LLMs, section 3",
@@ -109,27 +109,30 @@ def adapted_flops(
 
 
 def adapts(training: Training) -> bool:
-    """Whether the run trains adapters and leaves weights frozen."""
+    """Return whether the run trains adapters and leaves weights frozen."""
     return training.tuning is not None and training.tuning.method.value != FULL
 
 
 def adapters(training: Training) -> Figure:
-    """The parameters of all adapters of a run.
+    """Return the parameters of all adapters of a run.
 
-    Raises Infeasible when the model's shape is not known, PlanErrors for modules that it does not have.
+    Raises Infeasible when the model's shape is unknown, PlanErrors for modules that it does not have.
     """
     tuning = _tuning(training)
     return _sum(adapter(tuning.rank, each.inputs, each.outputs, each.count) for each in _adapted(training))
 
 
 def active_adapters(training: Training) -> Figure:
-    """The parameters of the adapters that process a token, without those of idle experts. Raises as `adapters`."""
+    """Return the parameters of the adapters that process a token, without those of idle experts.
+
+    Raises as `adapters` does.
+    """
     tuning = _tuning(training)
     return _sum(adapter(tuning.rank, each.inputs, each.outputs, each.active) for each in _adapted(training))
 
 
 def adapter_weights(training: Training, weight_bytes: Figure) -> Figure:
-    """Memory of frozen weights and adapters [bytes]. Raises as `adapters`."""
+    """Return the memory of frozen weights and adapters [bytes]. Raises as `adapters` does."""
     parameters, extra = training.model.parameters, adapters(training)
     if _tuning(training).method.value != QUANTISED:
         return frozen_and_adapters(parameters, extra, weight_bytes)
@@ -245,7 +248,7 @@ MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFAC
 
 
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
-    """Weights, gradients and optimizer states of a model [bytes], counted once."""
+    """Return weights, gradients and optimizer states of a model [bytes], counted once."""
     weight, gradient, optimizer = state_bytes(training)
     trained = trainable_parameters(training)
     all_ = adapter_weights(training, weight) if adapts(training) else weights(trained, weight)
@@ -253,14 +256,14 @@ def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
 
 
 def trainable_parameters(training: Training) -> Figure:
-    """The parameters that a run trains: all, or those of its adapters."""
+    """Return the parameters that a run trains: all, or those of its adapters."""
     return adapters(training) if adapts(training) else training.model.parameters
 
 
 def states_of_gpu(
     training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure, context: Figure
 ) -> tuple[Figure, Figure, Figure]:
-    """Weights, gradients and optimizer states of the fullest GPU [bytes].
+    """Return weights, gradients and optimizer states of the fullest GPU [bytes].
 
     `stages` is the number of pipeline stages, each counted as full as the fullest.
     """
@@ -285,9 +288,9 @@ def states_of_gpu(
 
 
 def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
-    """The parameters of a model if all stages were as full as its fullest, which may hold an embedding.
+    """Return the parameters of a model if all stages were as full as its fullest, which may hold an embedding.
 
-    All parameters when the size of the embedding is not known.
+    All parameters when the size of the embedding is unknown.
     """
     layers, embeddings = model.shape.get("layers"), _embeddings(model)
     if layers is None or embeddings is None:
@@ -297,7 +300,7 @@ def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Fi
 
 
 def _embeddings(model: Model) -> tuple[Figure, Figure] | None:
-    """The parameters of all embeddings of a model, and of one; None when their size is not known."""
+    """Return the parameters of all embeddings of a model, and of one; None when their size is unknown."""
     vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
     if vocab is None or hidden is None:
         return None
@@ -306,21 +309,21 @@ def _embeddings(model: Model) -> tuple[Figure, Figure] | None:
 
 
 def has_room_for_parts(model: Model) -> bool:
-    """Whether routed experts and embeddings are parts of the parameters: a plan may give fewer of these."""
+    """Return whether routed experts and embeddings fit in the parameters; a plan may give fewer parameters."""
     experts, embeddings = expert_parameters(model), _embeddings(model)
     parts = (experts.value if experts else 0) + (embeddings[0].value if embeddings else 0)
     return bool(parts <= model.parameters.value)
 
 
 def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
-    """Bytes of weight, gradient and optimizer states per parameter."""
+    """Return bytes of weight, gradient and optimizer states per parameter."""
     weight = bytes_of_weight(training)
     gradient = GRADIENTS[str(training.gradient_precision.value)]
     return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), MOMENTS[str(training.optimizer.value)])
 
 
 def bytes_of_weight(training: Training) -> Figure:
-    """Bytes of a weight of a run."""
+    """Return bytes of a weight of a run."""
     return WEIGHTS.get(str(training.precision.value), HALF_FOR_NARROW)
 
 
@@ -343,7 +346,7 @@ optimizer_states = product("optimizer_states", "bytes", "parameters", "optimizer
 
 
 def expert_parameters(model: Model) -> Figure | None:
-    """The parameters of the routed experts, which expert parallelism divides; None: no experts."""
+    """Return the parameters of the routed experts, which expert parallelism divides; None: no experts."""
     if not model.moe:
         return None
     experts, topk = model.shape.get("experts"), model.shape.get("topk")
