@@ -390,7 +390,7 @@ def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     )
 
 
-def _asked(row: measurements.Row) -> dict[str, Any]:
+def _asked(row: measurements.MeasuredStep) -> dict[str, Any]:
     """A row as the peers are asked for it."""
     counts = {name: int(getattr(row.split, name)) for name in ("batch", "micro_batch", "tensor", "pipeline", "data")}
     shape = {name: int(row.fields[name]) for name in ("gpus", "layers", "hidden", "heads", "ffn", "vocab")}

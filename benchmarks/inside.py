@@ -34,7 +34,7 @@ from plans import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.workflow.search_parts import Search
+    from bomgen.workflow.search_parts import SearchRequest
 
 CHECKOUT = Path(__file__).parents[1]
 REPEATS = 3
@@ -159,14 +159,14 @@ def cluster(chunks: str) -> dict[str, float]:
     return {"seconds": seconds, "designs": chunk * int(chunks), "processes": processes}
 
 
-def _searched() -> Search:
+def _searched() -> SearchRequest:
     """The search over millions of designs."""
     from bomgen.workflow.design_search import open_search
     from bomgen.workflow.plan_files import open_plan
-    from bomgen.workflow.search_parts import Search
+    from bomgen.workflow.search_parts import SearchRequest
 
     file = open_plan(str(CHECKOUT / SEARCHED), None)
-    return Search(file, (), open_search(file, (), SEARCHED_OVER, SEARCHED_MINIMISE))
+    return SearchRequest(file, (), open_search(file, (), SEARCHED_OVER, SEARCHED_MINIMISE))
 
 
 def bills(folder: str) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from bomgen.documents.diff.side import Side, side_of
+from bomgen.documents.diff.side import ComparedResult, compared_result_of
 
 CENT = Decimal("0.01")
 
@@ -68,6 +68,6 @@ def bom(*lines: dict[str, Any], currency: str = "USD", tax: str = "0", **section
     }
 
 
-def side(*lines: dict[str, Any], name: str = "bom.json", **values: Any) -> Side:
+def side(*lines: dict[str, Any], name: str = "bom.json", **values: Any) -> ComparedResult:
     """A side of a comparison."""
-    return side_of(bom(*lines, **values), name)
+    return compared_result_of(bom(*lines, **values), name)

@@ -14,7 +14,7 @@ from hypothesis import settings
 from installed import wheel_in
 from written_plans import plan_file
 
-from bomgen.output.writer import render, write
+from bomgen.output.writer import render, write_files
 from bomgen.results.result import Report
 from bomgen.workflow.pipeline import work_out
 
@@ -95,7 +95,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("built")
 
     def build(plan: Mapping[str, Any]) -> dict[str, Any]:
-        written = write(render(work_out(plan_file(plan, folder)), ("json",)), folder)
+        written = write_files(render(work_out(plan_file(plan, folder)), ("json",)), folder)
         data: dict[str, Any] = json.loads(written[0].read_text(encoding="utf-8"))
         return data
 

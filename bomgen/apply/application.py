@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from bomgen.apply.changes import RULE, Changes, find_changes, match_rows
+from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
 from bomgen.apply.judgement import judge, wanted_of
 from bomgen.apply.lines import add_and_remove_rows, change_lines, change_rates
 from bomgen.apply.nearest import find_servers
@@ -28,7 +28,7 @@ from bomgen.documents.customer_quote.record import customer_quote
 from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
-from bomgen.pricing.price_book import check
+from bomgen.pricing.price_book import check_prices
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
@@ -89,8 +89,8 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
 
 def _book_name(plan: str) -> str:
     """The price book of a plan's own: `plan.prices.yaml` beside `plan.yaml`."""
-    place = FilePath(plan)
-    return (place.stem if place.suffix in SUFFIXES else place.name) + BOOK_SUFFIX
+    file_path = FilePath(plan)
+    return (file_path.stem if file_path.suffix in SUFFIXES else file_path.name) + BOOK_SUFFIX
 
 
 def _name_book(text: str, whole: Any, name: str) -> str:
@@ -125,7 +125,7 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
         return EditedFile(name, before, write(entries, f"edited quote {base.report.plan.name}"))
     text = decoded(before, name)
     book = read(text, name)
-    check(book)
+    check_prices(book)
     parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
     for entry in entries:
         places = [at for at, part in enumerate(parts) if part == entry["part"]]
@@ -212,18 +212,18 @@ def _base_of(report: Report, source: Source) -> Base:
     return Base(report, source, document, words, titles, returned, required)
 
 
-def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: Changes) -> Changes:
+def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> QuoteChanges:
     """Return the changes without those of spares that stand on another line of their part than in the plan.
 
     What is no number of pieces stays: it counts as none here, and somebody typed it.
     """
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
-    lines = [each for each in changes.lines if each.key != SPARE or each.line not in same or not is_pieces(each.after)]
+    lines = [line for line in changes.lines if line.key != SPARE or line.line not in same or not is_pieces(line.after)]
     return changes._replace(lines=tuple(lines))
 
 
-def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
+def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote) -> Proposal:
     """The edits that give what was changed, as far as the plan can say it."""
     proposal = Proposal(base, returned, problems=list(changes.problems))
     change_lines(proposal, changes.lines)
@@ -233,7 +233,7 @@ def _propose(base: Base, changes: Changes, returned: ReturnedQuote) -> Proposal:
     return proposal
 
 
-def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes: Changes) -> Proposal:
+def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> Proposal:
     """What a workbook of an older state says that the plan has not: texts of bomgen's own.
 
     Raises PlanErrors where it says anything else. Pieces that follow from servers are those of then, too: they are
@@ -249,7 +249,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
         returned = match_rows(base.returned, returned)
         changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
         same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
-        lines = [each for each in changes.lines if each.key not in (QUANTITY, SPARE) or each.line not in same]
+        lines = [line for line in changes.lines if line.key not in (QUANTITY, SPARE) or line.line not in same]
         changes = changes._replace(lines=tuple(lines))
     proposal = _propose(base, changes, returned)
     counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
-from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
 from bomgen.reading.workbook_formulas import NamedArea
 
@@ -23,8 +23,8 @@ MOST_ROWS = 5000
 """Rows of the other sheets together; the largest quote has some hundred."""
 NAMES = "bom_"
 """What the defined names that formulas of the quote know begin with."""
-Rows = Sequence[tuple[Cell, ...]]
-TotalRow = tuple[Cell, Cell]
+Rows = Sequence[tuple[TableCell, ...]]
+TotalRow = tuple[TableCell, TableCell]
 """The label of a total or of a rate below the bill, and its value."""
 
 
@@ -35,8 +35,8 @@ class LineChange(NamedTuple):
     """The id of the line."""
     key: str
     """That of its column."""
-    before: Cell
-    after: Cell
+    before: TableCell
+    after: TableCell
 
 
 class TextChange(NamedTuple):
@@ -46,19 +46,19 @@ class TextChange(NamedTuple):
     """The title of the sheet as it came back."""
     base: str
     """That of today."""
-    before: tuple[Cell, ...]
+    before: tuple[TableCell, ...]
     """Empty where the row was added."""
-    after: tuple[Cell, ...]
+    after: tuple[TableCell, ...]
     """Empty where the row was deleted."""
-    at: Cell
+    at: TableCell
     """Where that is in the workbook: the first cell of the row, or of the one that stands there now."""
 
 
-class Changes(NamedTuple):
+class QuoteChanges(NamedTuple):
     """All that differs; problems are what no plan can say."""
 
     lines: tuple[LineChange, ...]
-    rates: tuple[tuple[Cell, Cell, Cell], ...]
+    rates: tuple[tuple[TableCell, TableCell, TableCell], ...]
     """The label of a rate below the bill, its value before and after."""
     texts: tuple[TextChange, ...]
     deleted: tuple[ReturnedLine, ...]
@@ -66,7 +66,7 @@ class Changes(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
+def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> QuoteChanges:
     """What differs between the workbook of today and the one that came back, whose rows `match_rows` has given ids."""
     problems = list[Problem]()
     lines = list(_line_changes(base, returned, problems))
@@ -75,7 +75,7 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     problems += [*_notes_beside(base, returned), *_name_changes(base, returned)]
     there = {line.id for line in returned.lines}
     deleted = tuple(line for line in base.lines if line.id not in there)
-    return Changes(tuple(lines), tuple(rates), tuple(texts), deleted, tuple(problems))
+    return QuoteChanges(tuple(lines), tuple(rates), tuple(texts), deleted, tuple(problems))
 
 
 def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
@@ -103,12 +103,12 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
     return returned._replace(lines=tuple(lines), added=tuple(added))
 
 
-def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
+def conflict(cell: TableCell, sheet: str, message: str, path: str = "") -> Problem:
     """An edit that the plan cannot take, at its cell."""
     return Problem(cell.mark, "error", f"{name_cell(sheet, cell.mark)}: {message}", RULE, path)
 
 
-def is_same(before: Cell, after: Cell, empty: Value = None) -> bool:
+def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:
     """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says.
 
     One without a computed value says the same by the same formula; an error says nothing that bomgen wrote.
@@ -137,7 +137,7 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
             yield conflict(cell, returned.bill, message)
     for column, title in returned.header.items():
         if title not in titles:
-            cell = Cell(title, returned.mark._replace(line=returned.header_line, column=column))
+            cell = TableCell(title, returned.mark._replace(line=returned.header_line, column=column))
             yield conflict(cell, returned.bill, "a column was added to the bill, where nothing is read; delete it")
     left = {cell.value for cell in returned.beside}
     for cell in base.beside:
@@ -193,7 +193,7 @@ def _pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tup
 
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
-) -> Iterator[tuple[Cell, Cell, Cell]]:
+) -> Iterator[tuple[TableCell, TableCell, TableCell]]:
     pairs, added = _pair_totals(base, returned)
     for label, value in added:
         at, message = value if value.filled else label, "a row was added below the lines, where none is read"
@@ -217,7 +217,7 @@ def keeps_formulas(base: ReturnedQuote, returned: ReturnedQuote) -> bool:
     return 2 * returned.formulas >= base.formulas > 0
 
 
-def is_rewritten(before: Cell, after: Cell) -> bool:
+def is_rewritten(before: TableCell, after: TableCell) -> bool:
     """Whether a cell has another formula than the one that bomgen wrote, whatever value was saved with it."""
     return bool(before.formula and after.formula and before.formula != after.formula)
 
@@ -296,11 +296,11 @@ def pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
     return names | (dict(zip(lost, new, strict=True)) if len(lost) == len(new) == 1 else {})
 
 
-def _filled(rows: Rows) -> list[tuple[Cell, ...]]:
+def _filled(rows: Rows) -> list[tuple[TableCell, ...]]:
     return [row for row in rows if any(cell.filled for cell in row)]
 
 
-def _first(row: tuple[Cell, ...]) -> Cell:
+def _first(row: tuple[TableCell, ...]) -> TableCell:
     return next(cell for cell in row if cell.filled)
 
 
@@ -320,20 +320,20 @@ def _row_changes(sheet: tuple[str, str], before: Rows, after: Rows) -> Iterator[
             yield TextChange(*sheet, (), now, _first(now))
 
 
-def _key(row: tuple[Cell, ...]) -> tuple[str, ...]:
+def _key(row: tuple[TableCell, ...]) -> tuple[str, ...]:
     """What rows are compared by: their texts, without numbers, which formulas give."""
     return tuple(cell.value for cell in row if isinstance(cell.value, str) and cell.value)
 
 
-def _side_by_side(before: tuple[Cell, ...], after: tuple[Cell, ...]) -> Iterator[tuple[Cell, Cell]]:
+def _side_by_side(before: tuple[TableCell, ...], after: tuple[TableCell, ...]) -> Iterator[tuple[TableCell, TableCell]]:
     """The cells of two rows, column by column."""
     width = max(len(before), len(after))
     mark = (after or before)[0].mark
     for at in range(width):
-        empty = Cell(None, mark._replace(column=at + 1))
+        empty = TableCell(None, mark._replace(column=at + 1))
         yield (before[at] if at < len(before) else empty), (after[at] if at < len(after) else empty)
 
 
-def changed_cells(change: TextChange) -> list[tuple[Cell, Cell]]:
+def changed_cells(change: TextChange) -> list[tuple[TableCell, TableCell]]:
     """The cells of a changed row that differ, before and after."""
     return [(was, now) for was, now in _side_by_side(change.before, change.after) if not is_same(was, now)]

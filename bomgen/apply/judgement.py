@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from bomgen.apply.changes import (
     RULE,
-    Changes,
     LineChange,
+    QuoteChanges,
     conflict,
     is_rewritten,
     is_same,
@@ -31,7 +31,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import part_key
-from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
 from bomgen.reading.sheet_scan import NO_VALUE
 from bomgen.workflow.inputs import Inputs
@@ -117,7 +117,7 @@ def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fract
 # judgement ----------------------------------------------------------------------------------------------------------
 
 TYPED = "was typed, or its formula was changed"
-NOWHERE = Cell(None, Mark("", 0, 0))
+NOWHERE = TableCell(None, Mark("", 0, 0))
 """What stands for a cell that no line has."""
 SEARCHED = 3
 """Conflicts for which the nearest plan is searched: each takes a dozen designs."""
@@ -131,7 +131,7 @@ class Judgement(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def judge(proposal: Proposal, changes: Changes, rebuilt: Base, inputs: Inputs, older: bool) -> Judgement:
+def judge(proposal: Proposal, changes: QuoteChanges, rebuilt: Base, inputs: Inputs, older: bool) -> Judgement:
     """Return what the edited plan `rebuilt` gives and does not give of the workbook; `inputs`: of the plan before.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
@@ -290,14 +290,14 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
     return [conflict(total, returned.bill, message)]
 
 
-def _hardware_cells(quote: ReturnedQuote) -> dict[str, Cell]:
+def _hardware_cells(quote: ReturnedQuote) -> dict[str, TableCell]:
     """Return the cells of what lines add to the hardware, by the ids of their lines: the one other computed column."""
     lines = {line.cells[ID].mark.line: line.id for line in quote.lines}
     titled = (cell for cell in quote.beside if cell.mark.column in quote.header and cell.mark.line in lines)
     return {lines[cell.mark.line]: cell for cell in titled}
 
 
-def _say_typed(name: str, of: str, cell: Cell) -> str:
+def _say_typed(name: str, of: str, cell: TableCell) -> str:
     """Return what happened to a computed cell, by what it is called and what it is of."""
     if cell.value == NO_VALUE:
         return f"the formula of the {name} {of} was changed".replace("  ", " ")
@@ -305,7 +305,7 @@ def _say_typed(name: str, of: str, cell: Cell) -> str:
     return f"{what}: {show(cell.value)}" if isinstance(cell.value, Broken) else f"{what} {TYPED}"
 
 
-def _is_one_of(cell: Cell, computed: Iterable[Decimal | None], before: Cell) -> bool:
+def _is_one_of(cell: TableCell, computed: Iterable[Decimal | None], before: TableCell) -> bool:
     """Whether a cell shows what is computed, or what stood there before, by the formula that stood there before."""
     if isinstance(cell.value, Broken):
         return is_same(before, cell)

@@ -36,7 +36,7 @@ from bomgen.core.money import MAX_PRICE
 from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
 from bomgen.pricing.bill_line import Line, part_key
-from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.cells import Broken, TableCell
 from bomgen.reading.quote_workbook import ReturnedLine
 from bomgen.results.result import Report
 
@@ -107,8 +107,8 @@ def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
     if line.alone().id == "server" and line.category not in cluster.plan.spares:
         servers = wanted * unit_of(cluster.plan.cluster.server)
         return SpareEdit(part, pieces, Edit((*path, "spare_servers"), "set", servers))
-    given = count_spares(base.report, line, pieces)
-    return SpareEdit(part, pieces, Edit(("spares", line.category), "set", max(given, 0)))
+    spares = count_spares(base.report, line, pieces)
+    return SpareEdit(part, pieces, Edit(("spares", line.category), "set", max(spares, 0)))
 
 
 def count_spares(report: Report, line: Line, pieces: int) -> int:
@@ -127,7 +127,7 @@ def count_spares(report: Report, line: Line, pieces: int) -> int:
 
 def _first_line(base: Base, line: Line) -> Line:
     """Return the line that the spares of a line's part stand on."""
-    same = (each.line for each in base.report.quote.lines if has_spares(each.line))
+    same = (line.line for line in base.report.quote.lines if has_spares(line.line))
     return next((each for each in same if part_key(each) == part_key(line)), line)
 
 
@@ -151,7 +151,7 @@ def price_charge(proposal: Proposal, change: LineChange, line: Line, price: Deci
     proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, "price"), price)
 
 
-def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -> None:
+def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell, TableCell]]) -> None:
     """Take another tax rate, or other shares of the hardware: each its label, and its value before and after."""
     for label, before, after in rates:
         if label.value == proposal.base.words.word("xlsx-shown"):
@@ -170,7 +170,7 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[Cell, Cell, Cell]]) -
             proposal.set(path, write_share(Fraction(share)))
 
 
-def _check_shown(proposal: Proposal, before: Cell, after: Cell) -> None:
+def _check_shown(proposal: Proposal, before: TableCell, after: TableCell) -> None:
     """Refuse an edited sum of the visible lines: it depends on filters and hidden rows."""
     kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
     if isinstance(after.value, Broken) or not kept:

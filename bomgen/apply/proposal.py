@@ -16,7 +16,7 @@ from bomgen.core.yaml_source import Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
-from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
 from bomgen.results.result import Report
 
@@ -97,13 +97,13 @@ class Base(NamedTuple):
         return ids.index(line.charge.id) if line.charge else None
 
 
-class Written(NamedTuple):
+class UnmappedChange(NamedTuple):
     """A difference in what bomgen writes by itself and no key of the plan says."""
 
     sheet: str
-    before: Cell | None
+    before: TableCell | None
     """None where nothing that is worked out anew can explain the difference."""
-    after: Cell
+    after: TableCell
     message: str
 
 
@@ -121,7 +121,7 @@ class Proposal:
     """Unit prices in the currency of the quote, by the part's most exact name."""
     differences: list[str] = field(default_factory=list)
     """Each change in words."""
-    written: list[Written] = field(default_factory=list)
+    written: list[UnmappedChange] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def set(self, path: Path, value: Any) -> None:
@@ -134,20 +134,20 @@ class Proposal:
         self.edits += [Edit(path, "append", item) for item in added]
         self.edits += [Edit((*path, at), "remove") for at in sorted(removed, reverse=True)]
 
-    def refuse(self, cell: Cell, message: str, sheet: str | None = None, path: str = "") -> None:
+    def refuse(self, cell: TableCell, message: str, sheet: str | None = None, path: str = "") -> None:
         """Note a change that the plan cannot take."""
         self.problems.append(conflict(cell, sheet or self.returned.bill, message, path))
 
-    def note_written(self, sheet: str, before: Cell, after: Cell) -> None:
+    def note_written(self, sheet: str, before: TableCell, after: TableCell) -> None:
         """Note a changed cell that bomgen works out."""
         message = f"{show(after.value)}: this cell is computed from the plan; put it back, or change what it comes from"
-        self.written.append(Written(sheet, before, after, message))
+        self.written.append(UnmappedChange(sheet, before, after, message))
 
-    def refuse_written(self, sheet: str, cell: Cell, message: str) -> None:
+    def refuse_written(self, sheet: str, cell: TableCell, message: str) -> None:
         """Note a changed text of bomgen's own."""
-        self.written.append(Written(sheet, None, cell, message))
+        self.written.append(UnmappedChange(sheet, None, cell, message))
 
-    def tell(self, cell: Cell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
+    def tell(self, cell: TableCell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
         """Note a change in words."""
         place = name_cell(sheet or self.returned.bill, cell.mark)
         self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
@@ -178,12 +178,12 @@ def value_at(data: Any, path: Path) -> Any:
     return data
 
 
-def number_in(cell: Cell) -> Decimal | None:
+def number_in(cell: TableCell) -> Decimal | None:
     """The number in a cell; None where there is none."""
     return cell.value if isinstance(cell.value, Decimal) else None
 
 
-def is_pieces(cell: Cell) -> bool:
+def is_pieces(cell: TableCell) -> bool:
     """Whether a cell says a number of pieces; an empty one says 0."""
     number = number_in(cell)
     return not cell.filled if number is None else number == int(number)
@@ -198,7 +198,7 @@ def say_kind(value: Value) -> str:
     return f"{show(value)} {TEXT if isinstance(value, str) else 'is a date or a time, not a number'}"
 
 
-def share_in(cell: Cell) -> Fraction | None:
+def share_in(cell: TableCell) -> Fraction | None:
     """The share in a cell, 0 for what is no number; None where there is nothing."""
     return Fraction(number_in(cell) or 0) if cell.filled else None
 

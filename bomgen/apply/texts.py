@@ -13,7 +13,7 @@ from bomgen.core.units import parse
 from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import Party
 from bomgen.reading.amounts_and_dates import read_dates
-from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.cells import Broken, TableCell, Value
 
 SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
 """The keys of the sides of the quote, and the words that they stand behind."""
@@ -53,13 +53,13 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
         proposal.refuse_written(change.sheet, change.at, message)
     else:
         for cell in filled:
-            proposal.note_written(change.sheet, Cell(None, cell.mark), cell)
+            proposal.note_written(change.sheet, TableCell(None, cell.mark), cell)
 
 
 # the cover ----------------------------------------------------------------------------------------------------------
 
 
-def _change_fact(proposal: Proposal, change: TextChange, before: Cell, after: Cell) -> bool:
+def _change_fact(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> bool:
     """Take another title, side, number, date or payment of the cover; whether the cell is one of them."""
     base, word = proposal.base, proposal.base.words.word
     if not isinstance(before.value, str):
@@ -86,7 +86,7 @@ def _change_fact(proposal: Proposal, change: TextChange, before: Cell, after: Ce
     return False
 
 
-def _set_text(proposal: Proposal, change: TextChange, path: Path, before: Cell, after: Cell) -> bool:
+def _set_text(proposal: Proposal, change: TextChange, path: Path, before: TableCell, after: TableCell) -> bool:
     """Have a key say what was typed; always true."""
     key = ".".join(map(str, path))
     if not after.filled:
@@ -101,7 +101,7 @@ def _set_text(proposal: Proposal, change: TextChange, path: Path, before: Cell, 
     return True
 
 
-def _refuse_kind(proposal: Proposal, sheet: str, cell: Cell, key: str) -> bool:
+def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> bool:
     """Refuse what a spreadsheet program made of a text, and what is none; whether that was done."""
     value = cell.value
     if isinstance(value, Broken):
@@ -115,7 +115,7 @@ def _refuse_kind(proposal: Proposal, sheet: str, cell: Cell, key: str) -> bool:
     return True
 
 
-def _change_side(proposal: Proposal, change: TextChange, side: str, before: Cell, after: Cell) -> None:
+def _change_side(proposal: Proposal, change: TextChange, side: str, before: TableCell, after: TableCell) -> None:
     """Take another name, address or contact of a side of the quote; the lines of its address may be more or fewer."""
     path: Path = ("quote", side)
     party: Party | None = getattr(proposal.base.report.plan.quote, side)
@@ -155,7 +155,7 @@ def _change_side(proposal: Proposal, change: TextChange, side: str, before: Cell
         proposal.set(place, now.removeprefix(start))
 
 
-def _change_date(proposal: Proposal, change: TextChange, before: Cell, after: Cell) -> None:
+def _change_date(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> None:
     found = read_date(after.value)
     if found is None:
         proposal.refuse(
@@ -166,7 +166,7 @@ def _change_date(proposal: Proposal, change: TextChange, before: Cell, after: Ce
         proposal.set(("quote", "date"), found.isoformat())
 
 
-def _change_validity(proposal: Proposal, change: TextChange, before: Cell, after: Cell) -> None:
+def _change_validity(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> None:
     """Take another day that the quote is valid until, or another number of days."""
     day = proposal.base.report.plan.quote.date
     until = read_date(after.value) if day else None
@@ -243,7 +243,7 @@ def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange])
         proposal.set(TERMS, texts if added else texts[0])
 
 
-def _text_cell(row: Sequence[Cell]) -> Cell | None:
+def _text_cell(row: Sequence[TableCell]) -> TableCell | None:
     return next((cell for cell in row if cell.filled), None)
 
 

@@ -18,7 +18,7 @@ from bomgen.fabric.links.enumeration import HOST
 from bomgen.fabric.types import Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, Site, StorageServers
 from bomgen.site import floor_plan
-from bomgen.site.floor_plan import Floor, MachineGroup, Place
+from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup
 from bomgen.site.racks import management_capacity
 
 SERVERS = "server"
@@ -46,7 +46,7 @@ class _Numbering:
 
     def add(self, kind: DeviceKind, stem: str, planes: tuple[str, ...] = ("",)) -> DeviceKind:
         """Return a kind of device numbered after those before it, with names that begin with a stem."""
-        name = next(each for each in _candidate_stems(stem) if each not in self.taken)
+        name = next(candidate_stem for candidate_stem in _candidate_stems(stem) if candidate_stem not in self.taken)
         self.taken.add(name)
         start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
         per_plane = max(kind.number // len(planes), 1)
@@ -138,7 +138,9 @@ def fabric_codes(design: Design) -> dict[str, str]:
         stem = ascii_slug(
             f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name
         )
-        found[built.plan.name] = next(each for each in _candidate_stems(stem) if each not in found.values())
+        found[built.plan.name] = next(
+            candidate_stem for candidate_stem in _candidate_stems(stem) if candidate_stem not in found.values()
+        )
     return found
 
 
@@ -172,20 +174,20 @@ def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int
     """Yield the machines other than servers and switches, each kind once, bought ones first."""
     found: dict[str, tuple[Hosts, int]] = {}
     for built in fabrics:
-        for each in built.hosts:
-            if each.leaves_of or each.managed == SWITCHES:
+        for host in built.hosts:
+            if host.leaves_of or host.managed == SWITCHES:
                 continue
-            known, count = found.get(each.name, (each, 0))
-            found[each.name] = (known if known.part or not each.part else each, max(count, int(each.pieces.value)))
+            known, count = found.get(host.name, (host, 0))
+            found[host.name] = (known if known.part or not host.part else host, max(count, int(host.pieces.value)))
     yield from found.values()
 
 
-def switch_boxes(design: Design, found: DeviceTable) -> list[int]:
+def switch_boxes(design: Design, device_table: DeviceTable) -> list[int]:
     """Return the switch that represents each box with a management port, in the order of `attached_hosts`."""
     numbers = list[int]()
     for built in design.fabrics:
         for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():
-            kind = found.tiers[built.plan.name, tier.name]
+            kind = device_table.tiers[built.plan.name, tier.name]
             shared = int(tier.switch.switches_per_unit.value)
             numbers += range(kind.start, kind.start + kind.number, shared)
     return numbers
@@ -231,7 +233,7 @@ def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Flo
     return Places(row, numbers, unit, len(racks.row), _whole(site.rack_units), site.rack)
 
 
-def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, FloorPositions]]:
     server, kind = design.plan.cluster.server, machines.servers
     of_rack = server.trays if server and server.trays else design.facility.servers_per_rack
     if server is None or of_rack is None or not len(racks.compute):
@@ -240,12 +242,12 @@ def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Itera
     spare, each = machines.spare, int(of_rack.value)
     before = ceil(kind.number / each) * each if server.trays else kind.number
     filled = floor_plan.place_in_order(racks.compute, before + (spare.number if spare else 0), each, height)
-    yield kind, Place(filled.rack[: kind.number], filled.unit[: kind.number])
+    yield kind, FloorPositions(filled.rack[: kind.number], filled.unit[: kind.number])
     if spare:
-        yield spare, Place(filled.rack[before:], filled.unit[before:])
+        yield spare, FloorPositions(filled.rack[before:], filled.unit[before:])
 
 
-class Stack(NamedTuple):
+class RackContents(NamedTuple):
     """The devices to pack into the racks other than those of servers, and the capacity of one such rack."""
 
     kinds: tuple[DeviceKind, ...]
@@ -254,7 +256,7 @@ class Stack(NamedTuple):
     power_w: int
 
 
-def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stack:
+def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> RackContents:
     """Return switches and other machines of known height, in the order in which their racks were counted."""
     stored = design.plan.storage.servers
     last = stored.identity.name if stored else None
@@ -265,18 +267,20 @@ def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stac
         MachineGroup(ceil(kind.number / kind.of_box), _whole(kind.height_u), _whole(kind.power_w)) for kind in kinds
     )
     offered = management_capacity(site)
-    return Stack(kinds, standing, _whole(offered.units), int(offered.power_w.value))
+    return RackContents(kinds, standing, _whole(offered.units), int(offered.power_w.value))
 
 
-def _others(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _others(
+    design: Design, machines: DeviceTable, site: Site, racks: Floor
+) -> Iterator[tuple[DeviceKind, FloorPositions]]:
     packed = stack_of_machines(design, machines, site)
     found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
     for kind, place in zip(packed.kinds, found, strict=True):
         box = np.arange(kind.number, dtype=np.int64) // kind.of_box
-        yield kind, Place(place.rack[box], place.unit[box])
+        yield kind, FloorPositions(place.rack[box], place.unit[box])
 
 
-def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, FloorPositions]]:
     """Yield the PDUs, those of servers' racks first: upright beside the units, or lying in the topmost ones."""
     kind = machines.hosts.get(PDUS)
     if kind is None:
@@ -290,7 +294,7 @@ def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[Dev
         : kind.number
     ]
     if len(rack) == kind.number:
-        yield kind, Place(rack, unit)
+        yield kind, FloorPositions(rack, unit)
 
 
 def pdu_units(site: Site, pdu: Pdu | None, pdus: Figure) -> Column:

@@ -96,7 +96,7 @@ def _without_panels(design: Design) -> Design:
     """Return the design with only the ends of links: their parts do not affect the positions of the ends."""
     fabrics = []
     for built in design.fabrics:
-        links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
+        links = tuple(LinkGroup(link.kind, None, Fraction(0), link.rate_gbps, None) for link in built.fabric.links)
         port_maps = map_fabric_ports(built.fabric, lambda *_: UNKNOWN, built.chassis)
         fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links, port_maps=port_maps)))
     return design._replace(fabrics=tuple(fabrics))
@@ -128,7 +128,7 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """Return a fabric with the parts for links over panels. Raises PlanErrors for links that cannot use any."""
     if not any(spec.panels for spec in built.plan.links.values()):
         return built
-    found = tuple(_add_patch(built, each, parts) for each in built.interconnect.link_groups)
+    found = tuple(_add_patch(built, link_group, parts) for link_group in built.interconnect.link_groups)
     return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
@@ -227,10 +227,11 @@ def _fit_lengths(
     """Return a fabric with its cables in stock lengths for their routes; `asked` are the plan's link settings."""
     connected, specs = built.interconnect, built.plan.links
     found = tuple(
-        each._replace(
-            measured=_matches_spec(each, specs[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
+        link_group._replace(
+            measured=_matches_spec(link_group, specs[link_group.kind]),
+            fallback_length_m=Fraction(asked[link_group.kind].length_m.value),
         )
-        for each in connected.link_groups
+        for link_group in connected.link_groups
     )
     problems = list(connected.problems)
     table, cables = wiring.each_cable, list[CableUse]()
@@ -254,7 +255,7 @@ def _fit_lengths(
 
 def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Return whether every link of a cable goes over panels, so that an end-to-end fibre is none of them."""
-    own = [each for each in groups if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
+    own = [group for group in groups if group.kind == use.kind and group.medium and group.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
 
 

@@ -25,7 +25,7 @@ BEYOND_M = 10
 """Cables longer than any stock length are ordered in multiples of ten metres."""
 
 
-class Ends(NamedTuple):
+class CableEnds(NamedTuple):
     """The ends of cables on the floor."""
 
     route: Route
@@ -65,7 +65,7 @@ class Routes(NamedTuple):
     source="units x unit + racks apart x rack pitch + rows apart x row pitch + 2 x slack, over the trays + 2 x tray",
 )
 def cable_routes(
-    ends: Ends,
+    ends: CableEnds,
     unit_m: Fraction,
     rack_pitch_m: Fraction,
     row_pitch_m: Fraction,
@@ -100,13 +100,13 @@ def zero_length() -> int:
     return 0
 
 
-def route_lengths(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:
+def route_lengths(ends: CableEnds, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:
     """Return the lengths of the routes; for a cable with several, of the longest."""
     of_pieces = _longest_per_piece(measure_routes(ends, floor, fallback_length_m), ends.piece)
     return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
 
 
-def measure_routes(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Column:
+def measure_routes(ends: CableEnds, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Column:
     """Return the length of every route [cm]: over the floor where both ends are known."""
     found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(fallback_length_m * CENTIMETRES))
     return found
@@ -166,7 +166,7 @@ def floor_figures(site: Site) -> tuple[Figure, ...]:
     return (drawn.unit_m, drawn.rack_pitch_m, drawn.row_pitch_m, drawn.tray_m, drawn.slack_m)
 
 
-def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
+def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> CableEnds | None:
     """Return the ends of the cables of some rows; None when no positions are known."""
     places = wiring.places
     if places is None:
@@ -176,7 +176,7 @@ def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends 
     a_rack, b_rack = (np.maximum(places.rack[end] - 1, 0) for end in (a, b))
     units = ceil(site.rack_units.value)
     route = floor_plan.routes(racks, units, a_rack, places.unit[a], b_rack, places.unit[b])
-    return Ends(route, wiring.piece[rows], known)
+    return CableEnds(route, wiring.piece[rows], known)
 
 
 def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:

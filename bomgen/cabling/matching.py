@@ -165,7 +165,7 @@ def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column
     """Return the neighbours of the switches of a tier: other switches, and machines port by port."""
     own = np.array([cable_type.fabric == kind.fabric for cable_type in wiring.cable_types], dtype=bool)
     rows = own[wiring.cable_type] if len(wiring) else np.zeros(0, dtype=bool)
-    machine = np.array([each.fabric is None for each in wiring.kinds], dtype=bool)
+    machine = np.array([kind.fabric is None for kind in wiring.kinds], dtype=bool)
     keys, switches = list[Column](), list[Column]()
     for near, far in ((wiring.a_device, wiring.b_device), (wiring.b_device, wiring.a_device)):
         here = np.flatnonzero(rows & (near >= kind.start) & (near < kind.start + kind.number))

@@ -128,7 +128,7 @@ def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
     Links of several kinds that share a cage have no known one: both must be built alike.
     """
     count = len(rows)
-    per_cage = np.array([each.links_per_cage for each in wiring.cable_types])[wiring.cable_type[rows]]
+    per_cage = np.array([cable_type.links_per_cage for cable_type in wiring.cable_types])[wiring.cable_type[rows]]
     nodes = []
     for end, (device, cage) in enumerate(((wiring.a_device, wiring.a_cage), (wiring.b_device, wiring.b_cage))):
         place = number_places(device[rows], cage[rows], np.zeros(count, dtype=np.int64))
@@ -162,7 +162,7 @@ def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: 
         return None
     try:
         medium = choose(spec, span._replace(length_m=length_m), parts).medium
-        refuse_several_links(next(each for each in built.fabric.links if each.kind == cable_type.kind), medium)
+        refuse_several_links(next(link for link in built.fabric.links if link.kind == cable_type.kind), medium)
     except (Unbuildable, PlanErrors, LookupError):
         return None
     return medium
@@ -177,8 +177,10 @@ def _replace_links(
     places = number_places(wiring.b_device[rows], wiring.b_cage[rows], wiring.b_lane[rows])
     short = ShortLinks(medium, medium.length_m, links, places)
     groups = tuple(
-        each._replace(short=(*each.short, short)) if (each.kind, each.others) == (kind, group.others) else each
-        for each in connected.link_groups
+        link_group._replace(short=(*link_group.short, short))
+        if (link_group.kind, link_group.others) == (kind, group.others)
+        else link_group
+        for link_group in connected.link_groups
     )
     pieces = Figure(len(np.unique(wiring.piece[rows])), "pieces", listed)
     cables = list(connected.cables)

@@ -215,7 +215,7 @@ def _ports(
     first_port[order], stand[order] = before - before[begins][number], number
     ports = np.add.reduceat(taken, begins)
     rack, bank = rack[begins], bank[begins]
-    panels = -(-ports // np.array([int(each.panel.ports.value) for each in banks], dtype=np.int64)[bank])
+    panels = -(-ports // np.array([int(bank.panel.ports.value) for bank in banks], dtype=np.int64)[bank])
     by_pool = np.lexsort((rack, bank))
     device = np.empty(len(rack), dtype=np.int64)
     device[by_pool] = start + np.cumsum(panels[by_pool]) - panels[by_pool]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.matching import count_devices, match_devices, rename_devices, translate_ports
-from bomgen.cabling.types import GONE, NOWHERE, Changes, Column, Places, Wiring, plugged_parts
-from bomgen.cabling.work_order import Ends, order_moves
+from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Places, Wiring, plugged_parts
+from bomgen.cabling.work_order import MovedEnds, order_moves
 from bomgen.catalog.parts import Module
 
 MOST_CABLES = 2_000_000
@@ -132,7 +132,7 @@ def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column)
     long = alike.copy()
     long[alike] = before.length[origin[alike]] == after.length[alike]
     order, unplugged = _order_work(old, grown, numbers, legs, long & replugged)
-    changes = Changes(old, origin, found & ~replugged, alike, long, order, unplugged)
+    changes = CableChanges(old, origin, found & ~replugged, alike, long, order, unplugged)
     return replace(grown, changes=changes), tuple(_count(kinds, before, after, changes))
 
 
@@ -152,15 +152,18 @@ def _list_cables(
         of_type = wiring.cable_type[rows[first]]
         kind = np.array(
             [
-                kinds.setdefault((names.get(each.fabric, each.fabric), each.kind), len(kinds))
-                for each in wiring.cable_types
+                kinds.setdefault((names.get(cable_type.fabric, cable_type.fabric), cable_type.kind), len(kinds))
+                for cable_type in wiring.cable_types
             ],
             dtype=np.int64,
         )
         part = np.array(
             [
-                parts.setdefault(each.medium.cable.identity.id if each.medium and each.medium.cable else "", len(parts))
-                for each in wiring.cable_types
+                parts.setdefault(
+                    cable_type.medium.cable.identity.id if cable_type.medium and cable_type.medium.cable else "",
+                    len(parts),
+                )
+                for cable_type in wiring.cable_types
             ],
             dtype=np.int64,
         )
@@ -168,7 +171,7 @@ def _list_cables(
         empty = np.zeros(0, dtype=np.int64)
         cages = (wiring.a_cage[rows[first]], wiring.b_cage[rows[first]])
         found.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length, cages))
-    sides = [_name_ends([each[3][side] for each in links], found) for side in range(len(SIDES))]
+    sides = [_name_ends([link[3][side] for link in links], found) for side in range(len(SIDES))]
     before, after = (each._replace(ends=(sides[0][at], sides[1][at])) for at, each in enumerate(found))
     return list(kinds), before, after
 
@@ -185,7 +188,7 @@ def _order_links(wiring: Wiring, numbers: Column) -> tuple[Column, Column, Colum
 
 def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
     """Return a number for the devices of cables in two wirings on one side: equal devices, equal numbers."""
-    width = max((int(each.links.max(initial=1)) for each in cables), default=1)
+    width = max((int(cable.links.max(initial=1)) for cable in cables), default=1)
     if width == 1:
         return devices
     tables = []
@@ -256,7 +259,7 @@ def _number_rows(*tables: Sequence[Column]) -> list[Column]:
 def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
     """Return the indices of equal values in both, each used once: the first with the first, and so on."""
     ranks = [_rank(each) for each in (old, new)]
-    most = max((int(each.max(initial=0)) for each in ranks), default=0) + 1
+    most = max((int(rank.max(initial=0)) for rank in ranks), default=0) + 1
     of_old, of_new = (values * most + rank for values, rank in zip((old, new), ranks, strict=True))
     _, at_old, at_new = np.intersect1d(of_old, of_new, assume_unique=True, return_indices=True)
     return at_old, at_new
@@ -360,10 +363,10 @@ def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
     found = list[list[tuple[object, ...]]]()
     for side in range(len(SIDES)):
         names = list[tuple[object, ...]]()
-        for each in wiring.cable_types:
-            medium = each.medium
+        for cable_type in wiring.cable_types:
+            medium = cable_type.medium
             part = (medium.lower, medium.upper)[side] or medium.cable if medium else None
-            names.append((part.identity.id if part else "", each.links_per_cage[side], each.rate_gbps))
+            names.append((part.identity.id if part else "", cable_type.links_per_cage[side], cable_type.rate_gbps))
         found.append(names)
     return found
 
@@ -413,7 +416,7 @@ def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
 
 
 def _modules(wiring: Wiring) -> list[Module]:
-    media = [each.medium for each in wiring.cable_types if each.medium]
+    media = [cable_type.medium for cable_type in wiring.cable_types if cable_type.medium]
     each_end = [module for medium in media for module in (medium.lower, medium.upper) if module]
     return list({module.identity.id: module for module in each_end}.values())
 
@@ -425,7 +428,7 @@ def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
             [part is not None and part.identity.id == module.identity.id for part in (medium.lower, medium.upper)]
             if medium
             else [False, False]
-            for medium in (each.medium for each in wiring.cable_types)
+            for medium in (cable_type.medium for cable_type in wiring.cable_types)
         ],
         dtype=bool,
     )
@@ -455,7 +458,7 @@ def _order_work(
     cable = new.piece[legs[1][moved]]
     ports, sockets = translate_ports(old, new), _number_sockets(old, new)
     cages = max((int(column.max(initial=0)) for each in (old, new) for column in (each.a_cage, each.b_cage)), default=0)
-    found = list[Ends]()
+    found = list[MovedEnds]()
     for wiring, rows, alike in zip((old, new), legs, sockets, strict=True):
         both = np.concatenate((rows[moved], rows[moved] + len(wiring)))
         end = _End(*(column[both] for column in _both_ends(wiring)))
@@ -464,7 +467,7 @@ def _order_work(
         here = (end.device != GONE) & (end.port != GONE)
         port = np.where(here, end.device * len(new.ports) + end.port, GONE)
         cage = np.where(here, end.device * (cages + 1) + end.cage, GONE)
-        found.append(Ends(np.tile(cable, len(SIDES)), port, cage, alike[both]))
+        found.append(MovedEnds(np.tile(cable, len(SIDES)), port, cage, alike[both]))
     work = list(order_moves(*found))
     return np.array([each for each, _ in work], dtype=np.int64), np.array([only for _, only in work], dtype=bool)
 
@@ -472,7 +475,7 @@ def _order_work(
 # Counts
 
 
-def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, changes: Changes) -> Iterator[Moved]:
+def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, changes: CableChanges) -> Iterator[Moved]:
     """Yield the moves of the cables of each kind of link, those of the new network first."""
     order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
     for number in order:

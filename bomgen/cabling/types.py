@@ -128,7 +128,7 @@ class CableType(NamedTuple):
     """Indices of the attached hosts that the links belong to; None: the servers."""
 
 
-class Changes(NamedTuple):
+class CableChanges(NamedTuple):
     """The changes from an old wiring to a new one, one row per cable of the new."""
 
     old: Wiring
@@ -145,13 +145,13 @@ class Changes(NamedTuple):
     unplugged: NDArray[np.bool_]
     """Whether a cable of `order` is only unplugged; it occurs again where it is plugged in."""
 
-    def select(self, fabrics: Collection[str], cables: Column) -> Changes:
+    def select(self, fabrics: Collection[str], cables: Column) -> CableChanges:
         """Return the changes of some fabrics; `cables` are their cables in the new wiring."""
         kept = self.old.cables_of(fabrics)
         numbers = np.full(self.old.pieces + 1, GONE, dtype=np.int64)
         numbers[kept] = np.arange(len(kept), dtype=np.int64)
         here = np.isin(self.order, cables)
-        return Changes(
+        return CableChanges(
             self.old.select_fabrics(fabrics),
             origin=numbers[self.origin[cables]],
             stays=self.stays[cables],
@@ -191,7 +191,7 @@ class Wiring:
     """The wiring with the jumpers and trunks of links over patch panels; None: there are no such links."""
     language: str = "en"
     """The language of texts for readers."""
-    changes: Changes | None = None
+    changes: CableChanges | None = None
     """Changes from the existing wiring; None: there is none."""
     labels: tuple[str, ...] | None = None
     """The label of each cable; None: fabric, kind of link and number."""

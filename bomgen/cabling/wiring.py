@@ -70,7 +70,7 @@ class NamedPorts(NamedTuple):
     names: list[str]
 
 
-class Names:
+class NumberedPorts:
     """Distinct names of ports, each with its number."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _WiringBuilder:
     def __init__(self, design: Design, racks: Floor | None) -> None:
         self.design, self.racks = design, racks
         self.machines = number_devices(design)
-        self.names = Names()
+        self.names = NumberedPorts()
         self.codes = fabric_codes(design)
         self.boxes = np.array(switch_boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
@@ -159,7 +159,7 @@ class _WiringBuilder:
 
     def _managing(self, built: BuiltFabric, port: str) -> str:
         """Return the name of a management port: by its fabric, if an earlier fabric manages the machine as well."""
-        first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
+        first = next(fabric for fabric in self.design.fabrics if fabric.plan.role == OUT_OF_BAND)
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
     def _place_hosts(self, built: BuiltFabric, table: LinkTable, of_servers: LinkTable) -> LinkTable:
@@ -227,7 +227,7 @@ class _WiringBuilder:
     def _host_end(self, built: BuiltFabric, hosts: Hosts, piece: Column, port: Column) -> End:
         ports = int(hosts.ports.value)
         if hosts.leaves_of:
-            other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
+            other = next(fabric for fabric in self.design.fabrics if fabric.plan.name == hosts.leaves_of)
             return self._switch_end(other, piece, port, "leaf", UPLINK)
         if hosts.managed:
             names = _port_names(self._managing(built, "mgmt"), ports)
@@ -242,7 +242,7 @@ class _WiringBuilder:
 
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, kind: str) -> End:
         port_map, switch = built.interconnect.port_maps[tier, kind], require_tier(built, tier).switch
-        links = next((each for each in built.fabric.links if each.kind == kind), None)
+        links = next((link for link in built.fabric.links if link.kind == kind), None)
         rate = links.rate_gbps if links else require(built.fabric.uplink_gbps, "a fabric without uplinks")
         sockets = port_map.sockets + port_map.spare
         ports = NamedPorts(port_map.links_per_cage, sockets, name_sockets(switch, rate, sockets))
@@ -251,7 +251,7 @@ class _WiringBuilder:
     def _link_groups(self, built: BuiltFabric, table: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
         rest = np.ones(table.links, dtype=bool)
         if table.ends[0] == HOST:
-            bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
+            bounds = np.cumsum([0] + [int(host.pieces.value * host.ports.value) for host in built.hosts])
             for link_group in built.interconnect.groups_of_kind(table.kind):
                 for place in link_group.others or ():
                     own = (table.lower >= bounds[place]) & (table.lower < bounds[place + 1])
@@ -320,7 +320,7 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     return order, np.cumsum(begins)
 
 
-def _plugged(names: Names, device: Column, port: Column, ports: NamedPorts) -> End:
+def _plugged(names: NumberedPorts, device: Column, port: Column, ports: NamedPorts) -> End:
     cage = np.array([socket.cage for socket in ports.sockets], dtype=np.int64)
     lane = np.array([socket.lane for socket in ports.sockets], dtype=np.int64)
     return End(device, names.of(ports.names)[port], cage[port], lane[port], ports.links_per_cage)
@@ -331,7 +331,7 @@ def _port_spread(built: BuiltFabric) -> PortSpread:
     if built.attachment is None:
         raise ValueError("nodes that are linked directly have no NICs")
     by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
-    ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
+    ports = sum(int(host.pieces.value * host.ports.value) for host in built.hosts)
     per_server = int(built.attachment.ports_per_server.value)
     # Every NIC of a compute fabric is on every plane; in other fabrics every server is.
     per_nic = per_server // int(built.attachment.nics_per_server.value) if by_nic else per_server

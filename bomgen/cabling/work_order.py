@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bomgen.cabling.types import Column
 
 
-class Ends(NamedTuple):
+class MovedEnds(NamedTuple):
     """Ports, cages and plugs of moved cables, with one row per end of a link; -1 where the network has none."""
 
     cable: Column
@@ -28,7 +28,7 @@ class Ends(NamedTuple):
     """The kind of plug; all plugs in a cage are of one kind."""
 
 
-def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
+def order_moves(before: MovedEnds, after: MovedEnds) -> Iterator[tuple[int, bool]]:
     """Yield cables in work order; with True a cable is only unplugged, and comes again to be plugged in."""
     waits = _find_waits(before, after)
     followers = defaultdict[int, list[int]](list)
@@ -57,7 +57,7 @@ def order_moves(before: Ends, after: Ends) -> Iterator[tuple[int, bool]]:
             release(cable)
 
 
-def _find_waits(before: Ends, after: Ends) -> dict[int, set[int]]:
+def _find_waits(before: MovedEnds, after: MovedEnds) -> dict[int, set[int]]:
     at_port, in_cage = dict[int, int](), defaultdict[int, set[tuple[int, int]]](set)
     for cable, port, cage, plug in zip(*(column.tolist() for column in before), strict=True):
         at_port[port] = cable

@@ -521,7 +521,7 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
         given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
         whole = source._replace(data=given)
     name = kind if kind in NOT_PARTS else f"part/{kind}"
-    problems = schema.check(whole, name, schema_of_file) or implausible_figures(kind, source)
+    problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)
     return Record(kind, id, whole, (), built_in=False, changed=changed)

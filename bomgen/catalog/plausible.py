@@ -22,7 +22,7 @@ NESTED = "port_groups"
 """The list of a switch whose entries have figures."""
 
 
-class Range(NamedTuple):
+class PlausibleRange(NamedTuple):
     """The plausible range of a figure, ends included."""
 
     unit: str
@@ -33,15 +33,17 @@ class Range(NamedTuple):
 
 
 @cache
-def plausible_ranges(kind: str) -> dict[str, Range]:
+def plausible_ranges(kind: str) -> dict[str, PlausibleRange]:
     """Return the plausible ranges of a kind of part by field; empty for a kind without ranges."""
     path = folder("data") / "plausible-ranges.yaml"
     found = own(path, path.name).data.get(kind, {})
     return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
 
 
-def _range(unit: str, least: Any, most: Any) -> Range:
-    return Range(unit, parse(least, unit), parse(most, unit), f"{_written(least, unit)} to {_written(most, unit)}")
+def _range(unit: str, least: Any, most: Any) -> PlausibleRange:
+    return PlausibleRange(
+        unit, parse(least, unit), parse(most, unit), f"{_written(least, unit)} to {_written(most, unit)}"
+    )
 
 
 def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Problem]:
@@ -78,7 +80,7 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
         yield Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible")
 
 
-def _message(kind: str, field: str, value: Any, plausible: Range) -> str:
+def _message(kind: str, field: str, value: Any, plausible: PlausibleRange) -> str:
     """Return the message about an implausible figure, with its range and what was probably meant."""
     meant = None
     if plausible.unit in SUGGESTED:

@@ -77,31 +77,31 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
         say(f"{Path(plan).parent / place.name}")
 
 
-def _tell(found: Application, plan: str) -> None:
+def _tell(application: Application, plan: str) -> None:
     """Print what was changed, what follows, the files before and after, and the money."""
     from difflib import unified_diff
 
-    if found.passed_over:
-        say(f"Ignored, generated text from an older version of the quote: {', '.join(found.passed_over)}")
-    if found.applied:
+    if application.passed_over:
+        say(f"Ignored, generated text from an older version of the quote: {', '.join(application.passed_over)}")
+    if application.applied:
         say("The plan has all edits of this workbook already: nothing to apply.")
         return
-    if not found.differences and not found.problems:
+    if not application.differences and not application.problems:
         say("The workbook says what the plan gives: nothing to apply.")
         return
-    for line in found.differences:
+    for line in application.differences:
         say(line)
-    if found.follows:
+    if application.follows:
         say("What follows from that, worked out by the plan and not as in the workbook:")
-        for line in found.follows:
+        for line in application.follows:
             say(f"  {line}")
-    if found.problems:
+    if application.problems:
         return
-    for name, before, after in found.files:
+    for name, before, after in application.files:
         shown = str(Path(plan).parent / name)
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, after))
         for line in unified_diff(old, new, shown if before else "/dev/null", shown, lineterm=""):
             say(line)
-    if (totals := found.after) and (totals.priced_lines or found.before.priced_lines):
+    if (totals := application.after) and (totals.priced_lines or application.before.priced_lines):
         least = "" if totals.complete else ", at least"
-        say(f"Total{least}: {found.before.amount:,} -> {totals.amount:,} {totals.currency}")
+        say(f"Total{least}: {application.before.amount:,} -> {totals.amount:,} {totals.currency}")

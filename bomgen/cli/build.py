@@ -42,10 +42,10 @@ def summary(report: Report) -> Iterator[str]:
     """The result on a few lines below the name of the plan: what fits a screen."""
     from bomgen.core.language import language
 
-    for each in report.each_cluster:
-        if each.plan.cluster_name:
-            yield f"  {each.plan.cluster_name}:"
-        yield from _cluster_summary(each)
+    for cluster in report.each_cluster:
+        if cluster.plan.cluster_name:
+            yield f"  {cluster.plan.cluster_name}:"
+        yield from _cluster_summary(cluster)
     words, totals = language("en"), report.quote.totals
     if totals.priced_lines == 0:
         yield f"  price      none of {totals.lines} lines has a price"
@@ -136,9 +136,9 @@ DEFAULT_FOLDER = "dist"
 
 def _order_templates() -> list[tuple[str, str]]:
     """The templates that come with bomgen, each with what it writes; read when the help is asked for."""
-    from bomgen.output.user_templates.templates import described
+    from bomgen.output.user_templates.templates import describe_templates
 
-    return described()
+    return describe_templates()
 
 
 @click.command(cls=FormatsCommand, formats=DOCUMENTS, templates=_order_templates)
@@ -206,7 +206,7 @@ def build(
     """
     from bomgen.cli.plans import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.writer import OutputError, render, write
+    from bomgen.output.writer import OutputError, render, write_files
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     try:
@@ -250,7 +250,9 @@ def build(
             if piped:
                 _to_standard_output(made, chosen[0].form)
                 continue
-            written = write(made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output))
+            written = write_files(
+                made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output)
+            )
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)

@@ -16,7 +16,7 @@ from bomgen.cli.check import check
 from bomgen.cli.compare import compare
 from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
-from bomgen.cli.ending import code_of, flush_output
+from bomgen.cli.ending import flush_output, run_command
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.lock import lock
@@ -93,6 +93,6 @@ def run() -> None:
     if COMPLETE in os.environ:
         listen()
     try:
-        sys.exit(code_of(lambda: main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)))
+        sys.exit(run_command(lambda: main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)))
     finally:
         gc.freeze()

@@ -29,7 +29,7 @@ from bomgen.core.messages import ENGLISH, message
 if TYPE_CHECKING:
     from bomgen.documents.diff.data import Limit
     from bomgen.documents.diff.difference import Difference
-    from bomgen.documents.diff.side import Seen, Side
+    from bomgen.documents.diff.side import ComparedResult, Seen
     from bomgen.results.result import Report
     from bomgen.workflow.plan_files import PlanFile
 
@@ -129,7 +129,7 @@ def _found(
     """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.documents.diff.difference import compare
-    from bomgen.documents.diff.side import bill_in, side_of
+    from bomgen.documents.diff.side import bill_in, compared_result_of
     from bomgen.xray.files import is_bill
 
     given = [
@@ -138,8 +138,8 @@ def _found(
     ]
     if None in given:
         sys.exit(WRONG_USAGE)
-    read: list[tuple[Side, Report | None]] = []
-    sent: list[tuple[int, Side]] = []
+    read: list[tuple[ComparedResult, Report | None]] = []
+    sent: list[tuple[int, ComparedResult]] = []
     seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
@@ -152,7 +152,9 @@ def _found(
                 continue
             data = bill_in(each.content, each.name)
             read.append(
-                _build_side(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
+                _build_side(each.file(), of_side)
+                if data is None
+                else (compared_result_of(data, each.name, seen=seen), None)
             )
         except PlanErrors as errors:
             show_problems([problem for problem in errors.problems if str(problem) not in shown], each)
@@ -170,29 +172,29 @@ def _found(
     return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
 
 
-def _read_sent(given: GivenPlan) -> Side:
+def _read_sent(given_plan: GivenPlan) -> ComparedResult:
     """The side of somebody's bill. Raises PlanErrors where it cannot be read."""
     from bomgen.catalog.files import Catalog
     from bomgen.documents.diff.matching import side_of_bill
     from bomgen.reading.bills import require_whole
     from bomgen.xray.files import open_bill
 
-    return side_of_bill(require_whole(open_bill(given.content, given.name, Catalog())))
+    return side_of_bill(require_whole(open_bill(given_plan.content, given_plan.name, Catalog())))
 
 
-def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
+def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
     from bomgen.cli.plans import watched
-    from bomgen.documents.diff.side import side_of
+    from bomgen.documents.diff.side import compared_result_of
     from bomgen.results.result import result
     from bomgen.workflow.inputs import read_all
     from bomgen.workflow.pipeline import work_out
 
     with watched(file.name):
         report = work_out(inputs := read_all(file, settings))
-    side = side_of(result(report), file.name, inputs.source)
+    side = compared_result_of(result(report), file.name, inputs.source)
     totals = side.totals._replace(tax_share=report.quote.totals.tax_share)
-    shares = {each.id: Fraction(each.share.value) for each in report.plan.quote.charges if each.share}
+    shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
     return side._replace(totals=totals, shares=shares), report
 
 
@@ -202,7 +204,7 @@ def _unnamed(report: Report) -> Report:
     return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
 
 
-def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
+def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
     from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
     from bomgen.core.diagnostics import PlanErrors
@@ -212,30 +214,34 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     from bomgen.workflow.stages import BrokenResult
 
     if old is None or new is None:
-        return add_moves(found, None, message("diff-moves-of-bills"))
-    links = max(_links(side) for side in (found.old, found.new))
+        return add_moves(difference, None, message("diff-moves-of-bills"))
+    links = max(_links(side) for side in (difference.old, difference.new))
     if links > MOST_CABLES:
-        return add_moves(found, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
+        return add_moves(difference, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
     try:
-        before, after = ({each.plan.cluster_name or "": each for each in side.each_cluster} for side in (old, new))
+        before, after = (
+            {cluster.plan.cluster_name or "": cluster for cluster in side.each_cluster} for side in (old, new)
+        )
         of_each = {
             now: compare_wirings(
-                list_cables(_unnamed(before[name])), list_cables(_unnamed(after[now])), own_names(found.names, name)
+                list_cables(_unnamed(before[name])),
+                list_cables(_unnamed(after[now])),
+                own_names(difference.names, name),
             )
-            for name, now in found.names.clusters.items()
+            for name, now in difference.names.clusters.items()
         }
-        return add_moves(found, sum_moves(of_each))
+        return add_moves(difference, sum_moves(of_each))
     except (PlanErrors, BrokenResult) as error:
-        return add_moves(found, None, message("diff-moves-not-listed", error=str(error)))
+        return add_moves(difference, None, message("diff-moves-not-listed", error=str(error)))
 
 
-def _links(side: Side) -> int:
+def _links(side: ComparedResult) -> int:
     kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 
 
 def _give(
-    found: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
+    difference: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
 ) -> None:
     """Print what changed or write it to a file; `report` is the result of NEW where that is a plan."""
     from bomgen.cli.documents import give
@@ -245,21 +251,21 @@ def _give(
 
     words = language(report.plan.quote.language if report else ENGLISH)
     if form == "text":
-        give(review_document(found, words), words, form, output, every)
+        give(review_document(difference, words), words, form, output, every)
     elif form == "md":
         from bomgen.output.comment import comment
 
-        write_out(comment(review_document(found, words, ranked=True), words).encode("utf-8", "replace"), output)
+        write_out(comment(review_document(difference, words, ranked=True), words).encode("utf-8", "replace"), output)
     elif form == "json":
         import json
 
         from bomgen.documents.diff.data import to_data
 
-        text = json.dumps(to_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(to_data(difference, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
         write_out(text.encode("utf-8", "replace"), output)
     else:
         try:
-            content = render_difference(found, report, form)
+            content = render_difference(difference, report, form)
         except OutputError as error:
             complain(f"bomgen: not written: {error}")
             sys.exit(NOT_WRITTEN)

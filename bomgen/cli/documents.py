@@ -45,8 +45,8 @@ def give(
 
 
 def _print(document: Document, language: Language, every: bool) -> None:
-    from bomgen.output.terminal import lines
+    from bomgen.output.terminal import render_lines
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in lines(document, language, every, width):
+    for line in render_lines(document, language, every, width):
         click.echo(click.style(line.text, **LOOKS[line.style]) if line.style else line.text)

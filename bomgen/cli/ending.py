@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, plain
+from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, escape_controls
 
 BY_SIGNAL = 128
 """What shells add to the number of the signal that ended a program."""
@@ -34,7 +34,7 @@ class Interrupted(BaseException):
     """Ctrl-C was pressed."""
 
 
-class Ended(BaseException):
+class Terminated(BaseException):
     """A signal asks the program to end; its number."""
 
 
@@ -52,7 +52,7 @@ def flush_output() -> Iterator[None]:
         raise Interrupted from None
 
 
-def code_of(command: Callable[[], object]) -> int:
+def run_command(command: Callable[[], object]) -> int:
     """Run the command; its exit code. What ends it before it is done is said in one line."""
     _settle_streams()
     _listen_to_signals()
@@ -62,7 +62,7 @@ def code_of(command: Callable[[], object]) -> int:
         _let_end()
         complain("Interrupted")
         return INTERRUPTED
-    except Ended as ended:
+    except Terminated as ended:
         return BY_SIGNAL + int(ended.args[0])
     finally:
         _let_end()
@@ -118,7 +118,7 @@ def _show(error: click.ClickException) -> None:
     """Say what is wrong; the words of the command line in it may be names of any file."""
     said = io.StringIO()
     error.show(said)
-    click.echo(plain(said.getvalue(), kept="\n"), err=True, nl=False)
+    click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
 
 
 # streams ------------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     _discard_quietly()
-    raise Ended(number)
+    raise Terminated(number)
 
 
 def _discard_quietly() -> None:

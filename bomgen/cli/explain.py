@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import WRONG_PLAN, plain, print_text
+from bomgen.cli.messages import WRONG_PLAN, escape_controls, print_text
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 
@@ -51,7 +51,7 @@ def explain(
     stands behind it; --why says only that, for PATH or for everything that was chosen.
     """
     from bomgen.core.language import language
-    from bomgen.results.explain.forms import DRAWN, INDENTED, data, lines, markdown
+    from bomgen.results.explain.forms import DRAWN, INDENTED, data, explanation_lines, markdown
     from bomgen.results.explain.tree import NotKnown, explained
     from bomgen.results.reasons.topics import find_reasons
 
@@ -74,7 +74,7 @@ def explain(
     if form != "text":
         print_text((data if form == "json" else markdown)(found))
         return
-    for line in lines(found, DRAWN if _can_draw() else INDENTED):
+    for line in explanation_lines(found, DRAWN if _can_draw() else INDENTED):
         click.echo(_styled(line))
 
 
@@ -89,6 +89,6 @@ def _can_draw() -> bool:
 
 def _styled(line: Line) -> str:
     return "".join(
-        click.style(plain(piece.text), **COLOURS.get(piece.kind, {}), reset=piece.kind in COLOURS)  # type: ignore[arg-type]
+        click.style(escape_controls(piece.text), **COLOURS.get(piece.kind, {}), reset=piece.kind in COLOURS)  # type: ignore[arg-type]
         for piece in line
     )

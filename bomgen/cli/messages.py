@@ -29,7 +29,7 @@ def is_set(option: str) -> bool:
     return bool(ctx and ctx.meta.get(f"bomgen.{option}"))
 
 
-def plain(text: str, instead: str | None = None, kept: str = "") -> str:
+def escape_controls(text: str, instead: str | None = None, kept: str = "") -> str:
     r"""A text of the user's as a terminal may have it: what would control it is written out, as \x1b, or as `instead`.
 
     `kept` are control characters that stay.
@@ -48,13 +48,13 @@ def plain(text: str, instead: str | None = None, kept: str = "") -> str:
 
 def complain(line: str) -> None:
     """Print a line on standard error."""
-    click.echo(plain(line), err=True)
+    click.echo(escape_controls(line), err=True)
 
 
 def say(line: str, bold: bool | None = None) -> None:
     """Print a line that people read and no program needs: not with --quiet."""
     if not is_set(QUIET):
-        click.echo(click.style(plain(line), bold=bold) if bold else plain(line))
+        click.echo(click.style(escape_controls(line), bold=bold) if bold else escape_controls(line))
 
 
 def show(problems: Sequence[Problem], file: PlanFile) -> None:
@@ -77,13 +77,13 @@ def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str]) -
             continue
         colour = "red" if problem.severity == "error" else "yellow"
         severity, rule = click.style(f"{problem.severity}:", fg=colour, bold=True), click.style(problem.rule, dim=True)
-        mark, message = click.style(plain(str(problem.mark)), bold=True), plain(problem.message)
+        mark, message = click.style(escape_controls(str(problem.mark)), bold=True), escape_controls(problem.message)
         click.echo(f"{mark}: {severity} {message} [{rule}]", err=True)
         if problem.severity == "error":
             file = problem.mark.file
             texts[file] = texts[file] if file in texts else text_of(file)
             for line in excerpt(problem, texts[file]):
-                line = plain(line, UNSHOWN)  # a sign for a sign: the caret stands below its column
+                line = escape_controls(line, UNSHOWN)  # a sign for a sign: the caret stands below its column
                 before, caret, _ = line.rpartition("^")
                 pointed = caret and not before.partition("|")[2].strip()
                 click.echo(before + click.style(caret, fg=colour, bold=True) if pointed else line, err=True)
@@ -182,4 +182,4 @@ def print_text(text: str) -> None:
 def _plain_line(line: str) -> str:
     """Return a line without what would control a terminal; one of CSV ends with CR and LF."""
     text = line.removesuffix("\r")
-    return plain(text, UNSHOWN, "\t") + line[len(text) :]
+    return escape_controls(text, UNSHOWN, "\t") + line[len(text) :]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from bomgen.output.registry import Formats
-    from bomgen.reading.list_columns import Asked
+    from bomgen.reading.list_columns import RequestedColumns
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STANDARD_OUTPUT = "-"
@@ -61,7 +61,7 @@ def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[Completio
     return [CompletionItem(typed, "file")]
 
 
-def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> Asked:
+def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> RequestedColumns:
     """What `--columns` asks for; `roles` are what a column may be. Ends the command where it is wrong."""
     from bomgen.reading.list_columns import read_asked
 

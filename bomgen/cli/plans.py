@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, is_set, on_terminal, plain, print_problems, show
+from bomgen.cli.messages import (
+    VERBOSE,
+    WRONG_USAGE,
+    complain,
+    escape_controls,
+    is_set,
+    on_terminal,
+    print_problems,
+    show,
+)
 from bomgen.core.safety import read_sent, refuse_git_files
 
 if TYPE_CHECKING:
@@ -93,21 +102,29 @@ def _open_revision(name: str, settings: Sequence[str], root: str | None, folder:
         raise ValueError(str(error)) from None
 
 
-def show_problems(problems: Sequence[Problem], given: GivenPlan) -> None:
+def show_problems(problems: Sequence[Problem], given_plan: GivenPlan) -> None:
     """Print problems, those of a revision's files under the names that they have there."""
     from posixpath import join, normpath
 
     def text_of(name: str) -> str:
         from bomgen.workflow import inputs
 
-        return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
+        return (
+            ""
+            if name == given_plan.name and given_plan.name.endswith(".json")
+            else inputs.text_of(given_plan.file(), name)
+        )
 
     names = dict[str, str]()
     moved = []
     for problem in problems:
         file = problem.mark.file
-        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
-            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
+        if (
+            given_plan.revision
+            and file != given_plan.name
+            and not file.startswith(("<", "-", f"{given_plan.revision[0]}:"))
+        ):
+            shown = f"{given_plan.revision[0]}:{normpath(join(given_plan.revision[1], file))}"
             names[shown] = file
             problem = problem._replace(mark=problem.mark._replace(file=shown))
         moved.append(problem)
@@ -125,7 +142,7 @@ class _Watch:
     """Told by `bomgen.core.progress`: stages with their times, files with their sizes."""
 
     def __init__(self, label: str) -> None:
-        self._label = plain(label)
+        self._label = escape_controls(label)
         self._verbose = is_set(VERBOSE)
         self._drawn = on_terminal() and not self._verbose
         self._stage, self._since = "", time.perf_counter()

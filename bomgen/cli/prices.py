@@ -17,7 +17,7 @@ from bomgen.output.registry import PRICE_LISTS
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
-    from bomgen.reading.list_columns import Asked
+    from bomgen.reading.list_columns import RequestedColumns
     from bomgen.reading.price_lists import PriceList
     from bomgen.results.result import Report
 
@@ -95,7 +95,7 @@ def prices(
             write_out(written(entries(source), wanted, source.data.get("name")), output)
 
 
-def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
+def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
     """The prices of a file, and how a vendor's list was understood; one that is wrong ends the command."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.reading.list_columns import NOTHING
@@ -116,23 +116,23 @@ def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
         sys.exit(WRONG_PLAN)
 
 
-def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
+def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None:
     """Print how a list was understood, on standard error where that is `aside`, and what it warns of."""
     from bomgen.cli.documents import give
     from bomgen.core.language import language
     from bomgen.output.price_list_reading import describe, use_of
-    from bomgen.output.terminal import lines
+    from bomgen.output.terminal import render_lines
     from bomgen.reading.part_numbers import built_in_parts
 
     parts = built_in_parts()
     use = None
     if report:
         bought = {names[0]: names for line in report.quote.all_lines if (names := line.line.names)}
-        use = use_of(found, report.plan.name, [*bought.values()], [*bought], parts)
-    document, words = describe(found, parts, use), language(ENGLISH)
+        use = use_of(price_list, report.plan.name, [*bought.values()], [*bought], parts)
+    document, words = describe(price_list, parts, use), language(ENGLISH)
     if not is_set(QUIET) and not aside:
         give(document, words)
     elif not is_set(QUIET):
-        for line in lines(document, words):
+        for line in render_lines(document, words):
             complain(line.text)
-    print_problems(found.warnings, lambda _: "")
+    print_problems(price_list.warnings, lambda _: "")

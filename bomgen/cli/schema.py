@@ -89,7 +89,7 @@ def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.workflow.catalog_listing import plan_schema
 
-    folders = {Path(given).resolve(): given.rstrip("/") for given in parts}
+    folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
     try:
         found = plan_schema(Catalog(tuple(folders), folders), name)
     except PlanErrors as errors:

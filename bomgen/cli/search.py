@@ -184,19 +184,19 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
 
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
     """Write the designs of the front as plans; none is written over."""
-    from bomgen.output.writer import OutputError, write
+    from bomgen.output.writer import OutputError, write_files
     from bomgen.workflow.design_search import front_plans
 
-    place = Path(folder)
+    path = Path(folder)
     try:
-        plans = front_plans(front, file, settings, place)
+        plans = front_plans(front, file, settings, path)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if there := next((name for name in plans if (place / name).exists()), None):
-        raise click.UsageError(f"{place / there} exists; name an empty folder")
+    if there := next((name for name in plans if (path / name).exists()), None):
+        raise click.UsageError(f"{path / there} exists; name an empty folder")
     try:
-        write(plans, place)
+        write_files(plans, path)
     except OutputError as error:
         complain(f"bomgen: not written: {error}")
         sys.exit(NOT_WRITTEN)
-    say(f"{place}: {len(plans)} plans")
+    say(f"{path}: {len(plans)} plans")

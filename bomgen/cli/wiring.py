@@ -154,7 +154,7 @@ def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
 
 def _chosen(report: Report, cluster: str | None) -> Report:
     """The result for the cluster that is meant. Raises UsageError where that is none, or one of several."""
-    clusters = {each.plan.cluster_name: each for each in report.clusters}
+    clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
     if cluster in clusters:
         return clusters[cluster]
     if clusters:

@@ -102,7 +102,7 @@ def xray(
             print_problems(errors.problems, lambda _: "")
             sys.exit(WRONG_PLAN)
     if fail_on and any(
-        each.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for each in inspection.found.findings
+        finding.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for finding in inspection.found.findings
     ):
         sys.exit(PASSED)
 

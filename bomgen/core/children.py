@@ -37,7 +37,7 @@ Child = subprocess.Popen[bytes]
 PIPE = subprocess.PIPE
 
 
-class Ended(NamedTuple):
+class CompletedProgram(NamedTuple):
     """The exit code of a program, and what it wrote to standard output and standard error."""
 
     code: int
@@ -134,7 +134,7 @@ def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
 
 def run_program(
     name: str, arguments: Sequence[str], folder: Path, seconds: int, given: bytes | None, variables: dict[str, str]
-) -> Ended:
+) -> CompletedProgram:
     """Run a program of the machine with `given` as its standard input, and return its exit code and output.
 
     `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and
@@ -148,7 +148,7 @@ def run_program(
         )
     except subprocess.TimeoutExpired:
         raise TimedOut from None
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return CompletedProgram(done.returncode, done.stdout, done.stderr)
 
 
 def find_program(name: str) -> str:

@@ -2,7 +2,7 @@
 
 A formula is a plain function of plain numbers, so it calculates a column as it calculates a number: the same sums,
 products, divisions and roundings, once for all rows. Where a program branches on a column, the answer has to be the
-same for all rows; otherwise `Diverges` carries the rows for which it is true, and the caller splits the rows.
+same for all rows; otherwise `RowsDiffer` carries the rows for which it is true, and the caller splits the rows.
 
 Rows are integers over one common denominator: 64-bit integers while nothing can overflow, otherwise Python's.
 """
@@ -22,7 +22,7 @@ LARGEST = 2**62
 """Exclusive bound of the 64-bit numbers of a column."""
 
 
-class Diverges(Exception):
+class RowsDiffer(Exception):
     """A comparison of a column that differs between rows; `rows` are those where it is true."""
 
     def __init__(self, rows: NDArray[np.bool_]) -> None:
@@ -30,8 +30,8 @@ class Diverges(Exception):
         self.rows = rows
 
 
-class Answers:
-    """The results of a comparison, one per row. As a bool: the common result, or `Diverges`."""
+class RowAnswers:
+    """The results of a comparison, one per row. As a bool: the common result, or `RowsDiffer`."""
 
     def __init__(self, rows: NDArray[np.bool_]) -> None:
         self.rows = rows
@@ -39,11 +39,11 @@ class Answers:
     def __bool__(self) -> bool:
         first = bool(self.rows[0])
         if (self.rows != first).any():
-            raise Diverges(self.rows)
+            raise RowsDiffer(self.rows)
         return first
 
 
-class Column:
+class ExactVector:
     """Exact numbers, one per row: `numerators` over `denominator`."""
 
     __slots__ = ("denominator", "numerators")
@@ -55,14 +55,14 @@ class Column:
     def __len__(self) -> int:
         return len(self.numerators)
 
-    def __getitem__(self, rows: Any) -> Column:
+    def __getitem__(self, rows: Any) -> ExactVector:
         """Return the column of some rows, given by a mask or by their indices."""
-        return Column(self.numerators[rows], self.denominator)
+        return ExactVector(self.numerators[rows], self.denominator)
 
     def exact(self, row: int) -> Exact:
         """Return the number in a row."""
-        found = Fraction(int(self.numerators[row]), self.denominator)
-        return found.numerator if found.denominator == 1 else found
+        fraction = Fraction(int(self.numerators[row]), self.denominator)
+        return fraction.numerator if fraction.denominator == 1 else fraction
 
     def integers(self) -> NDArray[Any]:
         """Return the rows as an array of integers. Raises ValueError where a row is not an integer."""
@@ -70,90 +70,92 @@ class Column:
             raise ValueError("a column of fractions")
         return self.numerators // self.denominator
 
-    def __add__(self, other: Any) -> Column:
+    def __add__(self, other: Any) -> ExactVector:
         return self._joined(other, lambda mine, theirs: mine + theirs)
 
-    def __radd__(self, other: Any) -> Column:
+    def __radd__(self, other: Any) -> ExactVector:
         return self.__add__(other)
 
-    def __sub__(self, other: Any) -> Column:
+    def __sub__(self, other: Any) -> ExactVector:
         return self._joined(other, lambda mine, theirs: mine - theirs)
 
-    def __rsub__(self, other: Any) -> Column:
+    def __rsub__(self, other: Any) -> ExactVector:
         return self._joined(other, lambda mine, theirs: theirs - mine)
 
-    def __neg__(self) -> Column:
-        return Column(-self.numerators, self.denominator)
+    def __neg__(self) -> ExactVector:
+        return ExactVector(-self.numerators, self.denominator)
 
-    def __mul__(self, other: Any) -> Column:
+    def __mul__(self, other: Any) -> ExactVector:
         numerators, denominator = _parts(other)
         mine, theirs = _wide_enough(self.numerators, numerators)
-        return Column(mine * theirs, self.denominator * denominator)
+        return ExactVector(mine * theirs, self.denominator * denominator)
 
-    def __rmul__(self, other: Any) -> Column:
+    def __rmul__(self, other: Any) -> ExactVector:
         return self.__mul__(other)
 
-    def __truediv__(self, other: Exact) -> Column:
+    def __truediv__(self, other: Exact) -> ExactVector:
         return self * (1 / Fraction(other))
 
-    def __floordiv__(self, other: Exact) -> Column:
+    def __floordiv__(self, other: Exact) -> ExactVector:
         return (self / other).__floor__()
 
-    def __mod__(self, other: Exact) -> Column:
+    def __mod__(self, other: Exact) -> ExactVector:
         return self - self // other * other
 
-    def __floor__(self) -> Column:
-        return Column(self.numerators // self.denominator)
+    def __floor__(self) -> ExactVector:
+        return ExactVector(self.numerators // self.denominator)
 
-    def __ceil__(self) -> Column:
-        return Column(-(-self.numerators // self.denominator))
+    def __ceil__(self) -> ExactVector:
+        return ExactVector(-(-self.numerators // self.denominator))
 
     def __int__(self) -> int:
-        """Return the number common to all rows. Raises Diverges where they differ."""
-        bool(Answers(self.numerators == self.numerators[0]))
+        """Return the number common to all rows. Raises RowsDiffer where they differ."""
+        bool(RowAnswers(self.numerators == self.numerators[0]))
         return int(self.exact(0))
 
     def __index__(self) -> int:
         return self.__int__()
 
     def __bool__(self) -> bool:
-        return bool(Answers(self.numerators != 0))
+        return bool(RowAnswers(self.numerators != 0))
 
-    def __eq__(self, other: object) -> Answers:  # type: ignore[override]
+    def __eq__(self, other: object) -> RowAnswers:  # type: ignore[override]
         return self._answers(other, lambda mine, theirs: mine == theirs)
 
-    def __ne__(self, other: object) -> Answers:  # type: ignore[override]
+    def __ne__(self, other: object) -> RowAnswers:  # type: ignore[override]
         return self._answers(other, lambda mine, theirs: mine != theirs)
 
-    def __lt__(self, other: Any) -> Answers:
+    def __lt__(self, other: Any) -> RowAnswers:
         return self._answers(other, lambda mine, theirs: mine < theirs)
 
-    def __le__(self, other: Any) -> Answers:
+    def __le__(self, other: Any) -> RowAnswers:
         return self._answers(other, lambda mine, theirs: mine <= theirs)
 
-    def __gt__(self, other: Any) -> Answers:
+    def __gt__(self, other: Any) -> RowAnswers:
         return self._answers(other, lambda mine, theirs: mine > theirs)
 
-    def __ge__(self, other: Any) -> Answers:
+    def __ge__(self, other: Any) -> RowAnswers:
         return self._answers(other, lambda mine, theirs: mine >= theirs)
 
-    def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> Column:
+    def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> ExactVector:
         """Join two columns over one denominator."""
         numerators, denominator = _parts(other)
         common = lcm(self.denominator, denominator)
         mine, theirs = _times(self.numerators, common // self.denominator), _times(numerators, common // denominator)
         if _largest(mine) + _largest(theirs) >= LARGEST:
             mine, theirs = _unbounded(mine), _unbounded(theirs)
-        return Column(join(mine, theirs), common)
+        return ExactVector(join(mine, theirs), common)
 
-    def _answers(self, other: Any, ask: Callable[[Any, Any], Any]) -> Answers:
+    def _answers(self, other: Any, ask: Callable[[Any, Any], Any]) -> RowAnswers:
         numerators, denominator = _parts(other)
-        return Answers(ask(_times(self.numerators, denominator), _times(numerators, self.denominator)).astype(np.bool_))
+        return RowAnswers(
+            ask(_times(self.numerators, denominator), _times(numerators, self.denominator)).astype(np.bool_)
+        )
 
 
-def column(values: NDArray[Any]) -> Column:
+def column(values: NDArray[Any]) -> ExactVector:
     """Return a column of whole numbers."""
-    return Column(values.astype(np.int64))
+    return ExactVector(values.astype(np.int64))
 
 
 def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) -> NDArray[Any]:
@@ -163,7 +165,7 @@ def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) 
 
 
 def _parts(value: Any) -> tuple[Any, int]:
-    if isinstance(value, Column):
+    if isinstance(value, ExactVector):
         return value.numerators, value.denominator
     exact = Fraction(value)
     return exact.numerator, exact.denominator

@@ -220,7 +220,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class AddressBlock:
     """One side of the quote: its role, and the lines of its address, the name first."""
 
     title: str
@@ -250,7 +250,7 @@ class Document:
     """The few numbers that the reader looks for first."""
     totals: Totals = NO_TOTALS
     footer: str = ""
-    parties: tuple[Party, ...] = ()
+    parties: tuple[AddressBlock, ...] = ()
     logo: Logo | None = None
     protected: bool = False
     """Whether a workbook lets its reader change inputs only."""

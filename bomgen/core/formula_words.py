@@ -16,7 +16,7 @@ from math import ceil, floor, lcm
 from typing import Any, NamedTuple
 
 from bomgen.core.language import Language
-from bomgen.core.provenance import Derived, Figure, telling_inputs
+from bomgen.core.provenance import Derived, Figure, informative_inputs
 
 SEVERAL = "|"
 NUMBER = "#"
@@ -80,11 +80,11 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
     if not isinstance(origin, Derived):
         raise ValueError("only derived figures have a formula")
     try:
-        found = _Words(origin, language, show).term(origin.formula.expression)
+        found = _ExpressionWriter(origin, language, show).term(origin.formula.expression)
     except _NotArithmetic:
         inputs = [
             _name_input(name, each, language, show)
-            for name, each in telling_inputs(figure)
+            for name, each in informative_inputs(figure)
             if type(each.value) is not tuple
         ]
         if not inputs:
@@ -101,7 +101,7 @@ def _name_input(name: str, figure: Figure, language: Language, show: Callable[[F
     return text.replace(NUMBER, VALUE).replace(VALUE, show(figure))
 
 
-class _Words:
+class _ExpressionWriter:
     """The words of an expression, with the inputs of one figure."""
 
     def __init__(self, origin: Derived, language: Language, show: Callable[[Figure], str]) -> None:
@@ -134,7 +134,7 @@ class _Words:
                 name in _CHOSEN and len(arguments) > 1
             ):
                 key, chosen = _CHOSEN[name]
-                parts = [self.term(each) for each in arguments]
+                parts = [self.term(argument) for argument in arguments]
                 items = self.language.word("formula-and").join(
                     _bracketed(part, part.binding == LOOSE) for part in parts
                 )

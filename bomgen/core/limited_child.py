@@ -23,7 +23,7 @@ from types import FrameType
 from typing import IO, NamedTuple, NoReturn, cast
 
 from bomgen.core.children import bare_environment, start_python
-from bomgen.core.signals import held_back
+from bomgen.core.signals import defer_signals
 
 OUT_OF_MEMORY, OUT_OF_TIME = 10, 11
 """Exit codes of a child that reached a limit and could still report it."""
@@ -55,7 +55,7 @@ class Limits(NamedTuple):
         return f"not done with {self.memory_bytes >> _MEBI} MiB of memory"
 
 
-class Ended(NamedTuple):
+class ChildOutput(NamedTuple):
     """The output of a child, and why it ended early; empty if it did not."""
 
     answer: bytes
@@ -68,9 +68,9 @@ class OutOfTime(BaseException):
     """The processor time of this child is used up; no `except Exception` catches it."""
 
 
-def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: Limits) -> Ended:
+def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: Limits) -> ChildOutput:
     """Run `main` of a module in a child with `content` as its standard input."""
-    with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
+    with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
         given.seek(0)
         process = start_python(module, "main", arguments, stdin=given, folder=empty, environment=bare_environment())
@@ -81,13 +81,13 @@ def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: L
                 with let_through():
                     answer = cast(IO[bytes], process.stdout).read(limits.output_bytes + 1)
                     if len(answer) > limits.output_bytes:
-                        return Ended(b"", f"wrote more than {limits.output_bytes} bytes")
+                        return ChildOutput(b"", f"wrote more than {limits.output_bytes} bytes")
                     code = process.wait()
             finally:
                 process.kill()
                 clock.cancel()
     late = time.monotonic() - begun >= limits.wall_seconds
-    return Ended(answer, *_ended_early(code, late, limits)) if code else Ended(answer)
+    return ChildOutput(answer, *_ended_early(code, late, limits)) if code else ChildOutput(answer)
 
 
 def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON data: fractions become integers or floats, shapes become words."""
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
@@ -16,4 +16,4 @@ def plain(value: Any) -> Any:
 def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
     """Return the range of an estimate as in bom.json."""
     low, high = bounds
-    return {"low": plain(low), "high": plain(high)}
+    return {"low": json_value(low), "high": json_value(high)}

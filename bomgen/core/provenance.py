@@ -264,7 +264,7 @@ def formula(unit: str, source: str | None = None, decides: bool = False) -> Call
     return declare
 
 
-class Operation:
+class Operator:
     """An operator that declares formulas: `sign` is written between their inputs, `function` before them."""
 
     def __init__(self, calculate: Callable[..., Any], sign: str, function: str = "") -> None:
@@ -278,14 +278,14 @@ class Operation:
         return Formula(self.calculate, name, module, inputs, unit, source, decides, written)
 
 
-product = Operation(lambda *factors: reduce(mul, factors), " * ")
-sum_of = Operation(lambda *terms: reduce(add, terms), " + ")
-difference = Operation(lambda a, b: a - b, " - ")
-quotient = Operation(lambda a, b: Fraction(a) / b, " / ")
-floor_div = Operation(lambda a, b: a // b, " // ")
-ceil_div = Operation(lambda a, b: ceil(a / b), " / ", "ceil")
-minimum = Operation(lambda *values: min(values), ", ", "min")
-maximum = Operation(lambda *values: max(values), ", ", "max")
+product = Operator(lambda *factors: reduce(mul, factors), " * ")
+sum_of = Operator(lambda *terms: reduce(add, terms), " + ")
+difference = Operator(lambda a, b: a - b, " - ")
+quotient = Operator(lambda a, b: Fraction(a) / b, " / ")
+floor_div = Operator(lambda a, b: a // b, " // ")
+ceil_div = Operator(lambda a, b: ceil(a / b), " / ", "ceil")
+minimum = Operator(lambda *values: min(values), ", ", "min")
+maximum = Operator(lambda *values: max(values), ", ", "max")
 
 
 def _promised_unit(parameter: str) -> str | None:
@@ -412,7 +412,7 @@ def _reference_text(references: tuple[Reference, ...]) -> str:
     return "; ".join(reference.title for reference in references) or "unverified"
 
 
-def telling_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
+def informative_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
     """Return the inputs of a figure that explain something, without constant zeros."""
     return tuple(
         (name, value) for name, value in figure.inputs if value.value != 0 or value.inputs or not _is_constant(value)

@@ -73,7 +73,7 @@ def _unit(_: Validator, unit: str, instance: Any, _schema: Any) -> Iterator[Vali
 _Validator: Any = extend(Draft202012Validator, {"pattern": _pattern, "x-unit": _unit})  # type: ignore[no-untyped-call]
 
 
-def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
+def check_schema(source: Source, name: str, documents: Documents = document) -> list[Problem]:
     """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
     errors = _Validator(documents(name)).iter_errors(source.data)
     problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))

@@ -48,7 +48,7 @@ class _Held:
 
 
 @contextmanager
-def held_back() -> Iterator[LettingThrough]:
+def defer_signals() -> Iterator[LettingThrough]:
     """Defer signals within this context, and raise the first received at its end.
 
     The value is a context in which a signal may interrupt once: cleaning up is not interrupted again. Ignored signals

@@ -114,7 +114,7 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
         raise PlanErrors([_syntax_problem(error, text, file)]) from None
     if trusted and node is not None:
         return Source(file, text, _plain(node), {}, {(): Mark(file, 1, 1)})
-    builder = _Builder(file, text)
+    builder = _NodeReader(file, text)
     data = None if node is None else builder.build(node, (), 0)
     if builder.problems:
         raise PlanErrors(builder.problems)
@@ -332,7 +332,7 @@ def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]
     return parent[position], (*path, position)
 
 
-class _Builder:
+class _NodeReader:
     """The conversion of composed nodes to data, which notes marks and problems."""
 
     def __init__(self, file: str, text: str) -> None:

@@ -193,7 +193,7 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    return Design(plan, sizing, built, nics, power_of_servers(plan, sizing), install(plan, sizing, built), parts)
+    return Design(plan, sizing, built, nics, power_of_servers(plan, sizing), facility_of(plan, sizing, built), parts)
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
@@ -207,10 +207,10 @@ def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
 
 def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Figure | None:
     """Return the number of all PDUs; None when none are counted."""
-    found = facility.count_racks(plan.site, *list_equipment(plan, sizing, built), warnings=[])
-    if found.compute_pdus and found.management_pdus:
-        return sum_of_pdus(found.compute_pdus, found.management_pdus)
-    return found.compute_pdus or found.management_pdus
+    racks = facility.count_racks(plan.site, *list_equipment(plan, sizing, built), warnings=[])
+    if racks.compute_pdus and racks.management_pdus:
+        return sum_of_pdus(racks.compute_pdus, racks.management_pdus)
+    return racks.compute_pdus or racks.management_pdus
 
 
 def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
@@ -221,12 +221,12 @@ def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
     return facility.power_of(facility.units_bought(servers, server), server.power_w)
 
 
-def install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+def facility_of(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
     """Return the facility of a design."""
     server, servers, machines = list_equipment(plan, sizing, built)
     gpu, power = plan.cluster.gpu, power_of_servers(plan, sizing)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
-    return facility.install(plan.site, server, servers, power, machines, sizing.days, gpus)
+    return facility.size_facility(plan.site, server, servers, power, machines, sizing.days, gpus)
 
 
 def list_equipment(
@@ -297,12 +297,14 @@ def _build_all(
 
 def _count_hosts(hosts: tuple[Hosts, ...]) -> list[tuple[str, int, int]]:
     """Return the values that decide whether a fabric is rebuilt: the rest of its plan stays the same."""
-    return [(each.name, each.pieces.value, each.ports.value) for each in hosts]
+    return [(host.name, host.pieces.value, host.ports.value) for host in hosts]
 
 
 def _uplink_depth(plan: Plan, name: str) -> int:
     """Return the length of the longest chain of uplinks that ends in this fabric."""
-    return max((1 + _uplink_depth(plan, each.name) for each in plan.fabrics if _uplink_target(each) == name), default=0)
+    return max(
+        (1 + _uplink_depth(plan, fabric.name) for fabric in plan.fabrics if _uplink_target(fabric) == name), default=0
+    )
 
 
 def _uplink_target(fabric: FabricPlan) -> str | None:
@@ -488,7 +490,7 @@ def build_at_rates(
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     """Return a fabric at the rates of its plan. Raises Infeasible when no switches carry it."""
-    built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
+    built = fabric_demand.build_planes(fabric, attached, servers, hosts, uplink_gbps)
     if not fabric.allow_islands and (pods := islands(built)) > 1:
         message = (
             f"server 1 and server {servers.value} share no path: nothing connects the {pods} pods; leave out "
@@ -524,9 +526,9 @@ def _connect(
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
-    others = [_attached_hosts(each) for each in hosts]
+    others = [_attached_hosts(host) for host in hosts]
     populate_all = not fabric.populate_used_ports_only
-    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
+    return interconnect.count_parts(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
 
 
 def server_cage(plan: Plan, attached: Attachment) -> Cage:

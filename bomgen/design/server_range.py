@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.parts import Server
-from bomgen.core.columns import Column, Diverges, column
+from bomgen.core.columns import ExactVector, RowsDiffer, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, require
 from bomgen.design.assembly import (
     BuiltFabric,
     Design,
     build_at_rates,
+    facility_of,
     faster_rates,
-    install,
     is_better,
     list_equipment,
     power_of_servers,
@@ -74,7 +74,7 @@ class DesignRange(NamedTuple):
 
     def take(self, chosen: NDArray[np.bool_]) -> DesignRange:
         """Return some of the designs."""
-        fabrics = tuple(each.take(chosen) for each in self.fabrics)
+        fabrics = tuple(fabric.take(chosen) for fabric in self.fabrics)
         return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
 
     def in_columns(self) -> Design:
@@ -83,9 +83,9 @@ class DesignRange(NamedTuple):
         servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
         sizing = Sizing(gpus_of_servers(servers, server.gpus), servers)
         power = power_of_servers(plan, sizing)
-        built = tuple(each.in_columns() for each in self.fabrics)
+        built = tuple(fabric.in_columns() for fabric in self.fabrics)
         one = sizing._replace(servers=plan.cluster.servers)
-        facility = install(plan, one, tuple(each.built for each in self.fabrics))
+        facility = facility_of(plan, one, tuple(fabric.built for fabric in self.fabrics))
         server_in_rack, in_racks, machines = list_equipment(plan, sizing, built)
         gpu = plan.cluster.gpu.power_w
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
@@ -124,8 +124,8 @@ def _count_racks(
 def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
     """Return the racks of everything but servers, packed for each row of their counts."""
     counts = [machine.count.value for machine in machines]
-    rows = next(len(each) for each in counts if isinstance(each, Column))
-    columns = [each.integers() if isinstance(each, Column) else np.full(rows, each) for each in counts]
+    rows = next(len(count) for count in counts if isinstance(count, ExactVector))
+    columns = [count.integers() if isinstance(count, ExactVector) else np.full(rows, count) for count in counts]
     unique, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
     packed = []
     for column_of_counts in unique.T.tolist():
@@ -147,7 +147,7 @@ class FabricRange(NamedTuple):
 
     def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
         """Return the fabric for some of the rows."""
-        return FabricRange(self.rows[chosen], self.built, tuple(each[chosen] for each in self.counts))
+        return FabricRange(self.rows[chosen], self.built, tuple(count[chosen] for count in self.counts))
 
     def in_columns(self) -> BuiltFabric:
         """Return the fabric with columns in place of counts."""
@@ -221,13 +221,13 @@ def _is_covered(plan: Plan) -> bool:
     """Return whether the counts of a plan depend on servers and switches alone."""
     server = plan.cluster.server
     plain = all(
-        not each.switchless
-        and each.role != OUT_OF_BAND
-        and not each.hosts
-        and not each.uplink
-        and (each.declared.searched or each.declared.isolated_rails)
-        and not any(spec.panels for spec in each.links.values())
-        for each in plan.fabrics
+        not fabric.switchless
+        and fabric.role != OUT_OF_BAND
+        and not fabric.hosts
+        and not fabric.uplink
+        and (fabric.declared.searched or fabric.declared.isolated_rails)
+        and not any(spec.panels for spec in fabric.links.values())
+        for fabric in plan.fabrics
     )
     site = plan.site
     on_floor = site is not None and site.layout.given
@@ -236,13 +236,15 @@ def _is_covered(plan: Plan) -> bool:
 
 
 def _with_faster_rates(
-    found: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
+    fabric_range: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
 ) -> Iterator[FabricRange]:
     """Yield a fabric at its rates, or faster between switches, as `design` decides for each row."""
-    fabric, best = found.built.plan, [found]
-    for rates in faster_rates(found.built):
+    fabric, best = fabric_range.built.plan, [fabric_range]
+    for rates in faster_rates(fabric_range.built):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
-        others, unknown = _range_at_rates(fabric._replace(links=links), plan, servers, found.rows, parts, attached)
+        others, unknown = _range_at_rates(
+            fabric._replace(links=links), plan, servers, fabric_range.rows, parts, attached
+        )
         best = [one.take(~np.isin(one.rows, unknown)) for one in best]
         for other in others:
             best = [each for one in best for each in _better_of(one, other, rates, parts) if len(each.rows)]
@@ -270,7 +272,7 @@ def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, tw
     """Return where a question about two fabrics of the same rows is answered yes."""
     try:
         return np.full(len(one.rows), bool(ask(one, two)))
-    except Diverges as parting:
+    except RowsDiffer as parting:
         found = np.zeros(len(one.rows), np.bool_)
         for some in (parting.rows, ~parting.rows):
             found[some] = _where(ask, one.take(some), two.take(some))
@@ -285,10 +287,10 @@ def _range_at_rates(
     for planes in _count_planes(fabric, attached, servers, rows):
         if planes is None:
             return [], rows
-        for each in _same_parts(planes, plan, fabric, attached, parts):
-            ranged = _connect(each, fabric, plan, servers, parts, attached, counters)
+        for same_part in _same_parts(planes, plan, fabric, attached, parts):
+            ranged = _connect(same_part, fabric, plan, servers, parts, attached, counters)
             if ranged is None:
-                unknown.append(each.rows)
+                unknown.append(same_part.rows)
             else:
                 found.append(ranged[0])
                 unknown.append(ranged[1])
@@ -354,9 +356,7 @@ def _same_parts(
 ) -> Iterator[_Planes]:
     """Yield the planes split into those with the same parts for links: by tiers and by parallel links."""
     counts, together = planes.counts, _links_together(planes, attached, fabric)
-    divided = [
-        np.gcd(together[each.kind], _links_of_cables(each, parts)) for each in _list_ends(planes, plan, attached)
-    ]
+    divided = [np.gcd(together[end.kind], _links_of_cables(end, parts)) for end in _list_ends(planes, plan, attached)]
     keys = np.stack([counts.tiers, *divided])
     for key in np.unique(keys, axis=1).T:
         chosen = (keys == key[:, None]).all(axis=0)
@@ -449,7 +449,7 @@ def _connect(
     if any(option.reason == CAGES for choice in connected.choices for option in choice.others):
         return None
     media = {group.kind: group.medium for group in connected.link_groups}
-    links = [_Link(each, media[each.kind]) for each in _list_ends(planes, plan, attached)]
+    links = [_Link(end, media[end.kind]) for end in _list_ends(planes, plan, attached)]
     counters, counts = _piece_counters(planes, links, known), planes.counts
     suffice = np.logical_and.reduce(
         [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]
@@ -463,7 +463,10 @@ def _connect(
         *(modules[use.kind, use.device] for use in connected.adapters),
         *(cables[use.kind] for use in connected.cables),
     )
-    whole, of_columns = [each.value for each in _counted_figures(built)], [int(each[0]) for each in counted]
+    whole, of_columns = (
+        [counted_figure.value for counted_figure in _counted_figures(built)],
+        [int(each[0]) for each in counted],
+    )
     if whole != of_columns:
         raise AssertionError(f"{fabric.name}: the columns have {of_columns}, the design {whole}")
     return FabricRange(planes.rows, built, counted), unknown
@@ -473,8 +476,8 @@ Counters = dict[tuple[str, TierLinks], PieceCounter]
 """Counters of pieces in the switches of a fabric at given rates, by tier and by the parts of its links in the cages."""
 
 
-def _piece_counters(planes: _Planes, links: Sequence[_Link], known: Counters) -> dict[str, PieceCounter]:
-    """Return the counters of pieces in the switches of each tier; `known` are those of other rows, and is extended."""
+def _piece_counters(planes: _Planes, links: Sequence[_Link], counters: Counters) -> dict[str, PieceCounter]:
+    """Return the counters of pieces in the switches of each tier; extend `counters`, those of other rows."""
     demand, found = planes.demand, {}
     for tier, choice in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
         ends = [(each, plug_at(medium, each.upper, True)) for each, medium in links if each.upper.device == tier]
@@ -482,7 +485,7 @@ def _piece_counters(planes: _Planes, links: Sequence[_Link], known: Counters) ->
         if ends:
             kinds, rates, plugs = zip(*((each.kind, each.rate, plug) for each, plug in ends), strict=True)
             of_tier = TierLinks(kinds, rates, plugs)
-            found[tier] = known.setdefault((tier, of_tier), PieceCounter(choice.switch, of_tier))
+            found[tier] = counters.setdefault((tier, of_tier), PieceCounter(choice.switch, of_tier))
     return found
 
 

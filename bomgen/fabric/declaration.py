@@ -192,7 +192,7 @@ def topology(name: str) -> Topology:
     return found
 
 
-def described() -> Iterator[Topology]:
+def describe_topologies() -> Iterator[Topology]:
     """Yield the declaration of every topology, by name."""
     return (topology(name) for name in topologies())
 
@@ -201,7 +201,7 @@ def brings_its_own(fabric: Fabric) -> bool:
     """Return whether the module of a fabric's topology has its own connections or bisection."""
     connect, bisection = topology(fabric.topology).connect, fabric.bisection_gbps.origin
     functions = (connect, *([bisection.formula] if isinstance(bisection, Derived) else ()))
-    return any(each.__module__ in topologies().values() for each in functions)
+    return any(function.__module__ in topologies().values() for function in functions)
 
 
 @cache
@@ -212,7 +212,7 @@ def link_kinds() -> dict[str, LinkKind]:
     """
     found: dict[str, LinkKind] = {}
     topologies_of = Counter[str]()
-    for each in described():
+    for each in describe_topologies():
         for kind in () if each.switchless else each.link_kinds:
             if found.setdefault(kind.name, kind) != kind:
                 raise ValueError(f"the topology {each.name} declares {kind.name} links unlike another one")
@@ -220,7 +220,7 @@ def link_kinds() -> dict[str, LinkKind]:
     return {name: found[name] for name, _ in topologies_of.most_common()}
 
 
-def build(name: str, demand: Demand | DirectDemand) -> Fabric:
+def build_fabric(name: str, demand: Demand | DirectDemand) -> Fabric:
     """Return the smallest fabric of a topology that meets a demand.
 
     Raises Infeasible when there is none, KeyError for a topology that is not built, and ValueError when the fabric has

@@ -95,11 +95,11 @@ def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
 
     links = tuple(
         replace(
-            each,
-            count=endpoints if each.ends[0] == "server" and plane.tiers else in_all_planes(each.count),
-            cabled=attached if each.ends[0] == "server" and plane.tiers else in_all_planes(each.cabled),
+            link,
+            count=endpoints if link.ends[0] == "server" and plane.tiers else in_all_planes(link.count),
+            cabled=attached if link.ends[0] == "server" and plane.tiers else in_all_planes(link.cabled),
         )
-        for each in plane.links
+        for link in plane.links
     )
     return plane._replace(
         endpoints=endpoints,

@@ -7,7 +7,7 @@ from bomgen.core.provenance import Figure, ceil_div, formula
 from bomgen.fabric.clos import ports_in_use, shape
 from bomgen.fabric.clos.ports_in_use import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.clos.shape import SPLIT, WHOLE, Numbers
+from bomgen.fabric.clos.shape import SPLIT, WHOLE, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import largest_group, radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
@@ -131,9 +131,9 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
     return {name: figure if figure is not None else UNSET for name, figure in found.items()}
 
 
-def search_numbers(figures: dict[str, Figure]) -> Numbers:
+def search_numbers(figures: dict[str, Figure]) -> PlainDemand:
     """Return the values of `search_figures`, as the search takes them."""
-    return Numbers(**{name: figure.value for name, figure in figures.items()})
+    return PlainDemand(**{name: figure.value for name, figure in figures.items()})
 
 
 def group_thousands(number: int) -> str:

@@ -55,7 +55,7 @@ FIXED_FORMS = ("mpo", RJ45)
 """Forms of cage that take the plug of a cable without a module."""
 
 
-class Plug(NamedTuple):
+class CagePlug(NamedTuple):
     """The part that links have in a cage."""
 
     part: str | None
@@ -68,7 +68,7 @@ class Plug(NamedTuple):
     """Whether it is a placeholder for any part of its rate."""
 
 
-UNKNOWN = Plug(None)
+UNKNOWN = CagePlug(None)
 
 
 class Socket(NamedTuple):
@@ -87,20 +87,20 @@ class TooFewCages(Exception):
         self.kind = kind
 
 
-def plug_at(medium: Medium | None, cage: Cage, upper: bool) -> Plug:
+def plug_at(medium: Medium | None, cage: Cage, upper: bool) -> CagePlug:
     """Return the part that a medium has in a cage at its upper or its lower end."""
     if medium is None:
         return UNKNOWN
     links = int(medium.cable.links.value) if medium.cable else 1
     module = medium.upper if upper else medium.lower
     if cage.form in FIXED_FORMS:
-        return Plug(cage.form, 1, links)
+        return CagePlug(cage.form, 1, links)
     if module is not None:
-        return Plug(module.identity.id, int(module.ports.value), links, module.identity.generic)
+        return CagePlug(module.identity.id, int(module.ports.value), links, module.identity.generic)
     end = medium.cable and (medium.cable.a if upper else medium.cable.b)
     if not medium.cable or end is None or end.cage == ANY:
-        return Plug(medium.cable.identity.id if medium.cable else None, planning=True)
-    return Plug(medium.cable.identity.id, end.ports, links)
+        return CagePlug(medium.cable.identity.id if medium.cable else None, planning=True)
+    return CagePlug(medium.cable.identity.id, end.ports, links)
 
 
 def without_fixed_modules(medium: Medium, lower: Cage, upper: Cage) -> Medium:
@@ -111,20 +111,20 @@ def without_fixed_modules(medium: Medium, lower: Cage, upper: Cage) -> Medium:
     )
 
 
-def may_share(one: Plug, other: Plug, tight: bool = False) -> bool:
+def may_share(one: CagePlug, cage_plug: CagePlug, tight: bool = False) -> bool:
     """Return whether links with two plugs may share a cage: in one module, a cable each, or without a known part.
 
     Where cages are `tight`, placeholders share them, because a placeholder is never rejected for lack of cages.
     """
-    if None in (one.part, other.part) or (tight and one.planning and other.planning):
+    if None in (one.part, cage_plug.part) or (tight and one.planning and cage_plug.planning):
         return True
-    return one == other and one.links_of_cable == 1
+    return one == cage_plug and one.links_of_cable == 1
 
 
 class LeafShares(NamedTuple):
     """The sharing of a leaf's cages by links of servers and of other machines, in groups built alike."""
 
-    plugs: tuple[Plug, ...]
+    plugs: tuple[CagePlug, ...]
     """By group: the part of its links in a cage; the first group is that of the servers."""
     groups: tuple[int, ...]
     """By kind of other machines: its group."""
@@ -163,12 +163,12 @@ class LeafShares(NamedTuple):
         return found
 
 
-def count_pieces(plug: Plug, sockets: Iterable[Socket]) -> int:
+def count_pieces(plug: CagePlug, sockets: Iterable[Socket]) -> int:
     """Return the modules, or plugs of cables, in the sockets of some links."""
     return len({socket.cage for socket in sockets}) if plug.links > 1 else sum(1 for _ in sockets)
 
 
-def count_cables(plug: Plug, sockets: Iterable[Socket]) -> int:
+def count_cables(plug: CagePlug, sockets: Iterable[Socket]) -> int:
     """Return the cables that begin in the sockets of some links."""
     if plug.links_of_cable == 1:
         return sum(1 for _ in sockets)
@@ -192,7 +192,7 @@ class PortDemand(NamedTuple):
     """The key of the demand, such as `leaf-spine`."""
     ports: int
     rate: Figure
-    plug: Plug
+    plug: CagePlug
     up: bool = False
     """Whether they lead to the tier above."""
 
@@ -212,7 +212,7 @@ def filled_places(port_map: PortMap, ports: int, links_per_piece: int) -> set[tu
 
 
 def map_fabric_ports(
-    fabric: Fabric, plug: Callable[[Links, str], Plug], fitted: Sequence[FittedTier]
+    fabric: Fabric, plug: Callable[[Links, str], CagePlug], fitted: Sequence[FittedTier]
 ) -> dict[tuple[str, str], PortMap]:
     """Return the port maps of the switches of a fabric, by tier and kind of link; downlinks come first.
 
@@ -226,14 +226,14 @@ def map_fabric_ports(
     return port_maps
 
 
-def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], Plug]) -> Iterator[PortDemand]:
+def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], CagePlug]) -> Iterator[PortDemand]:
     """Yield the ports of a fully connected switch by kind of link, downlinks first."""
     kinds = [links for links in fabric.links if tier.name in links.ends]
     for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
         up = links.ends[0] == tier.name and not links.within_tier
         yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, plug(links, tier.name), up)
     if fabric.uplink_gbps and tier.up:
-        yield PortDemand(UPLINK, int(tier.up.value), fabric.uplink_gbps, Plug(UPLINK))
+        yield PortDemand(UPLINK, int(tier.up.value), fabric.uplink_gbps, CagePlug(UPLINK))
 
 
 def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[FittedTier]) -> CardShare | None:
@@ -353,7 +353,7 @@ class _Used(NamedTuple):
 
     links: int
     per_cage: int
-    plug: Plug
+    plug: CagePlug
 
     def start_for(self, per_cage: int, wanted: PortDemand, sharing: Sharing) -> int:
         """Return the first port for links of another kind: next to equal ones, otherwise from the next cage on."""

@@ -76,11 +76,11 @@ class Breakout(NamedTuple):
         lanes = engine.optic == self.optic and engine.lane_gbps == self.lane_gbps
         return lanes and engine.engine_gbps == rate * self.legs
 
-    def joins(self, one: Module, other: Module) -> bool:
+    def joins(self, one: Module, module: Module) -> bool:
         """Return whether one of two modules breaks out to several of the other."""
         return any(
             self.serves(engine, leg.engine_gbps) and leg.optic == self.partner
-            for engine, leg in ((one, other), (other, one))
+            for engine, leg in ((one, module), (module, one))
         )
 
 
@@ -127,7 +127,7 @@ class Rules(NamedTuple):
     """Media, the preferred first, where no prices decide."""
 
 
-class Reason(NamedTuple):
+class Incompatibility(NamedTuple):
     """Why something cannot be built: the code, and what is wrong in words."""
 
     code: str
@@ -142,7 +142,7 @@ class Unbuildable(Exception):
         self.rule = rule
 
 
-def refuse(reason: Reason | None) -> None:
+def refuse(reason: Incompatibility | None) -> None:
     """Raise Unbuildable if there is a reason against a specified module."""
     if reason:
         raise Unbuildable(f"{reason.message}; name another module, or leave it to `medium: auto`", reason.code)
@@ -157,7 +157,7 @@ def adapter_for(cage: Cage, plug: str, rules: Rules) -> Adapter | None:
     """Return the adapter that a plug needs in a cage of one link; None when it needs none or none exists."""
     if accepts(cage.form, plug, rules) or cage.links > 1:
         return None
-    return next((each for each in rules.adapters if (each.plug, each.cage) == (plug, cage.form)), None)
+    return next((adapter for adapter in rules.adapters if (adapter.plug, adapter.cage) == (plug, cage.form)), None)
 
 
 def fills_cage(module: Module, cage: Cage, rate: int) -> bool:
@@ -208,20 +208,22 @@ def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Mo
     return module
 
 
-def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
+def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incompatibility | None:
     """Return why a module does not work in a cage at a rate [Gb/s]; None when it does."""
     name = module.identity.id
     if fills_cage(module, cage, rate):
         return None
     if module.identity.generic and module.cage == ANY:
         wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
-        return Reason("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
+        return Incompatibility("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
     if cage.optics:
-        return Reason("cage", f"{cage.name} has its optics inside and takes no {name}, but fibres")
+        return Incompatibility("cage", f"{cage.name} has its optics inside and takes no {name}, but fibres")
     if not accepts(cage.form, module.cage, rules) and adapter_for(cage, module.cage, rules) is None:
-        return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
+        return Incompatibility(
+            "cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}"
+        )
     if cage.device != SERVER and module.nic_only:
-        return Reason("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
+        return Incompatibility("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
     if not links_per_engine(module, rate, rules):
         return _rate_reason(module, rate)
     carried = (
@@ -231,13 +233,15 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason
         return _rate_reason(module, rate)
     if cage.form != ANY and carried != cage.links:
         message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
-        return Reason("ports", message)
+        return Incompatibility("ports", message)
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
-        return Reason("protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}")
+        return Incompatibility(
+            "protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}"
+        )
     return power_reason(module, cage)
 
 
-def power_reason(module: Module, cage: Cage) -> Reason | None:
+def power_reason(module: Module, cage: Cage) -> Incompatibility | None:
     """Return why a module draws too much power for a cage; None when it does not, or either is unknown."""
     if (
         module.identity.generic
@@ -247,21 +251,21 @@ def power_reason(module: Module, cage: Cage) -> Reason | None:
     ):
         return None
     drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
-    return Reason(
+    return Incompatibility(
         "power", message("module-power", module=module.identity.id, drawn=drawn, switch=cage.name, given=given)
     )
 
 
-def _rate_reason(module: Module, rate: int) -> Reason:
+def _rate_reason(module: Module, rate: int) -> Incompatibility:
     """Return why a module carries no links of a rate [Gb/s]: they are too fast, or its lanes cannot run that slowly."""
     name, lane = module.identity.id, module.lane_gbps
     if lane and module.engine_gbps > rate:
         message = f"{name} carries links of {module.engine_gbps} Gb/s over lanes of {lane}, which do not slow down to"
-        return Reason("lanes", f"{message} links of {rate}")
-    return Reason("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
+        return Incompatibility("lanes", f"{message} links of {rate}")
+    return Incompatibility("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
 
 
-def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
+def pair_reason(lower: Module, upper: Module, rules: Rules) -> Incompatibility | None:
     """Return why two modules do not interoperate; None when they do."""
     names = lower.identity.id, upper.identity.id
     for module in (lower, upper):
@@ -270,21 +274,21 @@ def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
             message = (
                 f"{module.identity.id} has lanes of {module.lane_gbps} Gb/s, which run over {allowed[0]} fibre only"
             )
-            return Reason("medium", message)
+            return Incompatibility("medium", message)
     if _differ(lower.fibre, upper.fibre):
-        return Reason("medium", f"{names[0]} is {lower.fibre}, {names[1]} {upper.fibre}")
+        return Incompatibility("medium", f"{names[0]} is {lower.fibre}, {names[1]} {upper.fibre}")
     joined = rules.breakout.joins(lower, upper)
     if (
         not joined
         and ANY not in (lower.optic, upper.optic)
         and upper.optic not in rules.partners.get(lower.optic, (lower.optic,))
     ):
-        return Reason("optic", f"{names[0]} is {lower.optic}, {names[1]} {upper.optic}")
+        return Incompatibility("optic", f"{names[0]} is {lower.optic}, {names[1]} {upper.optic}")
     if lower.lane_gbps and upper.lane_gbps and lower.lane_gbps != upper.lane_gbps:
         message = f"{names[0]} has lanes of {lower.lane_gbps} Gb/s, {names[1]} of {upper.lane_gbps}"
-        return Reason("lanes", f"{message}, and neither changes its rate")
+        return Incompatibility("lanes", f"{message}, and neither changes its rate")
     if not joined and _differ(lower.connector, upper.connector):
-        return Reason("connector", f"{names[0]} is {lower.connector}, {names[1]} {upper.connector}")
+        return Incompatibility("connector", f"{names[0]} is {lower.connector}, {names[1]} {upper.connector}")
     return None
 
 
@@ -307,33 +311,33 @@ def fibre_module(lower: Module, upper: Module) -> Module:
     return upper if lower.fibre == ANY or _differ(lower.connector, upper.connector) else lower
 
 
-def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reason | None:
+def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Incompatibility | None:
     """Return why a fibre with `links` links does not fit a module; None when it does."""
     name, of = cable.identity.id, module.identity.id
     if _differ(cable.fibre, module.fibre):
-        return Reason("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
+        return Incompatibility("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
     if _differ(cable.connector, module.connector):
-        return Reason("connector", f"{name} has {cable.connector} connectors, {of} {module.connector}")
+        return Incompatibility("connector", f"{name} has {cable.connector} connectors, {of} {module.connector}")
     if cable.links.value != links:
-        return Reason("ports", f"{name} carries {cable.links.value} links, one receptacle of {of} {links}")
+        return Incompatibility("ports", f"{name} carries {cable.links.value} links, one receptacle of {of} {links}")
     wanted = rules.polarities.get(module.connector)
     if wanted and module.fibre != ANY and cable.polarity != wanted and cable.far_connector is None:
-        return Reason("polarity", f"{name} is {cable.polarity or 'of no known polarity'}, {of} needs {wanted}")
+        return Incompatibility("polarity", f"{name} is {cable.polarity or 'of no known polarity'}, {of} needs {wanted}")
     return None
 
 
-def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
+def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Incompatibility | None:
     """Return why jumper, trunk and jumper in series do not replace the jumper alone; None when they do."""
     name, of = trunk.identity.id, jumper.identity.id
     if _differ(trunk.fibre, jumper.fibre):
-        return Reason("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
+        return Incompatibility("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
     if _differ(trunk.connector, jumper.connector):
-        return Reason("connector", f"{name} has {trunk.connector} connectors, {of} {jumper.connector}")
+        return Incompatibility("connector", f"{name} has {trunk.connector} connectors, {of} {jumper.connector}")
     wanted = rules.polarities.get(jumper.connector or "")
     row = (jumper.polarity or "", trunk.polarity or "", jumper.polarity or "")
     if wanted and rules.in_a_row.get(row) != wanted:
         message = f"{of}, {name} and {of} in a row are {', '.join(each or 'of no known polarity' for each in row)}"
-        return Reason("polarity", f"{message}, which is not {wanted} together")
+        return Incompatibility("polarity", f"{message}, which is not {wanted} together")
     return None
 
 
@@ -344,19 +348,21 @@ def plug_fits(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
     return accepts(cage.form, end.cage, rules) and (end.cage == ANY or end.ports == cage.links)
 
 
-def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules) -> Reason | None:
+def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules) -> Incompatibility | None:
     """Return why a cable does not connect two cages at a rate [Gb/s]; None when it does.
 
     Its single plug is at the upper cage.
     """
     name = cable.identity.id
     if cable.link_gbps is not None and cable.link_gbps != rate:
-        return Reason("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
+        return Incompatibility("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
     if upper.protocol and cable.protocols and upper.protocol not in cable.protocols:
-        return Reason("protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}")
+        return Incompatibility(
+            "protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}"
+        )
     if not (plug_fits(cable.a, upper, rules) and plug_fits(cable.b, lower, rules)):
         message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"
-        return Reason("cage", f"{message} at {rate} Gb/s")
+        return Incompatibility("cage", f"{message} at {rate} Gb/s")
     return None
 
 

@@ -70,7 +70,7 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
         return []
     rules = parts.rules()
     plugs = dict.fromkeys((cage.form, *rules.plugs.get(cage.form, ())))
-    plugs |= dict.fromkeys(each.plug for each in rules.adapters if each.cage == cage.form)
+    plugs |= dict.fromkeys(adapter.plug for adapter in rules.adapters if adapter.cage == cage.form)
     rates = [rate * cage.links]
     if cage.device == SERVER and cage.links == 1:
         rates.append(rate * rules.splitter.legs)
@@ -256,11 +256,14 @@ def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Modu
 
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
     rules = parts.rules()
-    fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
+    fitting = [
+        [fitting_module for fitting_module in _fitting_modules(cage, span.gbps, parts) if fitting_module.fibre == fibre]
+        for cage in span[:2]
+    ]
     if not all(fitting):
         hot = [module for cage in span[:2] for module in _too_hot(fibre, cage, span.gbps, parts)]
         return MediumOption(fibre, None, "power", _part_names(hot)) if hot else MediumOption(fibre, None, "no-part")
-    sold = [[each for each in ends if each.identity.availability == AVAILABLE] for ends in fitting]
+    sold = [[end for end in ends if end.identity.availability == AVAILABLE] for ends in fitting]
     if not all(sold):
         return MediumOption(fibre, None, "not-sold", _part_names(fitting[0] + fitting[1]))
     pairs = [(low, up, pair_reason(low, up, rules)) for low in sold[0] for up in sold[1]]
@@ -304,7 +307,7 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
     cable = parts.cable(spec.jumper)
     if cable.medium != FIBRE:
         raise Unbuildable(f"{spec.jumper} is not a fibre; it is {cable.medium}: name a fibre", "medium")
-    module = next((each for each in medium.modules if each.fibre != ANY), medium.modules[0])
+    module = next((module for module in medium.modules if module.fibre != ANY), medium.modules[0])
     reason = fibre_reason(cable, module, 1, parts.rules())
     if reason:
         raise Unbuildable(f"{reason.message}; name another jumper, or remove it", reason.code)

@@ -51,7 +51,7 @@ from bomgen.optics.types import (
     PREFER_COPPER,
     RJ45,
     TRANSCEIVER,
-    Choice,
+    LinkChoice,
     LinkSpec,
     Medium,
     MediumOption,
@@ -70,9 +70,9 @@ def fitting_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | 
     None when not even generic modules are known. Raises Unbuildable when no module works with the fibre.
     """
     refused: Unbuildable | None = None
-    for found in transceivers(span, parts):
+    for transceiver in transceivers(span, parts):
         try:
-            return _replace_fibre(found, spec, span, parts)
+            return _replace_fibre(transceiver, spec, span, parts)
         except Unbuildable as error:
             refused = refused or error
     if refused:
@@ -239,7 +239,7 @@ def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
 # selection ----------------------------------------------------------------------------------------------------------
 
 
-def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
+def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
     """Choose the medium of a kind of link: as the plan specifies, else the best option.
 
     Raises Unbuildable for a specified medium or part that cannot work, LookupError for an unknown part.
@@ -256,22 +256,22 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
     return _choose_best(list_options(span, parts), spec)
 
 
-def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> Choice:
+def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> LinkChoice:
     """Return the choice where the plan has decided: the only candidate, or none."""
-    return Choice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
+    return LinkChoice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
-def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
+def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec) -> LinkChoice:
     """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one."""
     allowed = spec.allowed_options
-    unwanted = {option.name: "cages" for option in found if allowed and option.name not in allowed}
+    unwanted = {option.name: "cages" for option in medium_options if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
     unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if spec.panels else {}
-    usable = [option for option in found if option.medium and option.name not in unwanted]
+    usable = [option for option in medium_options if option.medium and option.name not in unwanted]
     if PREFER_COPPER in spec.prefer:
         usable.sort(key=lambda option: option.name not in COPPER)
     if not usable:
-        return Choice(None, "no-part", others=tuple(_reject(option, None, unwanted) for option in found))
+        return LinkChoice(None, "no-part", others=tuple(_reject(option, None, unwanted) for option in medium_options))
     best, reason = usable[0], "preferred" if len(usable) > 1 else "only"
     priced = [option for option in usable if option.cost is not None]
     if PREFER_COPPER in spec.prefer and best.name in COPPER:
@@ -280,8 +280,8 @@ def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
         reason = "unpriced" if priced else reason
     elif len(priced) > 1:
         best, reason = min(priced, key=lambda option: option.cost or 0), "cheapest"
-    others = tuple(_reject(option, best, unwanted) for option in found if option is not best)
-    return Choice(best.medium, reason, best.cost, others)
+    others = tuple(_reject(option, best, unwanted) for option in medium_options if option is not best)
+    return LinkChoice(best.medium, reason, best.cost, others)
 
 
 def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[str, str]) -> MediumOption:

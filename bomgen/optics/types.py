@@ -163,7 +163,7 @@ class MediumOption(NamedTuple):
     """Cost per link; None: not all parts have a price."""
 
 
-class Choice(NamedTuple):
+class LinkChoice(NamedTuple):
     """The choice for a kind of link, with the rejected options."""
 
     medium: Medium | None

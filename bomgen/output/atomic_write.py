@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from bomgen.core.signals import LettingThrough, held_back
+from bomgen.core.signals import LettingThrough, defer_signals
 
 try:
     import fcntl
@@ -43,7 +43,7 @@ def place(folder: Path, make: Callable[[Path], object], exclusive: bool = False)
     With `exclusive` nothing that is there already is replaced: FileExistsError is raised. Raises OSError with the place
     that it is about; everything is as it was then.
     """
-    with held_back() as let_through:
+    with defer_signals() as let_through:
         missing = _missing(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)

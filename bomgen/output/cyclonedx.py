@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from bomgen import __version__
 from bomgen.catalog.files import Record
-from bomgen.core.plain_data import plain
+from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
 from bomgen.pricing.bill_line import Line
@@ -204,7 +204,7 @@ def _service(line: Line) -> Data:
 
 
 def _why(quantity: Figure) -> str:
-    return one_line(quantity, lambda figure: str(plain(figure.value)))
+    return one_line(quantity, lambda figure: str(json_value(figure.value)))
 
 
 def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:

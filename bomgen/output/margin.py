@@ -13,7 +13,7 @@ from typing import Any
 from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
-from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
+from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 
 SHARE = Decimal("0.0001")
 """Shares are written to a hundredth of a per cent."""
@@ -31,7 +31,7 @@ def to_data(margin: Margin) -> dict[str, Any]:
     return {
         "currency": margin.currency,
         "lines": [_line_data(line) for line in margin.lines],
-        "categories": [_sum_data(each) for each in margin.categories],
+        "categories": [_sum_data(category) for category in margin.categories],
         "total": _sum_data(margin.total),
     }
 
@@ -138,17 +138,17 @@ def _line_data(line: Earned) -> dict[str, Any]:
     }
 
 
-def _sum_data(each: Sum) -> dict[str, Any]:
+def _sum_data(margin_total: MarginTotal) -> dict[str, Any]:
     return {
-        "name": each.name,
-        "lines": each.lines,
-        "lines_without_price": each.without_price,
-        "lines_without_cost": each.without_cost,
-        "amount": _amount(each.amount),
-        "cost": _amount(each.cost),
-        "margin": _amount(each.margin),
-        "share": _rounded(each.share),
-        "bound": each.bound,
+        "name": margin_total.name,
+        "lines": margin_total.lines,
+        "lines_without_price": margin_total.without_price,
+        "lines_without_cost": margin_total.without_cost,
+        "amount": _amount(margin_total.amount),
+        "cost": _amount(margin_total.cost),
+        "margin": _amount(margin_total.margin),
+        "share": _rounded(margin_total.share),
+        "bound": margin_total.bound,
     }
 
 

@@ -190,7 +190,7 @@ class _View:
 
     def __init__(self, document: Document, language: Language) -> None:
         self.document, self.language = document, language
-        self.derived = {each.path for section in document.sections for each in section.derivations}
+        self.derived = {derivation.path for section in document.sections for derivation in section.derivations}
         self.homes: dict[str, str] = {cell.why: KEY_FIGURES for _, cell in document.headline if cell.why}
         for table in (table for section in document.sections for table in section.tables):
             for cell in (cell for row in table.rows for cell in row.cells if cell.why):
@@ -289,7 +289,7 @@ class _View:
         stacked = stacked and _stacks(table)
         for row in rows:
             columns = list(zip(table.columns, row.cells, currencies, strict=True))
-            shown = [self._field(*each) for each in columns if not stacked or each[0].kind != "text"]
+            shown = [self._field(*column) for column in columns if not stacked or column[0].kind != "text"]
             yield [self._stack(row, table.columns), *shown] if stacked else shown
 
     def _field(self, column: Column, cell: Cell, currency: str) -> Field:

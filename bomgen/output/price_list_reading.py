@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.messages import ENGLISH
 from bomgen.core.money import decimal
-from bomgen.reading.list_columns import Column as ListColumn
-from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, LeftOut
+from bomgen.reading.list_columns import RecognisedColumn as ListColumn
+from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList
 
@@ -44,30 +44,30 @@ class Use(NamedTuple):
     """Those of them that the list has no price for."""
 
 
-def describe(found: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
+def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
     """Return what each column was taken for, the first prices, what was left out, and what no part is known for."""
-    entries = found.source.data["prices"]
+    entries = price_list.source.data["prices"]
     number = _count(len(entries), ("price", "prices"))
     title = f"{number}, of these the first:" if len(entries) > FIRST else f"{number}:"
     unread = [
         f"sheets that are not read, {kind}: {', '.join(names)}"
-        for kind, names in (("without prices", found.unread), ("hidden", found.hidden))
+        for kind, names in (("without prices", price_list.unread), ("hidden", price_list.hidden))
         if names
     ]
     first = _table(title, [_price(entry, parts) for entry in entries[:FIRST]])
     sections = (
-        Section("columns", "", tables=tuple(_layouts(found))),
-        Section("notes", "", text=(*found.notes, *unread)),
+        Section("columns", "", tables=tuple(_layouts(price_list))),
+        Section("notes", "", text=(*price_list.notes, *unread)),
         Section("prices", "", tables=(first,)),
-        Section("left-out", "", tables=tuple(_left_out(found.left_out))),
-        Section("unmatched", "", tables=tuple(_unmatched(entries, found, parts))),
+        Section("left-out", "", tables=tuple(_left_out(price_list.left_out))),
+        Section("unmatched", "", tables=tuple(_unmatched(entries, price_list, parts))),
         Section("use", "", text=tuple(_use(use, len(entries)) if use else ())),
     )
     return Document("", ENGLISH, sections)
 
 
-def _layouts(found: PriceList) -> Iterator[Table]:
-    for layout in found.layouts:
+def _layouts(price_list: PriceList) -> Iterator[Table]:
+    for layout in price_list.layouts:
         sheet = f", sheet '{layout.table.name}'" if layout.table.name else ""
         breaks = {column.at: f"{role} from {quantity or 1}" for role, quantity, column in layout.breaks}
         taken = {column.at: (role, column) for role, column in layout.columns.items()}
@@ -77,7 +77,7 @@ def _layouts(found: PriceList) -> Iterator[Table]:
             for _, (role, column) in sorted(taken.items())
         ]
         rows += [(column.letter, _quoted(column), "not read", "") for column in layout.unused]
-        yield _table(f"{found.source.file}{sheet}: header in line {layout.header.line}", rows)
+        yield _table(f"{price_list.source.file}{sheet}: header in line {layout.header.line}", rows)
 
 
 def _use(use: Use, prices: int) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _price(entry: dict[str, Any], parts: PartIndex) -> tuple[str, ...]:
     return entry["part"], f"{amount} {entry['currency']}", pieces, until, entry.get("lead_time", ""), known
 
 
-def _left_out(rows: Sequence[LeftOut]) -> Iterator[Table]:
+def _left_out(rows: Sequence[UnpricedRow]) -> Iterator[Table]:
     counts = Counter(row.reason for row in rows)
     if not counts:
         return
@@ -114,7 +114,7 @@ def _left_out(rows: Sequence[LeftOut]) -> Iterator[Table]:
     yield _table(f"left out: {names}", shown)
 
 
-def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: PartIndex) -> Iterator[Table]:
+def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: PartIndex) -> Iterator[Table]:
     """The prices of parts that nobody knows, or that are several."""
     unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
     if not unknown:
@@ -126,17 +126,17 @@ def _unmatched(entries: Sequence[dict[str, Any]], found: PriceList, parts: PartI
         said = (
             f"fits several: {', '.join(several)}" if several else f"near: {', '.join(near)}" if near else "none is near"
         )
-        rows.append((f"line {found.source.mark(('prices', at)).line}", part, said))
+        rows.append((f"line {price_list.source.mark(('prices', at)).line}", part, said))
     if len(unknown) > NAMED:
         rows.append(("...", f"and {len(unknown) - NAMED} more", ""))
     yield _table(f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:", rows)
 
 
 def use_of(
-    found: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
+    price_list: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
 ) -> Use:
     """What a plan takes of a list: `names` are those of each of its parts, `shown` what each is called."""
-    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in found.source.data["prices"]]
+    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in price_list.source.data["prices"]]
     of_plan = {name for each in names for name in each}
     of_list = {name for each in listed for name in each}
     unpriced = [name for name, each in zip(shown, names, strict=True) if not set(each) & of_list]

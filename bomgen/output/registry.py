@@ -67,7 +67,7 @@ class Formats:
         return tuple(file.format(kind=kind, name="NAME") for kind in kinds if file)
 
 
-class Choice(NamedTuple):
+class DocumentRequest(NamedTuple):
     """A document to write: its format, and its kind where the format has two."""
 
     form: str
@@ -84,15 +84,15 @@ PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("forms",))
 """The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
 
 
-def choose_documents(names: Iterable[str]) -> list[Choice]:
+def choose_documents(names: Iterable[str]) -> list[DocumentRequest]:
     """The documents that formats and names of files, such as `quote.md`, stand for; each once, quotes first.
 
     Raises ValueError for a name that is neither.
     """
-    found: dict[str, list[Choice]] = {}
+    found: dict[str, list[DocumentRequest]] = {}
     for form in DOCUMENTS.names:
         files = DOCUMENTS.files(form)
-        choices = [Choice(form, kind) for kind in KINDS] if len(files) > 1 else [Choice(form)]
+        choices = [DocumentRequest(form, kind) for kind in KINDS] if len(files) > 1 else [DocumentRequest(form)]
         found[form] = choices
         found |= {file: [choice] for file, choice in zip(files, choices, strict=True)}
     wanted = list(names)

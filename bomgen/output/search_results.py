@@ -12,14 +12,14 @@ from typing import Any
 from bomgen import __version__
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
-from bomgen.core.plain_data import plain, range_data
+from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.safety import escape_formula
-from bomgen.documents.search.candidates import UNITS, Candidate, Measured, values_of
+from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, values_of
 from bomgen.documents.search.contents import front_chart, search_document
 from bomgen.documents.search.front import Excess, Front
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import OutputError, render_page
-from bomgen.plan.search_space import Numbers
+from bomgen.plan.search_space import NumberRange
 
 FORMAT = 1
 """Version of the format of a search as JSON."""
@@ -85,7 +85,7 @@ def _parquet(front: Front) -> bytes:
 
 def _exact(value: Measured | str) -> Any:
     """A value as programs read it: amounts are decimal strings, as in bom.json."""
-    return f"{value:f}" if isinstance(value, Decimal) else plain(value)
+    return f"{value:f}" if isinstance(value, Decimal) else json_value(value)
 
 
 def _data(front: Front, name: str) -> dict[str, Any]:
@@ -95,12 +95,12 @@ def _data(front: Front, name: str) -> dict[str, Any]:
         "version": __version__,
         "plan": name,
         "over": {
-            axis.key: [str(axis.values)] if isinstance(axis.values, Numbers) else list(axis.values)
+            axis.key: [str(axis.values)] if isinstance(axis.values, NumberRange) else list(axis.values)
             for axis in space.axes
         },
         "minimise": list(front.minimised),
         "confidence": space.confidence,
-        "within": {bound.measure: plain(bound.most) for bound in space.within},
+        "within": {bound.measure: json_value(bound.most) for bound in space.within},
         "designs": space.size,
         "tried": front.tried,
         "beyond": front.beyond,
@@ -115,20 +115,22 @@ def _data(front: Front, name: str) -> dict[str, Any]:
     }
 
 
-def _design(front: Front, found: Candidate) -> dict[str, Any]:
+def _design(front: Front, searched_design: SearchedDesign) -> dict[str, Any]:
     keys = (axis.key for axis in front.space.axes)
     return {
-        "set": dict(zip(keys, front.space.values(found.place), strict=True)),
-        "measures": {name: _exact(value) for name, value in found.measures.items()},
-        "ranges": {name: range_data(ends) for name, ends in found.ranges.items()},
-        "currency": found.currency,
-        **{name: _exact(end) for name, end in values_of(found).items() if name.startswith(("cost_", "days_"))},
+        "set": dict(zip(keys, front.space.values(searched_design.place), strict=True)),
+        "measures": {name: _exact(value) for name, value in searched_design.measures.items()},
+        "ranges": {name: range_data(ends) for name, ends in searched_design.ranges.items()},
+        "currency": searched_design.currency,
+        **{
+            name: _exact(end) for name, end in values_of(searched_design).items() if name.startswith(("cost_", "days_"))
+        },
     }
 
 
-def _beyond(front: Front, found: tuple[Candidate, Sequence[Excess]] | None) -> dict[str, Any] | None:
+def _beyond(front: Front, found: tuple[SearchedDesign, Sequence[Excess]] | None) -> dict[str, Any] | None:
     """A design beyond the bounds, with what it comes to where it breaks them."""
     if found is None:
         return None
-    broken = {each.bound.measure: plain(each.value) for each in found[1]}
+    broken = {each.bound.measure: json_value(each.value) for each in found[1]}
     return _design(front, found[0]) | {"breaks": broken}

@@ -29,7 +29,7 @@ class NamedFabric(NamedTuple):
     """The servers that attach to it; None where nobody knows."""
 
 
-class Source:
+class DocumentInputs:
     """A report that is written in several formats. What two of them need is made once, when the first asks for it."""
 
     def __init__(self, report: Report, formats: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ class Source:
     @property
     def fabrics(self) -> Iterator[NamedFabric]:
         """The fabrics of every cluster."""
-        return (fabric for each in self.report.each_cluster for fabric in _fabrics(each))
+        return (fabric for cluster in self.report.each_cluster for fabric in _fabrics(cluster))
 
     @cached_property
     def quote(self) -> Document:
@@ -65,13 +65,13 @@ class Source:
         telling.stage(self._stage)
         return page
 
-    def expansion(self, found: Difference) -> Document | None:
+    def expansion(self, difference: Difference) -> Document | None:
         """What the customer signs for what is added; the report is the new side. None where that is no expansion."""
         from bomgen.documents.chapters.writer import Writer
         from bomgen.documents.customer_quote.contents import quote_document
         from bomgen.documents.customer_quote.expansion import expansion_quote
 
-        record = expansion_quote(Writer(self.report, self.language), found)
+        record = expansion_quote(Writer(self.report, self.language), difference)
         return quote_document(record, self.language, self._fabrics_of_clusters, {}) if record else None
 
     @cached_property
@@ -99,11 +99,15 @@ class Source:
 
     @property
     def _fabrics_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
-        return {each.plan.cluster_name: tuple(self._fabric_drawings(each)) for each in self.report.each_cluster}
+        return {
+            cluster.plan.cluster_name: tuple(self._fabric_drawings(cluster)) for cluster in self.report.each_cluster
+        }
 
     @property
     def _racks_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
-        return {each.plan.cluster_name: _rack_drawings(each, self.language) for each in self.report.each_cluster}
+        return {
+            cluster.plan.cluster_name: _rack_drawings(cluster, self.language) for cluster in self.report.each_cluster
+        }
 
     def _draw_chart(self, chart: Chart, name: str) -> Drawing:
         from bomgen.output.drawing.charts import chart_svg
@@ -117,10 +121,10 @@ class Source:
         from bomgen.output.drawing.fabrics import fabric_svg
 
         file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
-        for each in _fabrics(report):
-            title = self.language.word("drawing-title", name=each.name)
-            svg = fabric_svg(each.fabric, each.name, self.language, each.servers)
-            yield Drawing(f"drawing-{each.name}", title, svg, title, file.format(name=each.name) if file else None)
+        for fabric in _fabrics(report):
+            title = self.language.word("drawing-title", name=fabric.name)
+            svg = fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers)
+            yield Drawing(f"drawing-{fabric.name}", title, svg, title, file.format(name=fabric.name) if file else None)
 
 
 def _fabrics(report: Report) -> Iterator[NamedFabric]:

@@ -28,7 +28,7 @@ _WORD = re.compile(rf"(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff]){_MARKS}\s*|\s+")
 """What stays on a line: a word or a Chinese letter, with the marks behind it."""
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of text and its style: bold, or the sign of a row (`+`, `-`, `~`)."""
 
     text: str
@@ -37,53 +37,55 @@ class Line(NamedTuple):
 
 def text(document: Document, language: Language, every: bool = False) -> bytes:
     """Return a document as UTF-8; `every` row of its tables, or those that matter."""
-    return "".join(f"{line.text}\n" for line in lines(document, language, every)).encode("utf-8", "replace")
+    return "".join(f"{line.text}\n" for line in render_lines(document, language, every)).encode("utf-8", "replace")
 
 
-def lines(document: Document, language: Language, every: bool = False, width: int | None = None) -> Iterator[Line]:
+def render_lines(
+    document: Document, language: Language, every: bool = False, width: int | None = None
+) -> Iterator[TextLine]:
     """Return the lines of a document, of at most `width` characters where that is given."""
     first = True
     for block in _blocks(document, language, every, width):
         if block and not first:
-            yield Line("")
+            yield TextLine("")
         for line in block:
             first = False
             yield from [line] if width is None else _wrap_line(line, width)
 
 
-def _blocks(document: Document, language: Language, every: bool, width: int | None) -> Iterator[list[Line]]:
+def _blocks(document: Document, language: Language, every: bool, width: int | None) -> Iterator[list[TextLine]]:
     """The parts of a document that a blank line separates."""
-    titles = [Line(printable(document.title))] if document.title else []
-    yield [*titles, *([Line(printable(document.subtitle), BOLD)] if document.subtitle else [])]
+    titles = [TextLine(printable(document.title))] if document.title else []
+    yield [*titles, *([TextLine(printable(document.subtitle), BOLD)] if document.subtitle else [])]
     several = len([section for section in document.sections if section.title]) > 1
     for section in document.sections:
         is_open = section.text or section.notes or any(every or not table.folded for table in section.tables)
-        heading = [Line(section.title, BOLD)] if several and section.title and is_open else []
+        heading = [TextLine(section.title, BOLD)] if several and section.title and is_open else []
         for block in _section_blocks(section, language, every, width):
             if block:
                 yield [*heading, *block]
                 heading = []
 
 
-def _section_blocks(section: Section, language: Language, every: bool, width: int | None) -> Iterator[list[Line]]:
-    yield [Line(printable(line)) for line in section.text]
+def _section_blocks(section: Section, language: Language, every: bool, width: int | None) -> Iterator[list[TextLine]]:
+    yield [TextLine(printable(line)) for line in section.text]
     for table in section.tables:
         if table.folded and not every:
             rows = language.integer(len(table.rows))
-            yield [Line(language.word("text-folded", title=table.title, rows=rows))]
+            yield [TextLine(language.word("text-folded", title=table.title, rows=rows))]
             continue
-        title = [Line(printable(table.title))] if table.title not in ("", section.title) else []
+        title = [TextLine(printable(table.title))] if table.title not in ("", section.title) else []
         left = 0 if every or table.most is None else max(len(table.rows) - table.most, 0)
-        more = [Line(GAP + language.word("text-more", rows=language.integer(left)))] if left else []
+        more = [TextLine(GAP + language.word("text-more", rows=language.integer(left)))] if left else []
         yield [*title, *_table_lines(table, language, len(table.rows) - left, width), *more]
     before = language.word("name-in")
-    yield [Line(f"{language.word(f'ui-{note.level}')}{before}{printable(note.text)}") for note in section.notes]
+    yield [TextLine(f"{language.word(f'ui-{note.level}')}{before}{printable(note.text)}") for note in section.notes]
 
 
 # tables -------------------------------------------------------------------------------------------------------------
 
 
-class _Grid(NamedTuple):
+class _TableText(NamedTuple):
     """The texts of a table: of each row its cells, sign and style; a heading has a single cell."""
 
     rows: Sequence[tuple[Sequence[str], str, str]]
@@ -92,24 +94,24 @@ class _Grid(NamedTuple):
     indent: int
 
 
-def _table_lines(table: Table, language: Language, shown: int, width: int | None) -> Iterator[Line]:
+def _table_lines(table: Table, language: Language, shown: int, width: int | None) -> Iterator[TextLine]:
     """The rows of a table: texts begin at the left, numbers end at the right; headings move no column."""
     grid = _grid(table, language, shown)
     for number, (columns, widths) in enumerate(_layouts(grid, width)):
-        yield from [Line("")] if number else []
+        yield from [TextLine("")] if number else []
         for row, sign, style in grid.rows:
             if len(row) < len(grid.right):
-                yield Line(row[0], style)
+                yield TextLine(row[0], style)
                 continue
             cells = [_cell_lines(row[at], room, grid.right[at]) for at, room in zip(columns, widths, strict=True)]
             for at in range(max(map(len, cells))):
                 start = f"{GAP}{'' if at else sign}".ljust(grid.indent)
                 texts = (cell[at] if at < len(cell) else "" for cell in cells)
                 padded = (_pad(*each) for each in zip(texts, widths, (grid.right[at] for at in columns), strict=True))
-                yield Line((start + GAP.join(padded)).rstrip(), style)
+                yield TextLine((start + GAP.join(padded)).rstrip(), style)
 
 
-def _grid(table: Table, language: Language, shown: int) -> _Grid:
+def _grid(table: Table, language: Language, shown: int) -> _TableText:
     currencies = [currency_of(table, at) for at in range(len(table.columns))]
     titles = [heading_of(table, at) for at in range(len(table.columns))]
     rows: list[tuple[Sequence[str], str, str]] = [(titles, "", BOLD)] if any(titles) else []
@@ -119,9 +121,9 @@ def _grid(table: Table, language: Language, shown: int) -> _Grid:
             rows.append(([printable(row.group)], "", BOLD))
         group = row.group
         cells = zip(table.columns, row.cells, currencies, strict=True)
-        rows.append(([printable(cell_text(*each, language)) for each in cells], row.sign, row.sign))
+        rows.append(([printable(cell_text(*cell, language)) for cell in cells], row.sign, row.sign))
     signed = any(row.sign for row in table.rows[:shown])
-    return _Grid(
+    return _TableText(
         rows,
         [column.kind != "text" for column in table.columns],
         table.keys,
@@ -136,7 +138,7 @@ def cell_text(column: Column, cell: Cell, currency: str, language: Language) -> 
     return language.cell(cell, named=not currency)
 
 
-def _layouts(grid: _Grid, width: int | None) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+def _layouts(grid: _TableText, width: int | None) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """The columns of each table that is drawn, and their widths."""
     rows = [row for row, _, _ in grid.rows if len(row) == len(grid.right)]
     columns = [[row[at] for row in rows] for at in range(len(grid.right))]
@@ -212,7 +214,7 @@ def _cell_lines(cell: str, width: int, right: bool) -> list[str]:
     return [part for line in (_above_its_range(cell) if right else cell).split("\n") for part in _wrap(line, width)]
 
 
-def _wrap_line(line: Line, width: int) -> Iterator[Line]:
+def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
     """A line in several of at most `width` characters, which go on below the text behind its label."""
     if _width(line.text) <= width:
         yield line
@@ -223,7 +225,7 @@ def _wrap_line(line: Line, width: int) -> Iterator[Line]:
     if hang > width - LEAST_TEXT:
         label, hang = "", 0
     for number, part in enumerate(_wrap(line.text[len(label) :], width - hang)):
-        yield Line((" " * hang if number else label) + part, line.style)
+        yield TextLine((" " * hang if number else label) + part, line.style)
 
 
 def _wrap(text: str, width: int) -> list[str]:

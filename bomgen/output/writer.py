@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from bomgen.core import progress as telling
 from bomgen.output import atomic_write
 from bomgen.output.registry import DOCUMENTS, WIRINGS, choose_documents
-from bomgen.output.source import Source
+from bomgen.output.source import DocumentInputs
 from bomgen.output.user_templates import templates
 from bomgen.results.result import Report, template_data
 
@@ -38,7 +38,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     chosen = choose_documents(formats)
-    source = Source(report, [choice.form for choice in chosen])
+    source = DocumentInputs(report, [choice.form for choice in chosen])
     for form, kind in chosen:
         module = DOCUMENTS.module(form)
         source.begin(form)
@@ -56,7 +56,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def render_difference(found: Difference, new: Report | None, form: str) -> bytes:
+def render_difference(difference: Difference, new: Report | None, form: str) -> bytes:
     """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
     An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, or what
@@ -68,11 +68,11 @@ def render_difference(found: Difference, new: Report | None, form: str) -> bytes
     from bomgen.output.drawing.charts import changes_drawing
 
     words = language(new.plan.quote.language if new else ENGLISH)
-    if new and (quote := Source(new, ()).expansion(found)):
+    if new and (quote := DocumentInputs(new, ()).expansion(difference)):
         from bomgen.output.xlsx.quote import quote_workbook
 
         return quote_workbook(quote, words) if form == "xlsx" else render_page(quote, words, form)
-    return render_page(changes_document(found, words, changes_drawing(found, words)), words, form)
+    return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
 def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
@@ -165,7 +165,7 @@ def write_one(content: bytes, out: FilePath) -> None:
         if _is_stream(out):
             out.write_bytes(content)
         else:
-            write({out.name: content}, out.parent)
+            write_files({out.name: content}, out.parent)
 
 
 def write_new(content: bytes, out: FilePath) -> None:
@@ -177,7 +177,7 @@ def write_new(content: bytes, out: FilePath) -> None:
         atomic_write.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
 
-def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
+def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
     """Write files into a folder, all or none: what was there before stays until every one of them is on the disk.
 
     Raises OutputError when the folder or a file cannot be written, or when it is a link that leads out of `below`: who

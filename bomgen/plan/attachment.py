@@ -200,11 +200,11 @@ def own_port_gbps(cluster: Cluster) -> Figure | None:
     return (own.gbps if own else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
 
 
-def _own_attachment(cluster: Cluster, own: ServerPorts, nics: Figure) -> Attachment:
+def _own_attachment(cluster: Cluster, server_ports: ServerPorts, nics: Figure) -> Attachment:
     """Return the attachment by built-in NICs: cages as the server gives them, ports and rate from the NIC if needed."""
     card, gbps = cluster.server_nic, own_port_gbps(cluster)
     if gbps is None:
         raise ValueError("a server says the rate of its NICs, or which NIC they are")
-    cage = card.cage if card and own.cage == ANY else own.cage
+    cage = card.cage if card and server_ports.cage == ANY else server_ports.cage
     ports = ports_of_nics(nics, card.ports) if card else nics
-    return Attachment(ports, ports, nics, gbps, cage, own.ports_per_cage, None)
+    return Attachment(ports, ports, nics, gbps, cage, server_ports.ports_per_cage, None)

@@ -129,13 +129,13 @@ def _rails_per_leaf(fabric: FabricPlan) -> Figure | None:
 def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
     """Return the ports of all other machines on a fabric, over all planes; None when there are none."""
     found: Figure | None = None
-    for each in hosts:
-        ports = ports_of_hosts(each.pieces, each.ports)
+    for host in hosts:
+        ports = ports_of_hosts(host.pieces, host.ports)
         found = ports if found is None else sum_of_ports(found, ports)
     return found
 
 
-def build(
+def build_planes(
     fabric: FabricPlan,
     attached: Attachment,
     servers: Figure,
@@ -169,9 +169,9 @@ def _count_by_tier(fabric: Fabric) -> list[int]:
 def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric:
     topology, planes = str(fabric.topology.value), fabric.planes
     if planes.value == 1:
-        return topologies.build(topology, whole)
+        return topologies.build_fabric(topology, whole)
     return combine_planes(
-        topologies.build(topology, demand_of_one_plane(whole, planes, attached.ports_per_plane)), planes, whole
+        topologies.build_fabric(topology, demand_of_one_plane(whole, planes, attached.ports_per_plane)), planes, whole
     )
 
 
@@ -193,7 +193,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
         carries = f"a port at their ends carries {most}" if port else f"no port is faster than {most}"
         raise Infeasible(f"links of {rate.value} Gb/s; {carries} Gb/s: at most {most}", because=rate, rule="rate")
     demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
-    return topologies.build(str(fabric.topology.value), demand)
+    return topologies.build_fabric(str(fabric.topology.value), demand)
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
@@ -207,7 +207,7 @@ def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> F
     of_rail = fabric.declared.has_rails
     if of_rail and fabric.scalable_unit:
         return fabric.scalable_unit
-    built = build(fabric, attached, servers, fabric.hosts)
+    built = build_planes(fabric, attached, servers, fabric.hosts)
     plane, down = built.plane or built, built.tiers[0].down
     if fabric.declared.searched:
         whole = demand(fabric, attached, servers, fabric.hosts)

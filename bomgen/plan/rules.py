@@ -13,7 +13,7 @@ from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.declaration import Topology, described, link_kinds
+from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
 from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
@@ -34,7 +34,7 @@ def rule(function: Rule) -> Rule:
     return function
 
 
-def check(plan: Plan, source: Source) -> list[Problem]:
+def check_rules(plan: Plan, source: Source) -> list[Problem]:
     """Return every problem that the rules find in a plan, in the order of the file."""
     problems = [problem for find in RULES for problem in find(plan, source)]
     return sorted(problems, key=lambda problem: problem.mark)
@@ -293,7 +293,7 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
         for key, fits in KEYS_OF_TOPOLOGIES.items():
             if not fits(fabric.declared, fabric):
                 asked = f"{key}: {fabric.homing.value}" if key == "homing" else key
-                names = " or ".join(kind.name for kind in described() if fits(kind, fabric))
+                names = " or ".join(kind.name for kind in describe_topologies() if fits(kind, fabric))
                 text = f"{asked} belongs to `topology: {names}`; ask for that, or remove {key}"
                 mark = source.mark(("fabrics", fabric.name, *key.split(".")))
                 yield Problem(mark, "error", text, "topology", f"fabrics.{fabric.name}.{key}")
@@ -424,11 +424,11 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
 def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
     """Require distinct names of alternatives."""
     seen: set[str] = set()
-    for each in plan.quote.alternatives:
-        if each.name in seen:
-            text = f"two alternatives are called {each.name}; give one another name"
-            yield Problem(each.mark, "error", text, "duplicate", "quote.alternatives")
-        seen.add(each.name)
+    for alternative in plan.quote.alternatives:
+        if alternative.name in seen:
+            text = f"two alternatives are called {alternative.name}; give one another name"
+            yield Problem(alternative.mark, "error", text, "duplicate", "quote.alternatives")
+        seen.add(alternative.name)
 
 
 def _parts(plan: Plan) -> Iterator[Identity]:
@@ -516,7 +516,7 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         if fabric.declared.one_switch:
             own = {kind.name for kind in fabric.declared.link_kinds}
-            for kind in (each for each in link_kinds() if each not in own):
+            for kind in (link_kind for link_kind in link_kinds() if link_kind not in own):
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))
                     text = f"a single switch has no {kind} links; remove them"

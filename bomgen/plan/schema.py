@@ -13,7 +13,7 @@ from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
 from bomgen.core.resources import IDS, languages, unfold
 from bomgen.core.yaml_source import Path, Source
 from bomgen.fabric.declaration import LinkKind, link_kinds, topologies
-from bomgen.fabric.declaration import described as declaration_described
+from bomgen.fabric.declaration import describe_topologies as declaration_described
 from bomgen.fabric.types import SERVER
 
 PLAN, BASE = "plan", "base"
@@ -44,9 +44,9 @@ def document(name: str) -> dict[str, Any]:
     return schema
 
 
-def check(source: Source, name: str) -> list[Problem]:
+def check_plan(source: Source, name: str) -> list[Problem]:
     """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
-    return schemas.check(source, name, document)
+    return schemas.check_schema(source, name, document)
 
 
 def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:

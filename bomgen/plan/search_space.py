@@ -44,7 +44,7 @@ _OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
 """The file names of the options in marks, as `<set>` is that of settings."""
 
 
-class Numbers(Sequence[str]):
+class NumberRange(Sequence[str]):
     """The integers of a range as YAML texts, none of which is stored."""
 
     def __init__(self, numbers: range) -> None:
@@ -57,15 +57,15 @@ class Numbers(Sequence[str]):
     def __getitem__(self, place: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Numbers: ...
+    def __getitem__(self, place: slice) -> NumberRange: ...
 
-    def __getitem__(self, place: int | slice) -> str | Numbers:
+    def __getitem__(self, place: int | slice) -> str | NumberRange:
         """Return a number of the range, or a slice of it."""
         found = self.numbers[place]
-        return Numbers(found) if isinstance(found, range) else str(found)
+        return NumberRange(found) if isinstance(found, range) else str(found)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Numbers) and self.numbers == other.numbers
+        return isinstance(other, NumberRange) and self.numbers == other.numbers
 
     def __hash__(self) -> int:
         return hash(self.numbers)
@@ -83,12 +83,12 @@ class Axis(NamedTuple):
     """A key of the plan with the values to try."""
 
     key: str
-    values: tuple[str, ...] | Numbers
+    values: tuple[str, ...] | NumberRange
     """The values as YAML texts."""
     mark: Mark
 
 
-class Bound(NamedTuple):
+class MeasureLimit(NamedTuple):
     """The maximum of a measure."""
 
     measure: str
@@ -100,7 +100,7 @@ class SearchSpace(NamedTuple):
 
     axes: tuple[Axis, ...]
     minimise: tuple[str, ...]
-    within: tuple[Bound, ...]
+    within: tuple[MeasureLimit, ...]
     chosen: bool
     """Whether the plan or an option sets what to minimise."""
     currency: str = ""
@@ -213,9 +213,9 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
         return None
     ranges = [_range(each, mark, problems) for each in given]
     if len(given) == 1 and ranges[0]:
-        return Axis(key, Numbers(ranges[0]), mark)
+        return Axis(key, NumberRange(ranges[0]), mark)
     lists = [
-        [_text(each)] if numbers is None else Numbers(numbers) for each, numbers in zip(given, ranges, strict=True)
+        [_text(each)] if numbers is None else NumberRange(numbers) for each, numbers in zip(given, ranges, strict=True)
     ]
     if sum(map(len, lists)) > MAX_LISTED:
         message = f"more than {MAX_LISTED} values in a list; give one range"
@@ -258,12 +258,12 @@ def _is_known(name: str, mark: Mark, problems: list[Problem]) -> bool:
     return False
 
 
-def _bound(name: str, value: Any, mark: Mark, problems: list[Problem]) -> Bound | None:
+def _bound(name: str, value: Any, mark: Mark, problems: list[Problem]) -> MeasureLimit | None:
     if not _is_known(name, mark, problems):
         return None
     unit = MEASURES[name]
     try:
-        return Bound(name, Fraction(parse(value, "count" if unit == MONEY else unit)))
+        return MeasureLimit(name, Fraction(parse(value, "count" if unit == MONEY else unit)))
     except ValueError as error:
         problems.append(Problem(mark, "error", str(error), "unit"))
         return None

@@ -145,13 +145,15 @@ def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) 
     ]
 
 
-def warnings_of(alternative: Alternative, found: Sequence[Problem], planned: Sequence[Problem]) -> tuple[Problem, ...]:
+def warnings_of(
+    alternative: Alternative, problems: Sequence[Problem], planned: Sequence[Problem]
+) -> tuple[Problem, ...]:
     """What is to be said of an alternative that is not said of the plan."""
     said = {(problem.rule, problem.message) for problem in planned}
     of_quote = {problem.rule for problem in planned} & OF_QUOTE
     return tuple(
         problem._replace(mark=alternative.mark)
-        for problem in found
+        for problem in problems
         if (problem.rule, problem.message) not in said and problem.rule not in of_quote
     )
 

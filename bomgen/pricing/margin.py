@@ -54,7 +54,7 @@ class Earned(NamedTuple):
         return _share(self.margin, self.priced.amount)
 
 
-class Sum(NamedTuple):
+class MarginTotal(NamedTuple):
     """Several lines together. Net and cost leave out what is not known, and are then what it comes to at least.
 
     They are None where nothing of it is known.
@@ -92,8 +92,8 @@ class Margin(NamedTuple):
 
     currency: str
     lines: tuple[Earned, ...]
-    categories: tuple[Sum, ...]
-    total: Sum
+    categories: tuple[MarginTotal, ...]
+    total: MarginTotal
     problems: tuple[Problem, ...]
     """Costs that are old or have run out."""
 
@@ -126,11 +126,11 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
     )
 
 
-def _sum(name: str, lines: Sequence[Earned], plan: QuotePlan) -> Sum:
+def _sum(name: str, lines: Sequence[Earned], plan: QuotePlan) -> MarginTotal:
     amounts = [line.priced.amount for line in lines if line.priced.amount is not None]
     costs = [line.cost for line in lines if line.cost is not None]
     nothing = Decimal(0) * minor_unit(plan.currency)
-    return Sum(
+    return MarginTotal(
         name=name,
         lines=len(lines),
         amount=sum(amounts, nothing) if amounts else None,

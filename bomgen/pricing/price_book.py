@@ -67,17 +67,17 @@ class PriceBook(NamedTuple):
 def price_book(source: Source, checked: bool = False) -> PriceBook:
     """The price book in the data of a file. Raises PlanErrors when it is none, unless it was checked before."""
     if not checked:
-        check(source)
+        check_prices(source)
     data = source.data
     prices = tuple(_price(entry, source.mark(("prices", at))) for at, entry in enumerate(entries(source)))
     return PriceBook(str(data.get("name") or source.file), source.file, prices, _currencies(source))
 
 
-def check(source: Source) -> None:
+def check_prices(source: Source) -> None:
     """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
     if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
         raise PlanErrors([newer])
-    problems = schema.check(source, "prices") or find_slips(source)
+    problems = schema.check_schema(source, "prices") or find_slips(source)
     if problems:
         raise PlanErrors(problems)
 

@@ -15,17 +15,17 @@ from bomgen.pricing.unit_prices import Unit
 
 
 def warnings_of_prices(
-    found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
+    units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
 ) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
     lists = (problem for book in books for problem in book.warnings)
-    ages = warnings_of_ages(found, lines, plan)
-    return (*_hidden(books), *lists, *ages, *_missing(found, lines, plan), *_estimated(found, lines, plan))
+    ages = warnings_of_ages(units, lines, plan)
+    return (*_hidden(books), *lists, *ages, *_missing(units, lines, plan), *_estimated(units, lines, plan))
 
 
-def warnings_of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
     """Prices that have run out, and old ones."""
-    return (*_expired(found, lines, plan), *_old(found, plan))
+    return (*_expired(units, lines, plan), *_old(units, plan))
 
 
 def age_days(price: Price, plan: QuotePlan) -> int | None:
@@ -54,18 +54,18 @@ def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
             yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
 
 
-def _missing(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
     """Parts that no price book of the plan has, where it names one."""
-    without = [line.part or line.description for unit, line in zip(found, lines, strict=True) if unit.amount is None]
+    without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
     if without and plan.price_books:
         text = message("missing-price", names=dict.fromkeys(without))
         yield Problem(plan.price_books[-1][1], "warning", text, "missing-price", "totals.complete")
 
 
-def _estimated(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
     """Estimated prices of a quote that says it is firm."""
     if plan.status == FIRM:
-        priced = zip(found, lines, strict=True)
+        priced = zip(units, lines, strict=True)
         names = [line.part or line.description for unit, line in priced if is_estimate(unit)]
         if names:
             text = message("firm-estimate", names=dict.fromkeys(names))
@@ -77,10 +77,10 @@ def is_estimate(unit: Unit) -> bool:
     return unit.price is not None and bool(unit.price.estimate or unit.ranges)
 
 
-def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
     """Prices that are no longer valid on the date of the quote, once each."""
     seen: set[Price] = set()
-    for unit, line in zip(found, lines, strict=True):
+    for unit, line in zip(units, lines, strict=True):
         price = unit.price
         if price and price not in seen and has_expired(price, plan):
             seen.add(price)
@@ -88,10 +88,10 @@ def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
             yield Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}")
 
 
-def _old(found: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
+def _old(units: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
     """Books with old prices, each at the oldest of those that are used."""
     of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
-    for unit in found:
+    for unit in units:
         if unit.price and unit.book and is_old(unit.price, plan):
             of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
     for book, prices in of_book.values():

@@ -94,7 +94,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     """The bill with money. Where quantities are columns, amounts are, too.
 
     Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before,
-    and Diverges where columns meet price breaks that differ by row.
+    and RowsDiffer where columns meet price breaks that differ by row.
     """
     counted, without_price = list[Line](), list[QuoteLine]()
     found = list[Unit]()
@@ -199,7 +199,7 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
 # The money of a bill by category: what each costs after discounts, before tax, and how much of it is known.
 
 
-class Part(NamedTuple):
+class CategoryTotal(NamedTuple):
     """The lines of one category; `amount` is None where none of them has a price."""
 
     category: str
@@ -217,7 +217,7 @@ class Part(NamedTuple):
         return self.priced_lines == self.lines and not self.least
 
 
-def category_amounts(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
+def category_amounts(lines: Sequence[QuoteLine]) -> tuple[CategoryTotal, ...]:
     """The categories of a bill, the dearest first, those without any price last; empty where nothing has a price."""
     of: dict[str, list[QuoteLine]] = {}
     for line in lines:
@@ -228,7 +228,7 @@ def category_amounts(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
     if not any(amounts.values()):
         return ()
     parts = (
-        Part(
+        CategoryTotal(
             category,
             sum(priced, Decimal(0)) if (priced := amounts[category]) else None,
             sum(map(Fraction, priced), Fraction(0)) / whole if whole else Fraction(0),

@@ -155,8 +155,8 @@ def net_price(
 
     `names` are the part's id and numbers in lower case, the most exact first.
     """
-    found = find_price(books, names, pieces)
-    return _net(found[0] if found else None, names, category, plan)
+    price = find_price(books, names, pieces)
+    return _net(price[0] if price else None, names, category, plan)
 
 
 def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePlan) -> Fraction | None:

@@ -39,7 +39,7 @@ _PIECES = re.compile(r"(?:/|per|je|pro|par|每)? *([0-9]{1,3}(?:[.,' ][0-9]{3})+
 _TIME = re.compile(r"(?:[0-9]+(?:[.,][0-9]+)? *(?:-|–|—|~|to|bis|至|到) *)?([0-9]+(?:[.,][0-9]+)?) *([^0-9]*)")
 
 
-class Written(NamedTuple):
+class WrittenAmount(NamedTuple):
     """An amount as it is written."""
 
     digits: str
@@ -57,7 +57,7 @@ class Written(NamedTuple):
 
 
 @lru_cache(maxsize=KEPT)
-def read_amount(text: str) -> Written | None:
+def read_amount(text: str) -> WrittenAmount | None:
     """An amount with a currency, a unit and separators; None for what is none, such as "on request"."""
     if len(text) > MAX_HEADING:
         return None
@@ -83,22 +83,22 @@ def read_amount(text: str) -> Written | None:
     return None if re.search(r"['\u2019 ]", digits) else _separated(digits, currency)
 
 
-def _separated(digits: str, currency: str | None) -> Written | None:
+def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
     points, commas = digits.count(POINT), digits.count(COMMA)
     last = max(digits.rfind(POINT), digits.rfind(COMMA))
     if not points and not commas:
-        return Written(digits, None, False, currency)
+        return WrittenAmount(digits, None, False, currency)
     sign = digits[last]
     whole, behind = digits[:last], digits[last + 1 :]
     if points and commas:
         other = COMMA if sign == POINT else POINT
         fine = digits.count(sign) == 1 and _is_grouped(whole, other)
-        return Written(digits, sign, False, currency) if fine else None
+        return WrittenAmount(digits, sign, False, currency) if fine else None
     if points + commas > 1:
         other = COMMA if sign == POINT else POINT
-        return Written(digits, other, False, currency) if _is_grouped(digits, sign) else None
+        return WrittenAmount(digits, other, False, currency) if _is_grouped(digits, sign) else None
     unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
-    return Written(digits, None if unclear else sign, unclear, currency)
+    return WrittenAmount(digits, None if unclear else sign, unclear, currency)
 
 
 def _is_grouped(text: str, sign: str) -> bool:

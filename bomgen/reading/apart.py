@@ -15,7 +15,7 @@ from typing import Any
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.limited_child import Limits, run_limited
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
+from bomgen.reading.cells import Area, Broken, RawTable, TableCell, Value
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20, output_bytes=256 << 20)
 """A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with a
@@ -84,7 +84,7 @@ def _table(said: Mapping[str, Any], file: str) -> RawTable:
     return RawTable(
         name=said["name"],
         rows=tuple(
-            tuple(Cell(_value(value), Mark(file, line, column)) for column, value in enumerate(row, 1))
+            tuple(TableCell(_value(value), Mark(file, line, column)) for column, value in enumerate(row, 1))
             for line, row in enumerate(said["rows"], 1)
         ),
         hidden=said["hidden"],

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import KEPT, read_amount
-from bomgen.reading.cells import MAX_COLUMNS, Cell, RawTable
+from bomgen.reading.cells import MAX_COLUMNS, RawTable, TableCell
 from bomgen.reading.list_columns import (
     LIST,
     MAYBE_PART,
@@ -25,7 +25,7 @@ from bomgen.reading.list_columns import (
     PRICES,
     QUANTITY,
     QUESTION,
-    Asked,
+    RequestedColumns,
     find_column,
     lacks_column,
     list_headings,
@@ -63,7 +63,7 @@ Columns = dict[str, list[int]]
 """The places of columns in a row, from 0, by what they are."""
 
 
-class Block(NamedTuple):
+class BillTable(NamedTuple):
     """Rows of a sheet below a header."""
 
     table: RawTable
@@ -77,7 +77,7 @@ class Block(NamedTuple):
     """Whether the block before has the same header, as on the next page."""
 
 
-def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[Block]:
+def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
     """The blocks of a sheet, each below its own header; none where it has no bill.
 
     Raises PlanErrors with a question where several columns may be the quantities or the prices.
@@ -95,11 +95,11 @@ def find_blocks(table: RawTable, file: str, asked: Asked = NOTHING) -> Iterator[
         headings = {NET_PRICE if name == NET else name: texts.get(places[0], "") for name, places in columns.items()}
         if columns.get(NET) and columns[NET][0] == columns[PRICE][0]:
             del headings[NET_PRICE]
-        yield Block(table, at + 1, end, columns, headings, continues=roles == before)
+        yield BillTable(table, at + 1, end, columns, headings, continues=roles == before)
         before = roles
 
 
-def ask(tables: Iterable[RawTable], file: str, asked: Asked) -> PlanErrors:
+def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanErrors:
     """What is asked where no sheet has a bill: which column of the likeliest header has the quantities or the parts."""
     best: tuple[int, RawTable, int, dict[str, list[int]]] | None = None
     for table in tables:
@@ -128,7 +128,7 @@ def ask(tables: Iterable[RawTable], file: str, asked: Asked) -> PlanErrors:
     return _question(role, places, table, at, file, f"no column is known as that of {what}")
 
 
-def _headers(table: RawTable, asked: Asked) -> list[tuple[int, dict[str, list[int]]]]:
+def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:
     """The rows that name the columns of a bill, and which are which; the first is that which names most at the top."""
     found = list[tuple[int, dict[str, list[int]]]]()
     for at, row in enumerate(table.rows):
@@ -145,7 +145,7 @@ def _headers(table: RawTable, asked: Asked) -> list[tuple[int, dict[str, list[in
     return [each for each in found if best is None or each[0] >= best[0]]
 
 
-def _may_have(row: Sequence[Cell], name: str) -> bool:
+def _may_have(row: Sequence[TableCell], name: str) -> bool:
     """Whether a row may have the column that a letter or a heading names."""
     return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
 
@@ -154,26 +154,26 @@ def _has_both(roles: Collection[str]) -> bool:
     return QUANTITY in roles and bool({PART, MAYBE_PART, DESCRIPTION} & {*roles})
 
 
-def _first_line(table: RawTable, asked: Asked) -> int | None:
+def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
     """The first row of a bill without a header, whose columns are those that were asked for; None where none is."""
     if not _has_both(asked.columns):
         return None
-    place = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
+    column = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
     rows = enumerate(table.rows)
-    return next((at for at, row in rows if place is not None and place < len(row) and _is_number(row[place])), None)
+    return next((at for at, row in rows if column is not None and column < len(row) and _is_number(row[column])), None)
 
 
-def _has_number(row: Sequence[Cell]) -> bool:
+def _has_number(row: Sequence[TableCell]) -> bool:
     """Whether a row has a number, as no header has, but for headings such as "Qty 1"."""
     return any(_is_number(cell) and not (isinstance(cell.value, str) and _role(cell.value)) for cell in row)
 
 
-def _is_number(cell: Cell) -> bool:
+def _is_number(cell: TableCell) -> bool:
     """Whether anything but text stands in a cell, or an amount."""
     return cell.filled and (not isinstance(cell.value, str) or read_amount(cell.value) is not None)
 
 
-def _roles(row: Sequence[Cell]) -> dict[str, list[int]]:
+def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
     """What the cells of a row name: columns of bills by their own words, others as price lists call them."""
     found: dict[str, list[int]] = {}
     for at, cell in enumerate(row):
@@ -199,7 +199,7 @@ def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
 
 
 def _as_asked(
-    roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: Asked
+    roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: RequestedColumns
 ) -> dict[str, list[int]]:
     """What columns are, with those that were asked for. Raises PlanErrors where there is no such column."""
     if not asked.columns:
@@ -211,16 +211,16 @@ def _as_asked(
     for role, name in asked.columns.items():
         if name == NO_COLUMN:
             continue
-        place = find_column(name, headings, width)
-        if place is None:
+        column = find_column(name, headings, width)
+        if column is None:
             raise _lacks(name, role, table, at, file)
-        found = {other: [each for each in places if each != place] for other, places in found.items()}
-        found[role] = [place]
+        found = {other: [each for each in places if each != column] for other, places in found.items()}
+        found[role] = [column]
     return {role: places for role, places in found.items() if places}
 
 
 def _choose(
-    roles: dict[str, list[int]], rows: Sequence[Sequence[Cell]], table: RawTable, at: int, file: str
+    roles: dict[str, list[int]], rows: Sequence[Sequence[TableCell]], table: RawTable, at: int, file: str
 ) -> Columns:
     """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
     texts = _headings_of(table, at)
@@ -248,7 +248,7 @@ def _choose(
     return found
 
 
-def _distinct(places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[int]:
+def _distinct(places: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> list[int]:
     """Of several columns those that have numbers, and of those with the same values the first."""
     if len(places) < LEAST_COLUMNS:
         return [*places]
@@ -257,12 +257,12 @@ def _distinct(places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[int
     return [place for at, place in enumerate(numeric) if values[place] not in [values[one] for one in numeric[:at]]]
 
 
-def _has_numbers(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+def _has_numbers(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
     cells = [row[place] for row in rows if place < len(row) and row[place].filled]
     return sum(map(_is_number, cells)) * 2 > len(cells)
 
 
-def _counts_lines(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+def _counts_lines(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
     """Whether most of what stands in a column is numbers of lines, such as 10 or 1.1."""
     cells = [row[place] for row in rows if place < len(row) and row[place].filled]
     return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)

@@ -24,13 +24,13 @@ from bomgen.reading.bill_columns import (
     NET,
     ROLE,
     SPARE,
-    Block,
+    BillTable,
     Columns,
     ask,
     find_blocks,
 )
-from bomgen.reading.cells import Broken, Cell, RawTable, Value, shorten_texts
-from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, Asked
+from bomgen.reading.cells import Broken, RawTable, TableCell, Value, shorten_texts
+from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kinds, words_of
 
@@ -53,7 +53,7 @@ ANY_SWITCH = "switch"
 """The tier of a module that is plugged in at a switch, where the line does not say at which."""
 
 
-class Place(NamedTuple):
+class StatedPlace(NamedTuple):
     """Where in a cluster a line says that it belongs; empty: it does not say."""
 
     fabric: str = ""
@@ -82,7 +82,7 @@ class SentLine(NamedTuple):
     notes: str
     """All other words of the line."""
     recognition: Recognition
-    place: Place
+    place: StatedPlace
     quantity: int | None
     """Pieces, without the spares where these have a column of their own; None: the line does not say."""
     spare: int | None = None
@@ -146,7 +146,7 @@ class SentLine(NamedTuple):
         return (self.quantity or 0) + (self.spare or 0)
 
 
-class Sum(NamedTuple):
+class SumRow(NamedTuple):
     """A row below lines: a subtotal, a tax, a total."""
 
     mark: Mark
@@ -163,7 +163,7 @@ class SentBill(NamedTuple):
 
     file: str
     lines: tuple[SentLine, ...]
-    sums: tuple[Sum, ...]
+    sums: tuple[SumRow, ...]
     currency: str
     """Empty: it says none."""
     columns: Mapping[str, str]
@@ -189,7 +189,7 @@ class SentBill(NamedTuple):
         )
 
 
-def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Asked = NOTHING) -> SentBill:
+def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: RequestedColumns = NOTHING) -> SentBill:
     """The bill in the tables of a file: all that have one, but for those that list the parts of the others once more.
 
     Raises PlanErrors when no table has a column of quantities and one of parts or descriptions, and with a question
@@ -204,7 +204,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: As
     recognizer = Recognizer(index)
     read = [*_read_blocks(blocks, recognizer, point)]
     repeating = _drop_repeated(read)
-    lines, sums = list[SentLine](), list[Sum]()
+    lines, sums = list[SentLine](), list[SumRow]()
     for each in read:
         sums += [total._replace(lines=total.lines + len(lines)) for total in each.sums]
         lines += each.lines
@@ -232,7 +232,7 @@ def require_whole(bill: SentBill) -> SentBill:
     return bill
 
 
-def _asked_tables(tables: Sequence[RawTable], file: str, asked: Asked) -> Sequence[RawTable]:
+def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
     """The tables, or the one sheet that was asked for. Raises PlanErrors where there is none."""
     chosen = [table for table in tables if asked.sheet in (None, table.name)]
     if tables and not chosen:
@@ -242,7 +242,7 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: Asked) -> Sequen
     return chosen
 
 
-def _point(blocks: Sequence[Block]) -> str | None:
+def _point(blocks: Sequence[BillTable]) -> str | None:
     """The decimal separator that the amounts of a bill prove; None where they prove none, or both."""
     places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
     texts = (
@@ -255,19 +255,19 @@ def _point(blocks: Sequence[Block]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _at(block: Block, name: str) -> Sequence[int]:
+def _at(block: BillTable, name: str) -> Sequence[int]:
     return block.columns.get(name, ())
 
 
 class _Read(NamedTuple):
-    block: Block
+    block: BillTable
     lines: list[SentLine]
-    sums: list[Sum]
+    sums: list[SumRow]
     unread: int = 0
     """Rows that were not read, since the bill has too many."""
 
 
-def _read_blocks(blocks: Sequence[Block], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
+def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
     section, left = "", MAX_LINES
     for block in blocks:
         reader = _BlockReader(block, recognizer, point, section if block.continues else "")
@@ -286,8 +286,8 @@ def _drop_repeated(read: list[_Read]) -> list[str]:
     names = list[str]()
     counts = [_count(each.lines) for each in read]
     whole = Counter[_Counted]()
-    for own in counts:
-        whole.update(own)
+    for count in counts:
+        whole.update(count)
     alike = Counter((*sorted(each.block.columns), *sorted(own.items())) for each, own in zip(read, counts, strict=True))
     filled = [each.block.columns.keys() for each in read if each.lines]
     pair = len(filled) == 2 and filled[0] == filled[1]
@@ -331,7 +331,7 @@ def _name(line: SentLine) -> str:
 
 
 class _BlockReader:
-    def __init__(self, block: Block, recognizer: Recognizer, point: str | None, section: str) -> None:
+    def __init__(self, block: BillTable, recognizer: Recognizer, point: str | None, section: str) -> None:
         self.block, self.columns, self.point, self.section = block, block.columns, point, section
         self.recognizer = recognizer
         self.of_lines = {place for places in block.columns.values() for place in places}
@@ -359,15 +359,15 @@ class _BlockReader:
                 found.lines.append(self._line(row, text, quantity))
         return found
 
-    def _is_title(self, cell: Cell) -> bool:
+    def _is_title(self, cell: TableCell) -> bool:
         """Whether a cell that stands alone is the title of a section, not the number of a part."""
         return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
-    def _mark(self, row: Sequence[Cell]) -> Mark:
+    def _mark(self, row: Sequence[TableCell]) -> Mark:
         mark = next(cell.mark for cell in row if cell.filled)
         return mark._replace(sheet=self.block.table.name)
 
-    def _line(self, row: Sequence[Cell], text: Mapping[str, str], quantity: int | None) -> SentLine:
+    def _line(self, row: Sequence[TableCell], text: Mapping[str, str], quantity: int | None) -> SentLine:
         part = _first(row, self.columns.get(PART, ()))
         description = text.get(DESCRIPTION, "")
         others = " ".join(
@@ -402,7 +402,7 @@ class _BlockReader:
             unread=tuple(self._unread(row, quantity)),
         )
 
-    def _listed(self, row: Sequence[Cell]) -> Listed | None:
+    def _listed(self, row: Sequence[TableCell]) -> Listed | None:
         """The list price and the discount beside a net price; None where there is not one of each."""
         places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
         price = self._amount(row[places[0]]) if len(places) == 1 else None
@@ -410,7 +410,7 @@ class _BlockReader:
         discount = read_share(cell.value) if cell else None
         return None if price is None or discount is None else Listed(price, discount)
 
-    def _unread(self, row: Sequence[Cell], quantity: int | None) -> Iterator[tuple[str, Value]]:
+    def _unread(self, row: Sequence[TableCell], quantity: int | None) -> Iterator[tuple[str, Value]]:
         """The values in the columns of quantities and prices that cannot be read as numbers."""
         cell = _cell(row, self.columns, QUANTITY)
         if cell and quantity is None:
@@ -422,7 +422,7 @@ class _BlockReader:
             if isinstance(value, Broken) or (value is not None and DIGIT.search(str(value))):
                 yield name, value
 
-    def _currency(self, row: Sequence[Cell]) -> str:
+    def _currency(self, row: Sequence[TableCell]) -> str:
         """The currency that a row names for its price, else the heading."""
         for name in (CURRENCY, PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
@@ -433,7 +433,7 @@ class _BlockReader:
                     return self.yen if code == YEN else code
         return ""
 
-    def _whole(self, row: Sequence[Cell], name: str) -> int | None:
+    def _whole(self, row: Sequence[TableCell], name: str) -> int | None:
         """The whole number of a cell; None where it has none, or it may be another."""
         cell = _cell(row, self.columns, name)
         number = self._amount(cell)
@@ -444,7 +444,7 @@ class _BlockReader:
         unclear = written and written.unclear and POINT in written.digits and self.point is None
         return None if unclear else int(number)
 
-    def _amount(self, cell: Cell | None) -> Decimal | None:
+    def _amount(self, cell: TableCell | None) -> Decimal | None:
         """The number of a cell, whatever currency and separators it is written with; None where it is none."""
         if cell is None or isinstance(cell.value, bool):
             return None
@@ -454,7 +454,7 @@ class _BlockReader:
         # Without a proof 1,234 is a thousand, and 1.234 a unit price with three places.
         return written.value(written.point or self.point or POINT) if written else None
 
-    def _sum(self, row: Sequence[Cell], quantity: int | None, above: int) -> Sum | None:
+    def _sum(self, row: Sequence[TableCell], quantity: int | None, above: int) -> SumRow | None:
         """The row of a subtotal, a tax or a total; None for any other."""
         if quantity is not None and _cell(row, self.columns, PART):
             return None
@@ -468,10 +468,10 @@ class _BlockReader:
         share = Decimal(percent.group(1).replace(",", ".")) / _PERCENT if percent else None
         places = self.columns.get(AMOUNT, ())
         at = self._amount(row[places[0]]) if places and places[0] < len(row) else None
-        return Sum(self._mark(row), kind, at if at is not None else numbers[-1], share, above)
+        return SumRow(self._mark(row), kind, at if at is not None else numbers[-1], share, above)
 
 
-def _twin(row: Sequence[Cell]) -> str:
+def _twin(row: Sequence[TableCell]) -> str:
     """The letter behind a name of several equal clusters, such as `scale_out_leaf_a`."""
     found = [match.group(1) for cell in row if isinstance(cell.value, str) and (match := _TWIN.fullmatch(cell.value))]
     return found[0] if len(found) == 1 else ""
@@ -483,50 +483,50 @@ def _fabric_in(text: str) -> str:
     return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
 
 
-def _place(fabric: str, role: str, words: str) -> Place:
+def _place(fabric: str, role: str, words: str) -> StatedPlace:
     """Where a line belongs: by columns that say it, else by its words."""
     text = f" {words.lower()} ".replace("_", " ")
     found = fabric or _fabric_in(text)
     if role:
         links, _, tier = role.partition("/")
         if "-" in links:
-            return Place(found, links, tier)
-        return Place(found, "", links)
+            return StatedPlace(found, links, tier)
+        return StatedPlace(found, "", links)
     said = [name for name, each in words_of("links").items() if any(w.search(text) for w in each)]
     links = said[0] if len(said) == 1 else ""
     ends = [name for name, each in words_of("ends").items() if any(w.search(text) for w in each)]
     if len(ends) == 1:
-        return Place(found, links, ends[0])
+        return StatedPlace(found, links, ends[0])
     tiers = [name for name, each in words_of("tiers").items() if any(w.search(text) for w in each)]
     switches = [tier for tier in tiers if tier != "server"]
-    return Place(found, links, switches[0] if len(switches) == 1 and not said else "")
+    return StatedPlace(found, links, switches[0] if len(switches) == 1 and not said else "")
 
 
 def _any(words: Sequence[re.Pattern[str]], text: str) -> bool:
     return any(word.search(text) for word in words)
 
 
-def _joined(row: Sequence[Cell], places: Sequence[int]) -> str:
+def _joined(row: Sequence[TableCell], places: Sequence[int]) -> str:
     return " ; ".join(_texts(row, places))
 
 
-def _texts(row: Sequence[Cell], places: Sequence[int]) -> Iterator[str]:
+def _texts(row: Sequence[TableCell], places: Sequence[int]) -> Iterator[str]:
     for at in places:
         if at < len(row) and row[at].filled:
             value = row[at].value
             yield " ".join((f"{value:f}" if isinstance(value, Decimal) else str(value)).split())
 
 
-def _first(row: Sequence[Cell], places: Sequence[int]) -> str:
+def _first(row: Sequence[TableCell], places: Sequence[int]) -> str:
     return next(_texts(row, places), "")
 
 
-def _cell(row: Sequence[Cell], columns: Columns, name: str) -> Cell | None:
+def _cell(row: Sequence[TableCell], columns: Columns, name: str) -> TableCell | None:
     places = [at for at in columns.get(name, ()) if at < len(row) and row[at].filled]
     return row[places[0]] if places else None
 
 
-def _share(cell: Cell | None) -> Decimal | None:
+def _share(cell: TableCell | None) -> Decimal | None:
     """A discount as a share: `15 %` and 15 are 0.15, 8.5折 too."""
     share = read_share(cell.value) if cell else None
     if share is None:
@@ -536,7 +536,7 @@ def _share(cell: Cell | None) -> Decimal | None:
     return share.value / _PERCENT if share.percent or share.value > 1 else share.value
 
 
-def _currency_of(blocks: Sequence[Block]) -> str:
+def _currency_of(blocks: Sequence[BillTable]) -> str:
     """The currency that cells or headings name, where it is one alone."""
     found, headings = set[str](), list[str]()
     ends: dict[int, int] = {}

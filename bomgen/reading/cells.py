@@ -28,7 +28,7 @@ class Broken(NamedTuple):
 Value = str | Decimal | bool | date | time | Broken | None
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A value of a table and its place; an empty cell has None."""
 
     value: Value
@@ -56,7 +56,7 @@ class RawTable(NamedTuple):
 
     name: str
     """The title of the sheet; empty for text."""
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     """Every row from the first on, in a workbook up to its last cell with a value: the row of line n is `rows[n - 1]`,
     and an empty one is `()`. Rows of text follow each other, wherever their lines begin."""
     hidden: bool = False
@@ -92,9 +92,9 @@ def fill_merged(table: RawTable) -> RawTable:
             raise too_many_cells(Mark(first.mark.file, area.top, area.left))
         for line in lines:
             row = rows[line - 1]
-            row += [Cell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
+            row += [TableCell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
             if not row[area.left - 1].filled:
-                row[area.left - 1] = Cell(first.value, row[area.left - 1].mark)
+                row[area.left - 1] = TableCell(first.value, row[area.left - 1].mark)
     return table._replace(
         rows=tuple(map(tuple, rows)) if tall else table.rows, merged=tuple(sorted(across)[:MAX_ACROSS])
     )
@@ -113,12 +113,12 @@ def shorten_texts(table: RawTable) -> RawTable:
     return table._replace(rows=tuple(tuple(map(_shorten, row)) for row in table.rows))
 
 
-def _shorten(cell: Cell) -> Cell:
+def _shorten(cell: TableCell) -> TableCell:
     is_long = isinstance(cell.value, str) and len(cell.value) > LONGEST
-    return Cell(f"{str(cell.value)[:LONGEST]}…", cell.mark) if is_long else cell
+    return TableCell(f"{str(cell.value)[:LONGEST]}…", cell.mark) if is_long else cell
 
 
-def cell_at(table: RawTable, line: int, column: int) -> Cell | None:
+def cell_at(table: RawTable, line: int, column: int) -> TableCell | None:
     """The cell at a line and column of a sheet, both from 1; None beyond the last one of its row."""
     row = table.rows[line - 1] if line <= len(table.rows) else ()
     return row[column - 1] if column <= len(row) else None

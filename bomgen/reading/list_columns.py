@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import COMMA, ORDERS, POINT, read_amount
-from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, Cell, RawTable, cell_at, fill_merged
+from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, RawTable, TableCell, cell_at, fill_merged
 from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import column_letters, column_number
@@ -49,7 +49,7 @@ _SCALE = re.compile(r"[1-9][0-9]{0,6}|0\.0{0,5}[1-9]")
 _LETTER = re.compile(r"[A-Z]{1,2}")
 
 
-class Column(NamedTuple):
+class RecognisedColumn(NamedTuple):
     """A column that was taken for something."""
 
     at: int
@@ -63,27 +63,27 @@ class Column(NamedTuple):
         return letter_of(self.at)
 
 
-class Layout(NamedTuple):
+class ListLayout(NamedTuple):
     """How a table is to be read."""
 
     table: RawTable
     """The sheet, with what was merged down in every row."""
-    titles: tuple[tuple[Cell, ...], ...]
+    titles: tuple[tuple[TableCell, ...], ...]
     """The rows above the header, of a later table those at the top of the sheet, too."""
     start: int
     end: int
     """The first row below the header, and the first that is none of the table, from 0."""
     header: Mark
-    columns: Mapping[str, Column]
+    columns: Mapping[str, RecognisedColumn]
     """By what they are."""
-    breaks: tuple[tuple[str, int | None, Column], ...]
+    breaks: tuple[tuple[str, int | None, RecognisedColumn], ...]
     """Columns of one price by quantity: what they are, from how many pieces their prices hold, and the column."""
-    unused: tuple[Column, ...]
+    unused: tuple[RecognisedColumn, ...]
     """Columns with a heading that are not read."""
     language: str
 
 
-class Asked(NamedTuple):
+class RequestedColumns(NamedTuple):
     """What `--columns` says."""
 
     columns: Mapping[str, str]
@@ -99,10 +99,10 @@ class Asked(NamedTuple):
     """What makes the amounts prices of one piece in units of the currency."""
 
 
-NOTHING = Asked({})
+NOTHING = RequestedColumns({})
 
 
-def read_asked(text: str, roles: Sequence[str] = ()) -> Asked:
+def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
     """What `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5` asks for.
 
     A currency is a code or a column; `roles` are what a column may be, those of price lists where none are given.
@@ -130,7 +130,7 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> Asked:
         raise ValueError(f"dates={others[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
     if not _SCALE.fullmatch(others.get(SCALE, "1")):
         raise ValueError(f"scale={others[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
-    return Asked(
+    return RequestedColumns(
         columns,
         others.get(SHEET),
         DECIMALS[others[DECIMAL]] if DECIMAL in others else None,
@@ -148,13 +148,15 @@ ROLES = (
 """What a column may be asked to be."""
 
 
-def layouts(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIndex]) -> Iterator[Layout]:
+def layouts(
+    table: RawTable, file: str, asked: RequestedColumns, known: Callable[[], PartIndex]
+) -> Iterator[ListLayout]:
     """How the tables of a sheet are to be read as price lists, each below its own header; none where it has no list.
 
     `known` gives the parts of the catalogue, for columns that headings do not tell. Raises PlanErrors with a question.
     """
     filled = fill_merged(_hide_columns(table, asked))
-    begin, top = 0, tuple[tuple[Cell, ...], ...]()
+    begin, top = 0, tuple[tuple[TableCell, ...], ...]()
     while (found := _header(filled, begin, asked)) is not None:
         start, headings, mark = found
         end = _next_header(filled, start, headings)
@@ -162,27 +164,30 @@ def layouts(table: RawTable, file: str, asked: Asked, known: Callable[[], PartIn
         choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
         columns = choice.columns()
         taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
-        unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
+        unused = tuple(
+            RecognisedColumn(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken
+        )
         titles = top + filled.rows[begin : start - 1]
         language = language_of(column.heading for column in columns.values())
-        yield Layout(filled, titles, start, end, mark, columns, tuple(choice.breaks), unused, language)
+        yield ListLayout(filled, titles, start, end, mark, columns, tuple(choice.breaks), unused, language)
         begin, top = end, top or titles
 
 
-def _hide_columns(table: RawTable, asked: Asked) -> RawTable:
+def _hide_columns(table: RawTable, asked: RequestedColumns) -> RawTable:
     """The table without the cells of hidden columns that were not asked for."""
     wanted = {column_number(name) for name in asked.columns.values() if _LETTER.fullmatch(name)}
     hidden = table.hidden_columns - wanted
     if not hidden:
         return table
     rows = tuple(
-        tuple(Cell(None, cell.mark) if at in hidden else cell for at, cell in enumerate(row, 1)) for row in table.rows
+        tuple(TableCell(None, cell.mark) if at in hidden else cell for at, cell in enumerate(row, 1))
+        for row in table.rows
     )
     used = {at for row in table.rows for at, cell in enumerate(row, 1) if at in hidden and cell.filled}
     return table._replace(rows=rows, hidden_columns=frozenset(used))
 
 
-def _header(table: RawTable, begin: int, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
+def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, list[Heading], Mark] | None:
     """The first row below the next header, its headings, and its place.
 
     It is the first row that names parts and prices, of several below each other the one that names most; else the row
@@ -197,7 +202,7 @@ def _header(table: RawTable, begin: int, asked: Asked) -> tuple[int, list[Headin
         headings = _headings(table, at)
         if asked.header is not None and not begin and first is not None:
             return at + 1, headings, first.mark
-        roles = {role for each in headings for role in each.roles}
+        roles = {role for heading in headings for role in heading.roles}
         full = _is_full(roles)
         if best and best[0] and not (full and at == best[2] + 1):
             break
@@ -228,7 +233,7 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
     for at in range(start, len(table.rows)):
         row = table.rows[at]
         # A row with a part number, which has a digit, is no header: most rows are known as none at once.
-        if any(place < len(row) and DIGIT.search(str(row[place].value)) for place in parts):
+        if any(part < len(row) and DIGIT.search(str(row[part].value)) for part in parts):
             above = at + 1
         elif sum(cell.value is not None for cell in row) >= LEAST:
             others = _headings(table, at)
@@ -259,11 +264,11 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
     return found
 
 
-def _first(table: RawTable, area: Area) -> Cell | None:
+def _first(table: RawTable, area: Area) -> TableCell | None:
     return cell_at(table, area.top, area.left)
 
 
-def _text(cell: Cell | None) -> str:
+def _text(cell: TableCell | None) -> str:
     return " ".join(cell.value.split()) if cell and isinstance(cell.value, str) else ""
 
 
@@ -272,14 +277,14 @@ class _Choice:
         self,
         file: str,
         headings: Sequence[Heading],
-        rows: Sequence[Sequence[Cell]],
-        asked: Asked,
+        rows: Sequence[Sequence[TableCell]],
+        asked: RequestedColumns,
         known: Callable[[], PartIndex],
-        header: Sequence[Cell],
+        header: Sequence[TableCell],
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
         self.known, self.header = known, header
-        self.breaks: list[tuple[str, int | None, Column]] = []
+        self.breaks: list[tuple[str, int | None, RecognisedColumn]] = []
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
             for role in heading.roles:
@@ -287,7 +292,7 @@ class _Choice:
                 role = PRICE if role == UNIT and self._is_numeric(at) else role
                 self.by_role.setdefault(role, []).append(at)
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, RecognisedColumn]:
         """The columns by what they are. Raises PlanErrors with a question."""
         found = self._asked()
         if PART not in found:
@@ -314,7 +319,7 @@ class _Choice:
         self._ask_of_others(found, asked=bool(prices))
         return found
 
-    def _ask_of_others(self, found: Mapping[str, Column], asked: bool) -> None:
+    def _ask_of_others(self, found: Mapping[str, RecognisedColumn], asked: bool) -> None:
         """Raise PlanErrors with a question where columns that are not read may have the prices: `EDU price`."""
         taken = next((found[role] for role in (PRICE, LIST) if role in found), None)
         if asked or NET in found or taken is None:
@@ -327,25 +332,25 @@ class _Choice:
         if others:
             raise self._question(PRICE, [taken.at, *others])
 
-    def _asked(self) -> dict[str, Column]:
-        found: dict[str, Column] = {}
+    def _asked(self) -> dict[str, RecognisedColumn]:
+        found: dict[str, RecognisedColumn] = {}
         width = max([len(self.headings), *map(len, self.rows)])
         for role, name in self.asked.columns.items():
             if name == NO_COLUMN:
                 self.by_role.pop(role, None)
                 continue
-            texts = [each.text for each in self.headings]
+            texts = [heading.text for heading in self.headings]
             at = find_column(name, texts, width)
             if at is None:
                 raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), QUESTION)])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
-            found[role] = Column(at, heading, "as asked")
+            found[role] = RecognisedColumn(at, heading, "as asked")
         return found
 
-    def _column(self, at: int, why: str = "by its heading") -> Column:
-        return Column(at, self.headings[at], why)
+    def _column(self, at: int, why: str = "by its heading") -> RecognisedColumn:
+        return RecognisedColumn(at, self.headings[at], why)
 
-    def _part(self) -> Column:
+    def _part(self) -> RecognisedColumn:
         for role in (PART, MAYBE_PART):
             places = self.by_role.get(role, [])
             if len(places) == 1:
@@ -355,7 +360,7 @@ class _Choice:
         texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
         return self._by_values(texts, "no column is known as that of the parts")
 
-    def _checked(self, at: int) -> Column:
+    def _checked(self, at: int) -> RecognisedColumn:
         """A column that is called that of the parts, unless another one has all the part numbers."""
         values = [str(value) for value in self._values(at)]
         if not values or self.known().count(values):
@@ -368,7 +373,7 @@ class _Choice:
         what = f"'{self.headings[at].text}' has no part of the catalogue, another column has {max(counts.values())}"
         raise self._question(PART, better, what)
 
-    def _by_values(self, places: Sequence[int], what: str) -> Column:
+    def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
         """The one of several columns whose values are part numbers. Raises PlanErrors with a question."""
         counts = sorted(((self._count(at), -at) for at in places), reverse=True)
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
@@ -382,8 +387,8 @@ class _Choice:
     def _count(self, at: int) -> int:
         return self.known().count(value for value in self._values(at) if isinstance(value, str))
 
-    def _prices(self) -> dict[str, Column]:
-        found: dict[str, Column] = {}
+    def _prices(self) -> dict[str, RecognisedColumn]:
+        found: dict[str, RecognisedColumn] = {}
         for role in PRICES:
             places = [at for at in self.by_role.get(role, []) if at not in {column.at for column in found.values()}]
             quantities = [self.headings[at].from_quantity for at in places]
@@ -418,7 +423,7 @@ class _Choice:
         return self.header[at].mark if at < len(self.header) else Mark(self.file, 1, 1)
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
-        names = list_headings([each.text for each in self.headings], places[:MAX_COLUMNS])
+        names = list_headings([heading.text for heading in self.headings], places[:MAX_COLUMNS])
         what = what or f"{len(places)} columns may be the {role}"
         among = f": {names}" if names else ""
         answer = letter_of(places[0]) if places else "C"

@@ -28,7 +28,7 @@ from bomgen.reading.amounts_and_dates import (
     read_share,
     written_date,
 )
-from bomgen.reading.cells import Cell
+from bomgen.reading.cells import TableCell
 from bomgen.reading.list_columns import (
     DIGIT,
     DISCOUNT,
@@ -46,8 +46,8 @@ from bomgen.reading.list_columns import (
     UNCLEAR,
     UNIT,
     UNITS,
-    Asked,
-    Layout,
+    ListLayout,
+    RequestedColumns,
 )
 from bomgen.reading.list_words import (
     ONE,
@@ -80,16 +80,16 @@ Amount = tuple[Decimal, str | None, Mark]
 """An amount, the currency that its cell names, and its place."""
 
 
-class Row(NamedTuple):
+class PricedRow(NamedTuple):
     """A row of a list with one price at most."""
 
-    filled: Sequence[Cell]
+    filled: Sequence[TableCell]
     """Every cell that has a value, from the left."""
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
     """Those that are read, by what their columns are."""
 
 
-def rows_of(layout: Layout) -> Iterator[Row]:
+def rows_of(layout: ListLayout) -> Iterator[PricedRow]:
     """The rows below the header that hold anything; one with several prices by quantity is as many rows."""
     columns = [(column.at, role) for role, column in layout.columns.items()]
     breaks = [(role, quantity or 1, column.at) for role, quantity, column in layout.breaks]
@@ -100,11 +100,11 @@ def rows_of(layout: Layout) -> Iterator[Row]:
         width = len(row)
         cells = {role: row[at] for at, role in columns if at < width and row[at].value is not None}
         tiers = [
-            Row(filled, cells | {role: row[at], FROM_QUANTITY: Cell(Decimal(quantity), row[at].mark)})
+            PricedRow(filled, cells | {role: row[at], FROM_QUANTITY: TableCell(Decimal(quantity), row[at].mark)})
             for role, quantity, at in breaks
             if at < width and row[at].value is not None
         ]
-        yield from tiers or [Row(filled, cells)]
+        yield from tiers or [PricedRow(filled, cells)]
 
 
 class Conventions:
@@ -113,7 +113,7 @@ class Conventions:
     Raises PlanErrors with a question where they may be read in two ways.
     """
 
-    def __init__(self, layout: Layout, rows: Sequence[Row], file: str, asked: Asked) -> None:
+    def __init__(self, layout: ListLayout, rows: Sequence[PricedRow], file: str, asked: RequestedColumns) -> None:
         self.layout, self.rows, self.file, self.asked = layout, rows, file, asked
         self.columns = layout.columns
         self.notes: list[str] = []
@@ -147,7 +147,7 @@ class Conventions:
         if self.shares and self.base:
             self._judge_shares()
 
-    def amount(self, cells: Mapping[str, Cell], role: str | None) -> Amount | None:
+    def amount(self, cells: Mapping[str, TableCell], role: str | None) -> Amount | None:
         """The amount of a cell, a price for one piece; None for what is none, and for one of an unknown unit."""
         cell = cells.get(role or "")
         if cell is None:
@@ -167,7 +167,7 @@ class Conventions:
             value = (value * self.scales.get(role or "", ONE) / pieces).quantize(PLACES).normalize()
         return value, currency, cell.mark
 
-    def pieces(self, cells: Mapping[str, Cell]) -> Decimal | None:
+    def pieces(self, cells: Mapping[str, TableCell]) -> Decimal | None:
         """For how many pieces the price of a row is; None where its unit is none of pieces."""
         pieces = ONE
         for unit in self.units:
@@ -179,13 +179,13 @@ class Conventions:
             pieces *= number
         return pieces
 
-    def day(self, cell: Cell) -> date | None:
+    def day(self, cell: TableCell) -> date | None:
         """The day of a cell; None where it is none."""
         if isinstance(cell.value, date):
             return cell.value.date() if isinstance(cell.value, datetime) else cell.value
         return read_dates(written_date(cell.value) or "").get(self.dates)
 
-    def share(self, cells: Mapping[str, Cell], needed: bool) -> tuple[Decimal, Decimal] | None:
+    def share(self, cells: Mapping[str, TableCell], needed: bool) -> tuple[Decimal, Decimal] | None:
         """The share that is taken off in a row, and how far that is from the exact one at most; None without one.
 
         Raises ValueError for a discount that nobody can read, where it is needed.
@@ -250,11 +250,11 @@ class Conventions:
             self.notes.append(f"prices {what}, {where if self.asked.scale is None else 'as asked'}")
         return {role: scale for role, scale in found.items() if scale != ONE}
 
-    def _named_date(self, role: str) -> Cell | None:
+    def _named_date(self, role: str) -> TableCell | None:
         """The date of all prices that a text above the header or a note says, such as "valid until 31 Dec 2026"."""
         if role in self.columns or self.asked.columns.get(role) == NO_COLUMN:
             return None
-        found: list[Cell] = []
+        found: list[TableCell] = []
         unread = dict[str, None]()
         for row in self.around:
             cells = [cell for cell in row if cell.value is not None]
@@ -303,7 +303,7 @@ class Conventions:
         units = ("working_days", "days", "weeks", "months")
         return next((word for word in reversed(heading.split()) if any(word in words(kind) for kind in units)), "")
 
-    def _texts(self, role: str) -> Iterator[Cell]:
+    def _texts(self, role: str) -> Iterator[TableCell]:
         cells = (row.cells.get(role) for row in self.rows)
         return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
 
@@ -311,8 +311,8 @@ class Conventions:
         """The decimal separator. Raises PlanErrors where the amounts prove both, or none and one may be either."""
         if self.asked.decimal:
             return self.asked.decimal
-        proved: dict[str, list[Cell]] = {POINT: [], COMMA: []}
-        unclear: list[Cell] = []
+        proved: dict[str, list[TableCell]] = {POINT: [], COMMA: []}
+        unclear: list[TableCell] = []
         for role in [role for role in (*AMOUNTS, "amount") if role in self.columns]:
             for cell in self._texts(role):
                 written = read_amount(str(cell.value))
@@ -438,7 +438,9 @@ class Conventions:
             what = "paid" if self.paid else "taken off"
             self.notes.append(f"'{self.columns[role].heading.text}' is what is {what}")
 
-    def _is_paid(self, shares: Sequence[tuple[Mapping[str, Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
+    def _is_paid(
+        self, shares: Sequence[tuple[Mapping[str, TableCell], Decimal, Decimal, bool]], first: TableCell
+    ) -> bool:
         """Whether shares are what is paid: by word, net prices, amounts, or a share of 0 or 1. Raises PlanErrors."""
         if all(tenths for *_, tenths in shares):
             return True
@@ -459,7 +461,7 @@ class Conventions:
         message = f"'{heading}' may be what is taken off or what is paid"
         raise self._question(first.mark, message, [f"discount={letter}", f"paid={letter}"])
 
-    def _per_piece(self, cells: Mapping[str, Cell]) -> tuple[Decimal, str | None, Mark] | None:
+    def _per_piece(self, cells: Mapping[str, TableCell]) -> tuple[Decimal, str | None, Mark] | None:
         amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
@@ -469,7 +471,7 @@ class Conventions:
         return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
 
 
-def _date_behind(cell: Cell, at: int, behind: Cell | None) -> Cell | None:
+def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:
     """The date that follows in a text, or stands in the cell behind one that ends there; None where none does."""
     rest = str(cell.value)[at : at + 2 * MAX_DATE].lstrip(" \t\n:：至到")
     if not rest:
@@ -481,7 +483,7 @@ def _date_behind(cell: Cell, at: int, behind: Cell | None) -> Cell | None:
     for end in range(min(len(rest), MAX_DATE), 0, -1):
         text = rest[:end].rstrip(" ,;")
         if not rest[end : end + 1].isdigit() and read_dates(text):
-            return Cell(text, cell.mark)
+            return TableCell(text, cell.mark)
     return None
 
 
@@ -501,7 +503,7 @@ def _phrases(role: str) -> re.Pattern[str]:
     return re.compile("|".join(forms), re.IGNORECASE)
 
 
-def _first_texts(rows: Iterable[Sequence[Cell]]) -> Iterator[Sequence[Cell]]:
+def _first_texts(rows: Iterable[Sequence[TableCell]]) -> Iterator[Sequence[TableCell]]:
     """The first rows, as far as their texts have `MAX_NOTES` characters together."""
     left = MAX_NOTES
     for row in rows:
@@ -511,5 +513,5 @@ def _first_texts(rows: Iterable[Sequence[Cell]]) -> Iterator[Sequence[Cell]]:
         yield row
 
 
-def _texts_of(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+def _texts_of(rows: Sequence[Sequence[TableCell]]) -> Iterator[str]:
     return (cell.value for row in rows for cell in row if isinstance(cell.value, str))

@@ -13,9 +13,17 @@ from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import PERCENT, read_lead_days
-from bomgen.reading.cells import Broken, Cell
-from bomgen.reading.list_columns import DIGIT, FROM_QUANTITY, PART, PRICES, Asked, Column, Layout
-from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, Row, rows_of
+from bomgen.reading.cells import Broken, TableCell
+from bomgen.reading.list_columns import (
+    DIGIT,
+    FROM_QUANTITY,
+    PART,
+    PRICES,
+    ListLayout,
+    RecognisedColumn,
+    RequestedColumns,
+)
+from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
 from bomgen.reading.list_words import YEN, find_break, find_currency, normalize, words, yen_of
 from bomgen.reading.price_table import DATES, MAX_ROWS, read_value
 
@@ -43,7 +51,7 @@ Seen = dict[tuple[str, int], dict[str, Any]]
 """The prices that were read, by part and quantity."""
 
 
-class LeftOut(NamedTuple):
+class UnpricedRow(NamedTuple):
     """A row that gives no price."""
 
     mark: Mark
@@ -51,30 +59,30 @@ class LeftOut(NamedTuple):
     text: str
 
 
-class Rows(NamedTuple):
+class ListRows(NamedTuple):
     """What the rows of a table give."""
 
     entries: list[dict[str, Any]]
     """Prices by the keys of price books."""
     places: list[tuple[Mark, Mapping[str, Mark]]]
     """The place of each, and of its values."""
-    left_out: list[LeftOut]
+    left_out: list[UnpricedRow]
     warnings: list[Problem]
     notes: list[str]
     """How it was read: currency, decimal separator, discount."""
 
 
-def read_rows(layout: Layout, file: str, asked: Asked, seen: Seen) -> Rows:
+def read_rows(layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> ListRows:
     """The prices in the rows of a table; those that are already `seen` in another table of the list are left out.
 
     Raises PlanErrors with a question where a currency, a decimal separator or a discount may be read in two ways, and
     for cells that nobody can read.
     """
-    return _Reader(layout, file, asked, seen).read()
+    return _RowReader(layout, file, asked, seen).read()
 
 
-class _Reader:
-    def __init__(self, layout: Layout, file: str, asked: Asked, seen: Seen) -> None:
+class _RowReader:
+    def __init__(self, layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> None:
         self.layout, self.seen = layout, seen
         self.rows = [*rows_of(layout)]
         self.conventions = Conventions(layout, self.rows, file, asked)
@@ -83,8 +91,8 @@ class _Reader:
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
 
-    def read(self) -> Rows:
-        found = Rows([], [], [], self.warnings, self.conventions.notes)
+    def read(self) -> ListRows:
+        list_rows = ListRows([], [], [], self.warnings, self.conventions.notes)
         for row in self.rows:
             filled = row.filled
             reason = self._reason(row)
@@ -98,18 +106,18 @@ class _Reader:
                     if self.seen.setdefault(tier, same) is not same and self.seen[tier] == same:
                         reason = SAME
                     else:
-                        found.entries.append(entry)
-                        found.places.append((filled[0].mark, places))
+                        list_rows.entries.append(entry)
+                        list_rows.places.append((filled[0].mark, places))
             if reason is not None:
-                found.left_out.append(LeftOut(filled[0].mark, reason, _shown(filled)))
-            if len(found.entries) > MAX_ROWS:
+                list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
+            if len(list_rows.entries) > MAX_ROWS:
                 message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
                 raise PlanErrors([Problem(filled[0].mark, "error", message, "table-limit")])
         if self.problems:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
-        return found
+        return list_rows
 
-    def _reason(self, row: Row) -> str | None:
+    def _reason(self, row: PricedRow) -> str | None:
         """Why a row gives no price, as far as that is seen without reading its numbers."""
         filled, cells = row
         part = cells.get(PART)
@@ -129,7 +137,7 @@ class _Reader:
             return NOTE if len(filled) == 1 else NO_PRICE
         return None
 
-    def _entry(self, cells: Mapping[str, Cell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """The price of a row and the place of each of its values; without a price the reason why."""
         how, part = self.conventions, cells[PART]
         entry: dict[str, Any] = {"part": ""}
@@ -175,7 +183,7 @@ class _Reader:
         return entry, places
 
     def _price(
-        self, cells: Mapping[str, Cell], base: Amount | None, net: Amount | None, currency: str | None
+        self, cells: Mapping[str, TableCell], base: Amount | None, net: Amount | None, currency: str | None
     ) -> tuple[Decimal, Mark] | None:
         """The price that is paid: the net one, else the list price less its discount; both are compared."""
         if base is None:
@@ -196,14 +204,14 @@ class _Reader:
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 
-    def _refuse_broken(self, cell: Cell) -> None:
+    def _refuse_broken(self, cell: TableCell) -> None:
         """Note that an amount is an error of a spreadsheet, or a date."""
         if isinstance(cell.value, Broken):
             self._wrong(cell, cell.value.message, "cell")
         elif isinstance(cell.value, date | time):
             self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
 
-    def _more(self, cells: Mapping[str, Cell], cell: Cell, role: str, entry: dict[str, Any]) -> None:
+    def _more(self, cells: Mapping[str, TableCell], cell: TableCell, role: str, entry: dict[str, Any]) -> None:
         """A value that is read as in the tables of price books; quantities and dates as people write them, too."""
         value = cell.value
         if role in ("min", "max"):
@@ -220,7 +228,7 @@ class _Reader:
         except ValueError as error:
             self._wrong(cell, str(error))
 
-    def _wrong(self, cell: Cell, message: str, rule: str = "type") -> None:
+    def _wrong(self, cell: TableCell, message: str, rule: str = "type") -> None:
         self.problems.append(Problem(cell.mark, "error", message, rule))
 
 
@@ -231,7 +239,7 @@ def _plain_number(text: str) -> str:
     return unicodedata.normalize("NFKC", text.translate(_DASHES)).translate(_UNSEEN).strip()
 
 
-def _shown(filled: Sequence[Cell]) -> str:
+def _shown(filled: Sequence[TableCell]) -> str:
     texts = (
         f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
         for cell in filled
@@ -240,6 +248,6 @@ def _shown(filled: Sequence[Cell]) -> str:
     return " | ".join(" ".join(text.split()) for text in texts)[:SHOWN]
 
 
-def columns_of(layout: Layout) -> list[Column]:
+def columns_of(layout: ListLayout) -> list[RecognisedColumn]:
     """The columns that were taken, in their order."""
     return sorted(layout.columns.values())

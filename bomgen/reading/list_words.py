@@ -178,8 +178,8 @@ def _is_within(name: str, text: str) -> bool:
 
 def find_currency(text: str) -> str | None:
     """The one currency that a text names; None where it names none or several."""
-    found = find_currencies(text)
-    return next(iter(found)) if len(found) == 1 else None
+    currencies = find_currencies(text)
+    return next(iter(currencies)) if len(currencies) == 1 else None
 
 
 @lru_cache(maxsize=KEPT)

@@ -364,7 +364,7 @@ def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
     """The parts of the longest name in a text, of a kind that its words allow."""
     several: list[tuple[str, str]] = []
     for parts, rest in index.words.find_titles(whole):
-        fits = [each for each in parts if _is_kind(each[0], rest)]
+        fits = [part for part in parts if _is_kind(part[0], rest)]
         if len(meant := _narrowed(fits, whole, index)) == 1:
             return meant
         several = several or fits

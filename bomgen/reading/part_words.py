@@ -103,7 +103,7 @@ class PartWords:
 
     def _without_twins(self, parts: list[Part]) -> list[Part]:
         """Of a vendor's part and a generic one of the same name the generic one: a bill has the vendor's number."""
-        generic = [each for each in parts if self.catalog.find_original(*each).data.get("vendor") == GENERIC]
+        generic = [part for part in parts if self.catalog.find_original(*part).data.get("vendor") == GENERIC]
         return generic if len(generic) == 1 else parts
 
     def find_chassis(self, text: str) -> list[str]:

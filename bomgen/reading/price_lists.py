@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
-from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check, find_slips, price_book
+from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_prices, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
-from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, Asked, Layout, layouts, letter_of
-from bomgen.reading.list_rows import LeftOut, Seen, read_rows
+from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, ListLayout, RequestedColumns, layouts, letter_of
+from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
@@ -34,13 +34,13 @@ class PriceList(NamedTuple):
 
     source: Source
     """Its prices as the data of a price book, with marks."""
-    layouts: tuple[Layout, ...]
+    layouts: tuple[ListLayout, ...]
     """How each table was read."""
     unread: tuple[str, ...]
     """Sheets without prices."""
     hidden: tuple[str, ...]
     """Sheets that are not read because nobody sees them."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[UnpricedRow, ...]
     warnings: tuple[Problem, ...]
     notes: tuple[str, ...]
 
@@ -85,12 +85,12 @@ def own_book(content: bytes, file: str) -> Source | None:
         if not has_own_columns(shorten_texts(table).rows):
             return None
         source = source_of(table.rows, file)
-    check(source)
+    check_prices(source)
     return source
 
 
 def read_list(
-    content: bytes, file: str, asked: Asked = NOTHING, known: Callable[[], PartIndex] = built_in_parts
+    content: bytes, file: str, asked: RequestedColumns = NOTHING, known: Callable[[], PartIndex] = built_in_parts
 ) -> PriceList:
     """A vendor's list as it is understood, all its sheets together.
 
@@ -103,7 +103,7 @@ def read_list(
             names = ", ".join(f"'{table.name}'" for table in seen)
             raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", QUESTION)
         seen = chosen
-    found, unread = list[Layout](), list[str]()
+    found, unread = list[ListLayout](), list[str]()
     for table in seen:
         of_sheet = [*layouts(table, file, asked, known)]
         found += of_sheet
@@ -114,7 +114,7 @@ def read_list(
     entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
     top = Mark(file, 1, 1)
     marks |= {(): top, ("prices",): top}
-    left_out, warnings, notes = list[LeftOut](), list[Problem](), list[str]()
+    left_out, warnings, notes = list[UnpricedRow](), list[Problem](), list[str]()
     read: Seen = {}
     for each in found:
         rows = read_rows(each, file, asked, read)
@@ -140,7 +140,7 @@ def read_list(
     return PriceList(source, tuple(found), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
 
 
-def _hidden(layout: Layout, marks: Iterable[Mark]) -> Iterator[str]:
+def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
     """What whoever opens the workbook does not see of a table: columns, which are not read, and rows, which are."""
     if columns := sorted(layout.table.hidden_columns):
         yield f"hidden columns that are not read: {', '.join(letter_of(at - 1) for at in columns)}"

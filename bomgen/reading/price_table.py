@@ -19,7 +19,7 @@ from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
 from bomgen.pricing.price_book import AMOUNTS, FORMAT, FORMAT_KEY
 from bomgen.reading.amounts_and_dates import read_amount, read_dates
-from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.list_words import find_break
 
 DESCRIPTION = "description"
@@ -48,7 +48,7 @@ def columns() -> dict[str, Any]:
     return found
 
 
-def has_own_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
     """Whether a table is a price book of bomgen's own: by its header, and by amounts that are plain numbers.
 
     A header is one when it has the columns that each row needs, and no other but those of a price book, mistyped ones
@@ -70,11 +70,11 @@ def has_own_columns(rows: Sequence[Sequence[Cell]]) -> bool:
     return not any(isinstance(value, str) and not _PLAIN.fullmatch(value) and reads(value) for value, reads in cells)
 
 
-def _name(cell: Cell) -> str:
+def _name(cell: TableCell) -> str:
     return str(cell.value or "").strip().lower().replace(" ", "_")
 
 
-def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Source:
+def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") -> Source:
     """The price book that rows make, header first, with the mark of each cell.
 
     Raises PlanErrors for a table without header, columns that no price has, and cells without a value of their column.
@@ -105,7 +105,7 @@ def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Sour
     return Source(file, text, {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
 
 
-def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
+def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
     """The column that each cell of a header names; None where it is empty."""
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
@@ -125,7 +125,7 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
 
 
 def _entry(
-    row: Sequence[Cell], names: Sequence[str | None], path: Path, problems: list[Problem]
+    row: Sequence[TableCell], names: Sequence[str | None], path: Path, problems: list[Problem]
 ) -> tuple[dict[str, Any], dict[str, Mark]]:
     entry: dict[str, Any] = {}
     places: dict[str, Mark] = {}
@@ -149,7 +149,11 @@ def _entry(
 
 
 def _missing(
-    row: Sequence[Cell], names: Sequence[str | None], entry: Mapping[str, Any], places: Mapping[str, Mark], path: Path
+    row: Sequence[TableCell],
+    names: Sequence[str | None],
+    entry: Mapping[str, Any],
+    places: Mapping[str, Mark],
+    path: Path,
 ) -> Iterator[Problem]:
     """Cells that no row can do without."""
     for name in NEEDED:

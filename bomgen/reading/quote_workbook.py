@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import Broken, Cell, RawTable
+from bomgen.reading.cells import Broken, RawTable, TableCell
 from bomgen.reading.sheet_scan import NO_VALUE, column_letters
 from bomgen.reading.tables import PACKAGE, read_tables
 from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
@@ -31,7 +31,7 @@ class ReturnedLine(NamedTuple):
 
     id: str
     """The id of the line; empty where the reader added the row."""
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
 
     @property
     def pieces(self) -> tuple[Decimal, Decimal]:
@@ -58,15 +58,15 @@ class ReturnedQuote(NamedTuple):
     """The rows of the bill that have an id, in their order."""
     added: tuple[ReturnedLine, ...]
     """Rows that have something in a column of the bill and no id; the amount of an empty one may be 0."""
-    below: tuple[tuple[Cell, Cell], ...]
+    below: tuple[tuple[TableCell, TableCell], ...]
     """The totals below the bill and the rates among them: label and value."""
-    beside: tuple[Cell, ...]
+    beside: tuple[TableCell, ...]
     """Everything else on the sheet of the bill: above its header, and in columns that are not asked for."""
     header: Mapping[int, str]
     """The titles of all columns of the bill, by their numbers."""
     header_line: int
     """The line that they stand in."""
-    sheets: Mapping[str, tuple[tuple[Cell, ...], ...]]
+    sheets: Mapping[str, tuple[tuple[TableCell, ...], ...]]
     """The rows of the other sheets, by their titles."""
     names: Mapping[str, NamedArea | None]
     """The defined names of the workbook; none where its format has none, or a program dropped all of them."""
@@ -74,7 +74,7 @@ class ReturnedQuote(NamedTuple):
     """How many formulas stand in it: some programs keep values alone."""
 
 
-def is_uncomputed(cell: Cell) -> bool:
+def is_uncomputed(cell: TableCell) -> bool:
     """Whether a cell has a formula whose value no program has saved."""
     return cell.value == NO_VALUE and bool(cell.formula)
 
@@ -105,7 +105,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
-    below = list[tuple[Cell, Cell]]()
+    below = list[tuple[TableCell, TableCell]]()
     for number, row in enumerate(table.rows[header:], header + 1):
         cells = {key: _at(row, column, file, number) for key, column in columns.items()}
         line_id = cells[ID].value
@@ -156,7 +156,7 @@ def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
     return not any(others) and amount.value == NO_VALUE and amount.formula in computed
 
 
-def _is_below(cells: Mapping[str, Cell]) -> bool:
+def _is_below(cells: Mapping[str, TableCell]) -> bool:
     """Whether a row is one of the totals: a label, or the formula of one, and a number or a formula behind it."""
     others = (cell for key, cell in cells.items() if key not in ("discount", "amount"))
     return isinstance(cells["discount"].value, str | Broken) and not any(cell.filled for cell in others)
@@ -167,7 +167,7 @@ def name_cell(sheet: str, mark: Mark) -> str:
     return f"{sheet}!{column_letters(mark.column)}{mark.line}"
 
 
-def _marked(table: RawTable) -> Iterator[Cell]:
+def _marked(table: RawTable) -> Iterator[TableCell]:
     return (
         cell for row in table.rows for cell in row if isinstance(cell.value, str) and _QUOTE_ID.fullmatch(cell.value)
     )
@@ -188,5 +188,5 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
     raise PlanErrors([Problem(mark, "error", message, RULE)])
 
 
-def _at(row: tuple[Cell, ...], column: int, file: str, line: int) -> Cell:
-    return row[column - 1] if column <= len(row) else Cell(None, Mark(file, line, column))
+def _at(row: tuple[TableCell, ...], column: int, file: str, line: int) -> TableCell:
+    return row[column - 1] if column <= len(row) else TableCell(None, Mark(file, line, column))

@@ -15,7 +15,7 @@ from bomgen.core.provenance import Mark
 from bomgen.core.safety import FORMULA_STARTS
 from bomgen.reading.apart import PDF as APART_PDF
 from bomgen.reading.apart import XLS, read_apart
-from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Cell, RawTable, too_many_cells
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, RawTable, TableCell, too_many_cells
 
 # separated ----------------------------------------------------------------------------------------------------------
 # Text with separators, in whatever encoding, as rows of cells, each with the line and column that it begins at.
@@ -89,7 +89,7 @@ def _guess(content: bytes) -> str:
     return WESTERN
 
 
-def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
+def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
     """The rows of CSV (RFC 4180), separated by a comma, a semicolon, a tab or a bar: what divides most rows alike.
 
     Blanks around a field are left out, and the apostrophe that keeps a text from being run as a formula. Raises
@@ -102,7 +102,7 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
     field = re.compile(
         rf' *(?:"([^"]*(?:""[^"]*)*)" *)?([^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r\n|\r|\n|\Z)'
     )
-    row: list[Cell] = []
+    row: list[TableCell] = []
     left = MAX_CELLS
     while at < len(text) or row:
         found = field.match(text, at)
@@ -120,7 +120,7 @@ def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
             raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
         text_of_cell = _unescape_formula(value.strip()) or None
         if len(row) < MAX_COLUMNS:
-            row.append(Cell(text_of_cell, mark))
+            row.append(TableCell(text_of_cell, mark))
         elif text_of_cell:
             message = f"a cell beyond column {MAX_COLUMNS}; tables have at most {MAX_COLUMNS}, remove the rest"
             raise _wrong(mark, message, "table-limit")
@@ -263,8 +263,8 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     return (RawTable("", table),)
 
 
-def _cells(row: Sequence[str | None], line: int, file: str) -> tuple[Cell, ...]:
-    return tuple(Cell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
+def _cells(row: Sequence[str | None], line: int, file: str) -> tuple[TableCell, ...]:
+    return tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
 
 
 def _problem(file: str, message: str) -> PlanErrors:

@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
-from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, Cell, RawTable, Value, too_many_cells
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
 from bomgen.reading.scans import scan_ods, scan_xlsx
 from bomgen.reading.sheet_scan import Found
 
@@ -120,12 +120,12 @@ def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
     return found
 
 
-def check_sheets(file: str, found: Collection[Found]) -> None:
+def check_sheets(file: str, founds: Collection[Found]) -> None:
     """Raise PlanErrors for sheets that take more room than is read."""
-    if len(found) > MAX_SHEETS + MAX_ENTRIES:
+    if len(founds) > MAX_SHEETS + MAX_ENTRIES:
         raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
     cells = text = 0
-    for sheet in found:
+    for sheet in founds:
         if sheet.beyond:
             raise _beyond(Mark(file, *sheet.beyond))
         cells, text = cells + sheet.rows * sheet.columns, text + sheet.text
@@ -138,7 +138,7 @@ def check_sheets(file: str, found: Collection[Found]) -> None:
 
 def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
     """A sheet as calamine read it, with what the scan found in its cells. Raises PlanErrors for too many cells."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     read = [*sheet.iter_rows()]
     read += [()] * (max(found.cells, default=0) - len(read))
     for number, row in enumerate(read, 1):
@@ -155,7 +155,7 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
         if most < 0:
             raise too_many_cells(Mark(file, number, 1))
         marks = map(Mark, repeat(file), repeat(number), range(1, len(values) + 1))
-        rows.append(tuple(map(Cell, values, marks)))
+        rows.append(tuple(map(TableCell, values, marks)))
     while rows and not rows[-1]:
         rows.pop()
     merged = found.merged or tuple(

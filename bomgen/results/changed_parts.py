@@ -13,7 +13,7 @@ from bomgen.core.messages import Message, message
 from bomgen.design.assembly import Design, parts_lookup
 from bomgen.optics.compatibility import Unbuildable, cable_reason, module_reason
 from bomgen.optics.selection import choose
-from bomgen.optics.types import Choice, LinkSpec, Medium, PartsLookup, Span
+from bomgen.optics.types import LinkChoice, LinkSpec, Medium, PartsLookup, Span
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.unit_prices import part_price
 from bomgen.results.reasons.fabrics import rejection
@@ -74,7 +74,7 @@ def _lost(id: str, spec: LinkSpec, span: Span, before: PartsLookup, now: PartsLo
     return None
 
 
-def _why_lost(id: str, was: Medium, span: Span, choice: Choice, now: PartsLookup) -> str:
+def _why_lost(id: str, was: Medium, span: Span, choice: LinkChoice, now: PartsLookup) -> str:
     """Return why a part of a medium is no longer selected: it does not fit, or its option is rejected."""
     rules = now.rules()
     if was.modules:

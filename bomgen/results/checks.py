@@ -118,7 +118,7 @@ def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Ma
             each = _links_per_cage(group, rate)
             if not each:
                 continue
-            alike = all(_links_per_cage(group, other) in (0, each) for other in rates)
+            alike = all(_links_per_cage(group, rate) in (0, each) for rate in rates)
             taken = min(left, int(free[index] * each if alike else int(free[index]) * each))
             free[index] -= taken / each if alike else ceil(taken / each)
             left -= taken
@@ -318,8 +318,8 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)
     circuits = [fabric.fabric.circuits for fabric in built if fabric.fabric.circuits]
-    ends = sum(each["ends"].value for each in circuits)
-    switches += sum(each["switches"].value for each in circuits)
+    ends = sum(circuit["ends"].value for circuit in circuits)
+    switches += sum(circuit["switches"].value for circuit in circuits)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),

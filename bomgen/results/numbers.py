@@ -125,16 +125,16 @@ def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
     return found
 
 
-def _opinions(said: Opinions) -> dict[Path, Figure | None]:
+def _opinions(opinions: Opinions) -> dict[Path, Figure | None]:
     found: dict[Path, Figure | None] = {
-        ("workload", "effective_mfu"): said.effective_mfu,
-        **figures_of(said.second, "workload", "second_opinion"),
+        ("workload", "effective_mfu"): opinions.effective_mfu,
+        **figures_of(opinions.second, "workload", "second_opinion"),
     }
-    for each in said.runs:
-        base = ("workload", "published_runs", each.run.identity.id)
-        found[(*base, "gpu_hours")] = each.run.gpu_hours
-        found[(*base, "mfu")] = each.mfu
-        found[(*base, "days")] = each.days
+    for run in opinions.runs:
+        base = ("workload", "published_runs", run.run.identity.id)
+        found[(*base, "gpu_hours")] = run.run.gpu_hours
+        found[(*base, "mfu")] = run.mfu
+        found[(*base, "days")] = run.days
     return found
 
 

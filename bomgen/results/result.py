@@ -12,7 +12,7 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Logo
 from bomgen.core.money import Totals, rounded
-from bomgen.core.plain_data import plain, range_data
+from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
@@ -122,7 +122,7 @@ OPERATION = "operation"
 def numbers_of(report: Report) -> dict[Path, Figure]:
     """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
     if report.clusters:
-        below = {cluster_path(each.plan.cluster_name): numbers(each.design) for each in report.clusters}
+        below = {cluster_path(cluster.plan.cluster_name): numbers(cluster.design) for cluster in report.clusters}
         found: dict[Path, Figure] = {}
         for row in (row for section in ("cluster", "site") for row in rows_below(section) if row.summed):
             of_clusters = [figures.get(row.path) for figures in below.values()]
@@ -157,14 +157,14 @@ def result(report: Report) -> dict[str, Any]:
     }
     if report.clusters:
         data |= {"cluster": {"gpu": None, "server": None}, CLUSTERS: {}}
-    for each in report.each_cluster:
-        inner = data[CLUSTERS].setdefault(each.plan.cluster_name, {}) if report.clusters else data
-        inner |= _named_data(each)
+    for cluster in report.each_cluster:
+        inner = data[CLUSTERS].setdefault(cluster.plan.cluster_name, {}) if report.clusters else data
+        inner |= _named_data(cluster)
     for path, figure in found.items():
         place = data
         for step in path[:-1]:
             place = place.setdefault(step, {})
-        place[path[-1]] = plain(figure.value)
+        place[path[-1]] = json_value(figure.value)
         if figure.bounds:
             place[f"{path[-1]}_range"] = range_data(figure.bounds)
     for each in report.each_cluster:
@@ -201,7 +201,7 @@ def result(report: Report) -> dict[str, Any]:
         if figure.inputs or isinstance(figure.origin, Derived)
     }
     data["assumptions"] = [
-        {"name": origin.name, "value": plain(figure.value), "unit": figure.unit, "source": sources_text(origin)}
+        {"name": origin.name, "value": json_value(figure.value), "unit": figure.unit, "source": sources_text(origin)}
         for figure, origin in assumptions(report, found.values())
     ]
     return data
@@ -212,9 +212,9 @@ def _named_data(report: Report) -> dict[str, Any]:
     cluster, fabrics = report.plan.cluster, {}
     for built in report.design.fabrics:
         chosen = {
-            each.kind: _chosen_data(each, report.quote.totals.currency)
-            | {"short": [_short_data(short) for short in built.interconnect.short_links(each.kind)]}
-            for each in built.interconnect.choices
+            choice.kind: _chosen_data(choice, report.quote.totals.currency)
+            | {"short": [_short_data(short) for short in built.interconnect.short_links(choice.kind)]}
+            for choice in built.interconnect.choices
         }
         fabrics[built.plan.name] = {
             "role": built.plan.role,
@@ -246,7 +246,7 @@ def template_data(report: Report) -> dict[str, Any]:
         "payment": quote.payment,
         "terms": list(quote.terms),
         "date": quote.date,
-        "valid_days": plain(quote.valid_days.value) if quote.valid_days else None,
+        "valid_days": json_value(quote.valid_days.value) if quote.valid_days else None,
         "language": quote.language,
     }
     return {"bom": result(report), "plan": plan}
@@ -277,8 +277,8 @@ def _short_data(short: ShortLinks) -> dict[str, Any]:
     return {
         "way": medium.option,
         "parts": list(medium.part_ids),
-        "up_to_m": plain(short.longest_m),
-        "links": plain(short.links.value),
+        "up_to_m": json_value(short.longest_m),
+        "links": json_value(short.links.value),
     }
 
 
@@ -341,7 +341,7 @@ def _open_item_data(item: OpenItem) -> dict[str, Any]:
     ids = [part.id for part in item.parts]
     return {
         **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
-        "quantity": plain(item.quantity.value) if item.quantity else None,
+        "quantity": json_value(item.quantity.value) if item.quantity else None,
         "per": item.per,
         "required_by": item.required_by.id,
         "source": item.source,
@@ -364,8 +364,8 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "sku": line.sku,
         "vendor": line.vendor,
         "description": line.description,
-        "quantity": plain(line.quantity.value),
-        "spare": plain(line.spare.value) if line.spare else 0,
+        "quantity": json_value(line.quantity.value),
+        "spare": json_value(line.spare.value) if line.spare else 0,
         "unit_price": _text(priced.unit.amount),
         "discount": share_text(priced.discount),
         "amount": _text(priced.amount),
@@ -407,7 +407,7 @@ def _explain_share(priced: QuoteLine, currency: str) -> str:
 
 def explain_line(line: Line) -> str:
     """Why a line has its quantity, in one line: the formula and what went into it."""
-    return one_line(line.quantity, lambda figure: str(plain(figure.value)))
+    return one_line(line.quantity, lambda figure: str(json_value(figure.value)))
 
 
 def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
@@ -423,7 +423,7 @@ def _derivation_data(figure: Figure, paths: Paths) -> dict[str, Any]:
         raise ValueError("only derived figures have a derivation")
     inputs = {name: _input_data(step, paths) for name, step in origin.inputs}
     return {
-        "value": plain(figure.value),
+        "value": json_value(figure.value),
         "unit": figure.unit,
         "formula": origin.formula.text,
         "inputs": inputs,
@@ -432,7 +432,7 @@ def _derivation_data(figure: Figure, paths: Paths) -> dict[str, Any]:
 
 
 def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
-    data: dict[str, Any] = {"value": plain(figure.value), "unit": figure.unit}
+    data: dict[str, Any] = {"value": json_value(figure.value), "unit": figure.unit}
     if id(figure) in paths.of:
         data["path"] = paths.of[id(figure)]
     elif isinstance(figure.origin, Given):
@@ -459,8 +459,8 @@ def choices(report: Report) -> Iterator[Figure]:
     if any(line.price and line.price.estimate and not line.price.ranged for line in report.quote.lines):
         yield plan.quote.estimate_below
         yield plan.quote.estimate_above
-    for each in report.each_cluster:
-        yield from _choices_of(each)
+    for cluster in report.each_cluster:
+        yield from _choices_of(cluster)
 
 
 def _choices_of(report: Report) -> Iterator[Figure]:

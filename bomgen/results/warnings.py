@@ -146,7 +146,7 @@ def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
             continue
         with suppress(Infeasible):
             plan = built.plan._replace(reserved_ports=None)
-            bare = fabric_demand.build(plan, attached, servers, uplink_gbps=fabric.uplink_gbps)
+            bare = fabric_demand.build_planes(plan, attached, servers, uplink_gbps=fabric.uplink_gbps)
             if fabric.switches.value - bare.switches.value > ports:
                 numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
                 text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
@@ -160,7 +160,7 @@ def _unread_splits(designed: Design) -> Iterator[Problem]:
     for built in designed.fabrics:
         if built.attachment is None or servers is None:
             continue
-        slowest = min((each.rate_gbps for each in built.fabric.links), key=lambda rate: rate.value)
+        slowest = min((link.rate_gbps for link in built.fabric.links), key=lambda rate: rate.value)
         for switch in {tier.switch.identity: tier.switch for tier in built.plan.tier_plans.values()}.values():
             otherwise = split_otherwise(switch, slowest)
             if otherwise is None:
@@ -172,7 +172,7 @@ def _unread_splits(designed: Design) -> Iterator[Problem]:
             plan = built.plan._replace(tier_plans=tiers)
             with suppress(Infeasible):
                 rate = built.fabric.uplink_gbps
-                would = fabric_demand.build(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
+                would = fabric_demand.build_planes(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
                 if would.switches.value != built.fabric.switches.value:
                     splits = {"split": links_of_port(switch, slowest), "other": links_of_port(otherwise, slowest)}
                     counts = {"taken": tiers_in_words(built.fabric), "would": tiers_in_words(would)}
@@ -266,15 +266,17 @@ def _subnet_managers(designed: Design) -> Iterator[Problem]:
     Reserved ports are kept for one.
     """
     for built in designed.fabrics:
-        for each in built.hosts:
-            if each.part and each.part.subnet_manager and each.pieces.value == 1:
-                text = message("one-manager", fabric=built.plan.name, name=each.part.identity.name)
+        for host in built.hosts:
+            if host.part and host.part.subnet_manager and host.pieces.value == 1:
+                text = message("one-manager", fabric=built.plan.name, name=host.part.identity.name)
                 yield Problem(built.plan.mark, "warning", text, "single-point", f"fabrics.{built.plan.name}.hosts")
         switches = [tier.switch for tier in built.fabric.tiers]
-        managed = built.plan.reserved_ports or any(each.managed or each.protocol != INFINIBAND for each in switches)
-        if not switches or managed or any(each.part and each.part.subnet_manager for each in built.hosts):
+        managed = built.plan.reserved_ports or any(
+            switch.managed or switch.protocol != INFINIBAND for switch in switches
+        )
+        if not switches or managed or any(host.part and host.part.subnet_manager for host in built.hosts):
             continue
-        names = list(dict.fromkeys(each.identity.name for each in switches))
+        names = list(dict.fromkeys(switch.identity.name for switch in switches))
         text = message("no-subnet-manager", fabric=built.plan.name, names=names)
         yield Problem(built.plan.mark, "warning", text, "subnet-manager", f"fabrics.{built.plan.name}.switches")
 

@@ -68,8 +68,8 @@ def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None
     """What a fat tree takes whose servers may end on several leaves, where that is fewer switches."""
     if built.plan.split_servers is not None or not built.plan.declared.searched or built.plan.declared.has_rails:
         return None
-    found = compare_design(report, built, built.plan._replace(split_servers=True))
-    return found if found and found.switches < 0 else None
+    design = compare_design(report, built, built.plan._replace(split_servers=True))
+    return design if design and design.switches < 0 else None
 
 
 def with_oversubscription(report: Report, built: BuiltFabric) -> OtherDesign | None:
@@ -102,7 +102,7 @@ def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal 
     lines = tuple(lines_of_fabric(built))
     totals = quote(Bill(lines), report.plan.quote, report.books).totals
     modules, cables = (sum(line.pieces for line in lines if line.category == kind) for kind in (MODULES, CABLES))
-    links = sum(int(each.count.value) for each in built.fabric.links[1:])
+    links = sum(int(link.count.value) for link in built.fabric.links[1:])
     pieces = (int(built.fabric.switches.value), links, modules, cables)
     return pieces, totals.amount if totals.complete else None
 

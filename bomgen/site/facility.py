@@ -50,8 +50,8 @@ __all__ = [
     "Facility",
     "bought_servers",
     "count_racks",
-    "install",
     "power_of",
+    "size_facility",
     "sum_of_racks",
     "trays_of_racks",
     "units_bought",
@@ -156,7 +156,7 @@ def at_ends(server: Server | None, machines: Sequence[Equipment]) -> list[tuple[
     return [
         (
             server and server._replace(power_w=server.power_w and at_end(server.power_w, end)),
-            [replace(each, power_w=each.power_w and at_end(each.power_w, end)) for each in machines],
+            [replace(machine, power_w=machine.power_w and at_end(machine.power_w, end)) for machine in machines],
         )
         for end in (LOW_END, HIGH_END)
     ]
@@ -165,14 +165,14 @@ def at_ends(server: Server | None, machines: Sequence[Equipment]) -> list[tuple[
 def with_rack_ranges(contents: SiteContents, ends: Sequence[SiteContents]) -> SiteContents:
     """Return contents whose racks have their range between the ends of an estimate."""
     return contents._replace(
-        compute_racks=_between(contents.compute_racks, [each.compute_racks for each in ends]),
-        management_racks=_between(contents.management_racks, [each.management_racks for each in ends]),
+        compute_racks=_between(contents.compute_racks, [end.compute_racks for end in ends]),
+        management_racks=_between(contents.management_racks, [end.management_racks for end in ends]),
     )
 
 
 def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | None:
     """Return a number of racks with its range, where it differs between the ends of an estimate."""
-    counts = [each.value for each in ends if each]
+    counts = [end.value for end in ends if end]
     return racks.between(counts[LOW_END], counts[HIGH_END]) if racks and len(counts) > HIGH_END else racks
 
 
@@ -232,7 +232,7 @@ def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
         raise PlanErrors(problems)
 
 
-def install(
+def size_facility(
     site: Site | None,
     server: Server | None,
     servers: Figure | None,

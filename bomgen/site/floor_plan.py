@@ -31,7 +31,7 @@ class MachineGroup(NamedTuple):
     power_w: int
 
 
-class Place(NamedTuple):
+class FloorPositions(NamedTuple):
     """Positions, one entry per machine: rack number over all rows, and lowest unit, from 1."""
 
     rack: Column
@@ -75,14 +75,14 @@ def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floo
     )
 
 
-def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | None) -> Place:
+def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | None) -> FloorPositions:
     """Place machines rack by rack, from the bottom up; without a unit when their height is unknown."""
     number = np.arange(machines, dtype=np.int64)
     unit = number % per_rack * height_u + 1 if height_u else np.full(machines, NOWHERE, dtype=np.int64)
-    return Place(racks[number // per_rack], unit)
+    return FloorPositions(racks[number // per_rack], unit)
 
 
-def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, power_w: int) -> list[Place]:
+def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, power_w: int) -> list[FloorPositions]:
     """Pack machines of several kinds into racks; each kind continues where the one before it ends.
 
     Where there are more racks than needed, all racks are filled to a lower height. Machines without a rack are at
@@ -100,7 +100,7 @@ def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, pow
         inside = rack < len(racks)
         found = np.full(len(rack), NOWHERE, dtype=np.int64)
         found[inside] = racks[rack[inside]]
-        places.append(Place(found, np.where(inside, unit, NOWHERE)))
+        places.append(FloorPositions(found, np.where(inside, unit, NOWHERE)))
     return places
 
 

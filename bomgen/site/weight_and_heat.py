@@ -131,7 +131,9 @@ def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment
     found, server = [], contents.server
     if server and contents.servers:
         found.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
-    found += [WeighedItems(each.name, each.count, each.weight_kg) for each in machines if not each.in_server]
+    found += [
+        WeighedItems(machine.name, machine.count, machine.weight_kg) for machine in machines if not machine.in_server
+    ]
     bought = not (server and server.rack_scale)
     if bought and contents.compute_racks:
         found.append(weighed_racks(site.rack, contents.compute_racks))

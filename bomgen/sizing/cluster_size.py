@@ -39,7 +39,7 @@ from bomgen.sizing.storage import Contents, LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import FastestSplits, TimedSplit
-from bomgen.sizing.training.parallelism import Fit
+from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _SplitRun(NamedTuple):
     servers: Figure | None
     gpus: Figure
     lost: LostTime
-    fit: Fit
+    fit: MemoryFit
 
 
 class Sizing(NamedTuple):
@@ -73,7 +73,7 @@ class Sizing(NamedTuple):
     run: TrainingRun | None = None
     days: Figure | None = None
     tokens_per_second: Figure | None = None
-    fit: Fit | None = None
+    fit: MemoryFit | None = None
     faster: Callable[[], TimedSplit | None] | None = None
     """A search for a split that is faster on fewer GPUs or with another recomputation; None for a given split."""
     opinions: Callable[[], Opinions] | None = None
@@ -94,7 +94,7 @@ class Sizing(NamedTuple):
     """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
 
 
-def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     """Return the size of the plan's cluster; `attached` has the attachment of its servers by fabric name.
 
     Raises PlanErrors when the plan gives too little, Infeasible when no cluster satisfies it.
@@ -102,7 +102,7 @@ def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     plan = plan._replace(storage=storage.as_cabled(plan, attached))
     sized = _size_workload(plan, attached)
     checkpoint = sized.lost.checkpoint if sized.lost else None
-    return sized._replace(stored=storage.size(plan.storage, checkpoint, sized.gpus, sized.servers))
+    return sized._replace(stored=storage.size_storage(plan.storage, checkpoint, sized.gpus, sized.servers))
 
 
 def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -118,7 +118,7 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     """Return the size of a cluster for a target of computing power, or of one whose size is given."""
-    target = peak.size(plan.compute, plan.cluster.gpu) if plan.compute else None
+    target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
     servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
     reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
     return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
@@ -130,10 +130,12 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     Raises Infeasible as `_size_run_that_fits` does, and when inputs of the prediction are unknown.
     """
     if workload.predicted is None:
-        found = _size_run_that_fits(plan, workload, attached)
+        run_that_fits = _size_run_that_fits(plan, workload, attached)
         given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
         return (
-            found if workload.tuning or given else found._replace(predicted=_predict(plan, workload, found, attached))
+            run_that_fits
+            if workload.tuning or given
+            else run_that_fits._replace(predicted=_predict(plan, workload, run_that_fits, attached))
         )
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
         return _size_by_prediction(plan, workload, attached)
@@ -352,16 +354,16 @@ def _size_run(
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
-        run = training.size(workload, top, workload.goodput)
+        run = training.size_training(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
         return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size(workload, top, storage.FULL_GOODPUT)
+    unhindered = training.size_training(workload, top, storage.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
         lost = storage.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
-        return training.size(workload, top, lost.goodput), servers, gpus, lost
+        return training.size_training(workload, top, lost.goodput), servers, gpus, lost
     return _search_size(plan, workload, attached, unhindered, contents, top)
 
 
@@ -406,7 +408,7 @@ def _search_size(
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
             lost = storage.lost_time(contents, plan.storage, gpus, servers)
-            run = training.size(workload, top, lost.goodput)
+            run = training.size_training(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
     raise _goodput_error(plan, workload)
@@ -440,7 +442,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
     server = plan.cluster.server
     given = given_gpus(plan.cluster)
-    need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
+    need = serving.size_serving(workload, plan.cluster.gpu, server.gpus if server else None, given)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
@@ -449,7 +451,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
+def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> MemoryFit | Infeasible:
     """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits."""
     gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
     per_server = server.gpus if server else None
@@ -486,7 +488,7 @@ def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits
 
 
 def _faster_split(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], found: Fit, gpus: Figure
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], memory_fit: MemoryFit, gpus: Figure
 ) -> TimedSplit | None:
     """Return a split predicted to be faster than the one found, on at most all GPUs; None: there is none."""
     from bomgen.sizing.prediction.fewest_gpus import find_faster_split
@@ -495,5 +497,5 @@ def _faster_split(
     predictors = [each for each in (_predictor(plan, choice, attached) for choice in choices) if each]
     server = plan.cluster.server
     per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
-    seconds = found.fastest.seconds if found.fastest else inf
+    seconds = memory_fit.fastest.seconds if memory_fit.fastest else inf
     return find_faster_split(predictors, gpu_with_host(plan.cluster), gpus, int(per_server), seconds)

@@ -60,7 +60,7 @@ class SecondOpinion(NamedTuple):
     """Days on the cluster's GPUs, scaled by their dense bf16 peak."""
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """A published run, and the duration of the plan's run at its utilisation."""
 
     run: PublishedRun
@@ -73,7 +73,7 @@ class Opinions(NamedTuple):
     """All second opinions on a run."""
 
     second: SecondOpinion
-    runs: tuple[Comparison, ...]
+    runs: tuple[RunComparison, ...]
     """Published runs, the nearest by active parameters first."""
     effective_mfu: Figure
     """MFU of the plan's run: 6 N D over wall-clock time, comparable with that of published runs."""
@@ -156,7 +156,9 @@ def _distance(published: PublishedRun, active: Figure) -> Fraction:
     return max(ratio, 1 / ratio)
 
 
-def _comparison(published: PublishedRun, training: Training, peak: Figure, flops: Figure, gpus: Figure) -> Comparison:
+def _comparison(
+    published: PublishedRun, training: Training, peak: Figure, flops: Figure, gpus: Figure
+) -> RunComparison:
     mfu = mfu_of_run(
         training.flops_per_parameter_token,
         published.active_parameters,
@@ -164,4 +166,4 @@ def _comparison(published: PublishedRun, training: Training, peak: Figure, flops
         published.gpu_hours,
         peak_flops(published.peak_tflops),
     )
-    return Comparison(published, mfu, days_at_mfu(flops, gpus, peak, mfu))
+    return RunComparison(published, mfu, days_at_mfu(flops, gpus, peak, mfu))

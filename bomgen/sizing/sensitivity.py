@@ -25,7 +25,7 @@ GPU_PERCENT = (50, 75, PLANNED, 150, 200)
 """Percentages of the GPUs that the plan has."""
 
 
-class Outlook(NamedTuple):
+class SensitivityRun(NamedTuple):
     """A run at one utilisation."""
 
     mfu: Figure
@@ -39,7 +39,7 @@ class Sensitivity(NamedTuple):
     """Runs at several utilisations, on several numbers of GPUs."""
 
     gpus: tuple[Figure, ...]
-    outlooks: tuple[Outlook, ...]
+    outlooks: tuple[SensitivityRun, ...]
     planned: tuple[int, int]
     """Indices of the plan's utilisation and number of GPUs."""
 
@@ -59,7 +59,7 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
     reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
     outlooks = tuple(
-        Outlook(
+        SensitivityRun(
             share,
             tuple(days(workload, each._replace(mfu=share), sizes[count]) for count, each in runs.items()),
             gpus_for_days(

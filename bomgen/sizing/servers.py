@@ -278,7 +278,7 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
     return peaks[str(precision.value)]
 
 
-def size(compute: Compute, gpu: Gpu) -> Target:
+def size_target(compute: Compute, gpu: Gpu) -> Target:
     """Return the GPUs for a target of computing power. Raises PlanErrors when the GPU's peak is unknown."""
     sparse = compute.sparsity.value == SPARSE
     peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))

@@ -19,7 +19,7 @@ from bomgen.core.provenance import Figure, Given, function_of, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Plan, Training
 from bomgen.sizing import storage
-from bomgen.sizing.cluster_size import size
+from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
 from bomgen.sizing.training import parallelism
 from bomgen.sizing.training import run as training
@@ -65,7 +65,7 @@ class SizedCounts(NamedTuple):
     def refusal(self, row: int) -> Infeasible | PlanErrors:
         """Return why a cluster cannot be sized. Raises ValueError where it can."""
         try:
-            size(with_count(self.plan, int(self.counts[row])), self.attached)
+            size_cluster(with_count(self.plan, int(self.counts[row])), self.attached)
         except (Infeasible, PlanErrors) as error:
             return error
         raise ValueError(f"{self.counts[row]} can be sized")
@@ -111,20 +111,20 @@ class _Size(NamedTuple):
     gpus: Figure
 
 
-def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
+def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
     """Return the days of a run, and whether it fits, trying recomputations in the order of `cluster_size`."""
-    plan, gpu = found.plan, gpu_with_host(found.plan.cluster)
-    gpu_days, gpu_days_index = list[Fraction](), found.gpu_days_index.copy()
+    plan, gpu = sized_counts.plan, gpu_with_host(sized_counts.plan.cluster)
+    gpu_days, gpu_days_index = list[Fraction](), sized_counts.gpu_days_index.copy()
     try:
         top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
-        cabled = storage.as_cabled(plan, found.attached)
+        cabled = storage.as_cabled(plan, sized_counts.attached)
         lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):
-        return found
+        return sized_counts
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
         goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
-        shares = {row: share(int(found.counts[row])) for row in np.flatnonzero(possible).tolist()}
+        shares = {row: share(int(sized_counts.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]
     if workload.parallelism is None and workload.sequence and not isinstance(workload.sequence.origin, Given):
@@ -134,10 +134,10 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
         if not waiting.size:
             break
         try:
-            run = training.size(choice, top, goodput)
+            run = training.size_training(choice, top, goodput)
         except Infeasible:
             break
-        fit = fitting(choice, gpu, largest.gpus, found.gpus[waiting])
+        fit = fitting(choice, gpu, largest.gpus, sized_counts.gpus[waiting])
         if fit is None:
             return None
         taken = fit.possible if choice is choices[-1] else fit.fits
@@ -145,12 +145,14 @@ def _size_runs(found: SizedCounts, possible: Truths, workload: Training, largest
         on_one = Fraction(training.days(choice, run, replace(largest.gpus, value=1)).value)
         gpu_days_index[rows] = np.arange(len(rows)) + len(gpu_days) if shares else len(gpu_days)
         gpu_days += [on_one / shares[row] for row in rows.tolist()] if shares else [on_one]
-    return found._replace(sized=gpu_days_index != NOT_SIZED, gpu_days=tuple(gpu_days), gpu_days_index=gpu_days_index)
+    return sized_counts._replace(
+        sized=gpu_days_index != NOT_SIZED, gpu_days=tuple(gpu_days), gpu_days_index=gpu_days_index
+    )
 
 
 def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:
     try:
-        size(plan, attached)
+        size_cluster(plan, attached)
     except (Infeasible, PlanErrors):
         return False
     return True

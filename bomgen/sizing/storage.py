@@ -209,7 +209,9 @@ def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwid
     )
 
 
-def size(storage: Storage, checkpoint: Checkpoint | None, gpus: Figure, servers: Figure | None) -> Stored | None:
+def size_storage(
+    storage: Storage, checkpoint: Checkpoint | None, gpus: Figure, servers: Figure | None
+) -> Stored | None:
     """Return the storage of a cluster; None when the plan has none.
 
     Raises Infeasible when the number of storage servers depends on a capacity that nothing gives.

@@ -59,7 +59,7 @@ def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) 
 
 def topologies_listed() -> Document:
     """Return each topology with its limits and a drawing."""
-    sections = (Section(each.name, each.name, tuple(_drawn(each))) for each in declaration.described())
+    sections = (Section(each.name, each.name, tuple(_drawn(each))) for each in declaration.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
@@ -191,7 +191,7 @@ def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _figures(value, f"{path}.{at}")
 
 
-def described(record: Record) -> str:
+def describe_part(record: Record) -> str:
     """A part of the catalogue on one line: who makes it, and a few figures."""
     vendor = record.value("vendor")
     return ": ".join(text for text in (vendor and str(vendor), summary(record)) if text)
@@ -337,7 +337,7 @@ def _without_mapping_examples(data: Any) -> Any:
     examples = data.get(EXAMPLES, [])
     if isinstance(examples, dict):  # a key of plans by that name, not the keyword
         return found | {EXAMPLES: _without_mapping_examples(examples)}
-    kept = [each for each in examples if not isinstance(each, dict)]
+    kept = [example for example in examples if not isinstance(example, dict)]
     return found | {EXAMPLES: kept} if kept else found
 
 
@@ -345,7 +345,8 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
     """Any id of some kinds with what it is, any other name of a part, or what is no text at all."""
     records = [record for kind in kinds for record in catalog.all(kind)]
     found = [
-        {"const": record.id, "title": str(record.value("name")), "description": described(record)} for record in records
+        {"const": record.id, "title": str(record.value("name")), "description": describe_part(record)}
+        for record in records
     ]
     several = " or ".join(kinds)
     other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}

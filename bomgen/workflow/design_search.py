@@ -16,7 +16,7 @@ from typing import Any
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.documents.search.candidates import Candidate
+from bomgen.documents.search.candidates import SearchedDesign
 from bomgen.documents.search.front import (
     MAX_FRONT,
     Front,
@@ -37,7 +37,7 @@ from bomgen.workflow.search_parts import (
     LookForBetter,
     LookForFront,
     Processes,
-    Search,
+    SearchRequest,
     ShowDesigns,
     Take,
     divide,
@@ -82,13 +82,13 @@ def find_front(
     Raises PlanErrors for designs that cannot be compared and for a front that nobody can read; BrokenResult when a
     check on a result fails, or a design worked out whole differs from its columns.
     """
-    search = Search(file, tuple(settings), space)
+    search = SearchRequest(file, tuple(settings), space)
     with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
         return _find_front(search, own, scheduler, whole)
 
 
 def _find_front(
-    search: Search, own: Take, scheduler: str | None, whole: bool
+    search: SearchRequest, own: Take, scheduler: str | None, whole: bool
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
     """The front, as `find_front`; `own` takes what no cluster takes."""
     space, take = search.space, own
@@ -113,11 +113,11 @@ def _find_front(
                 better = merge_next_better(better, found)
     except (KeyboardInterrupt, EngineLost) as error:
         stopped, better = error, no_next_better(front)
-    places, found = shown_designs(front, better), dict[int, Candidate]()
+    places, found = shown_designs(front, better), dict[int, SearchedDesign]()
     show = ShowDesigns(search, tuple(places), frozenset(front.places.tolist() if whole else best_designs(front)))
     taken = (take_here if stopped else own)(show, show.divide(len(places)))
     for candidates in _with_progress(taken, "whole", len(places)):
-        found.update((each.place, each) for each in candidates)
+        found.update((candidate.place, candidate) for candidate in candidates)
     return describe_front(space, front, better, found.__getitem__), stopped
 
 

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
-from bomgen.core.columns import Diverges
+from bomgen.core.columns import RowsDiffer
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
 from bomgen.documents.search.candidates import (
     UNITS,
-    Candidate,
     Columns,
+    SearchedDesign,
     column_type,
     column_value,
     days_of_runs,
@@ -43,7 +43,7 @@ from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import quote
 from bomgen.pricing.unit_prices import missing_rates, part_price
-from bomgen.sizing.cluster_size import size
+from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
 from bomgen.workflow.inputs import Inputs, price_books_of, read_all
@@ -288,10 +288,10 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family, row] = self._reason(_message(errors))
             return
-        hardware = measure_hardware([each.design for each in report.each_cluster], report.quote)
+        hardware = measure_hardware([cluster.design for cluster in report.each_cluster], report.quote)
         self._put(family, row, table, hardware)
 
-    def _put(self, family: int, rows: Any, table: _Table, hardware: Candidate) -> None:
+    def _put(self, family: int, rows: Any, table: _Table, hardware: SearchedDesign) -> None:
         """What designs of a family come to, whose measures may be columns."""
         for name, value in values_of(hardware).items():
             if value is not None:
@@ -333,7 +333,7 @@ class DesignTables:
         try:
             design = ranged.in_columns()
             hardware = measure_hardware([design], quote(bill(catalog, design), design.plan.quote, books))
-        except Diverges as parting:
+        except RowsDiffer as parting:
             for some in (parting.rows, ~parting.rows):
                 self._put_range(family, table, ranged.take(some), catalog, books)
             return
@@ -355,14 +355,14 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        found = size_counts(plan, attached, self._counts)
-        if found is None:
+        counts = size_counts(plan, attached, self._counts)
+        if counts is None:
             return
         table.pending[family] = False
-        refused, days = np.flatnonzero(~found.sized), found.rounded_days()
+        refused, days = np.flatnonzero(~counts.sized), counts.rounded_days()
         if refused.size:
-            table.refused[family, refused] = self._reason(_message(found.refusal(int(refused[0]))))
-        sized = np.flatnonzero(found.sized & ~np.isnan(days))
+            table.refused[family, refused] = self._reason(_message(counts.refusal(int(refused[0]))))
+        sized = np.flatnonzero(counts.sized & ~np.isnan(days))
         table.put(family, sized, DAYS, days[sized])
 
     def _size_one(self, family: int, row: int, table: _Table) -> None:
@@ -373,16 +373,16 @@ class DesignTables:
                 plan = with_count(plan, self._counts[row])
             else:
                 plan, attached = self._open(settings, row)
-            found = size(plan, attached)
-            days, ends = days_of_runs([(plan, found)], self.space.confidence)
+            cluster = size_cluster(plan, attached)
+            days, ends = days_of_runs([(plan, cluster)], self.space.confidence)
         except (PlanErrors, Infeasible) as error:
             table.refused[family, row] = self._reason(_message(error))
             return
         for name, value in zip(RUN, (days, *(ends or (None, None))), strict=True):
             if value is not None:
                 table.put(family, row, name, float(value))
-        if not self._given and found.servers is not None:
-            table.put(family, row, "servers", found.servers.value)
+        if not self._given and cluster.servers is not None:
+            table.put(family, row, "servers", cluster.servers.value)
 
     def _open(self, settings: tuple[str, ...], row: int) -> Opened:
         """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
@@ -400,7 +400,7 @@ class DesignTables:
     def _bind(self, inputs: Inputs) -> Plan:
         """The plan of inputs. Raises PlanErrors."""
         plan = bind(inputs.source, inputs.catalog)
-        if wrong := [problem for problem in rules.check(plan, inputs.source) if problem.severity == "error"]:
+        if wrong := [problem for problem in rules.check_rules(plan, inputs.source) if problem.severity == "error"]:
             raise PlanErrors(wrong)
         return plan
 

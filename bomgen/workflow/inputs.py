@@ -147,7 +147,7 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
     """The inputs with the files that the plan names at some keys, and the templates of the command line."""
     contents = dict(inputs.contents)
     named = [(given, inputs.source.mark(key), key) for key in keys for given in _texts_at(inputs.source, key)]
-    named += [(given, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for given in inputs.templates]
+    named += [(template, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for template in inputs.templates]
     for given, mark, key in named:
         with suppress(PlanErrors, OSError):  # said where the file is asked for
             read_once(contents, _place_of(inputs.file, given, mark, key), given)
@@ -189,7 +189,7 @@ def source_of(
         raise PlanErrors([newer])
     if other := _other_file(source):
         raise PlanErrors([other])
-    problems = plan_schema.check(source, "plan")
+    problems = plan_schema.check_plan(source, "plan")
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda each: each.mark))
     return source
@@ -246,23 +246,23 @@ def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
     if lock is None:
         return PriceBooks(quoted, quoted.exchange, *price_books_of(inputs, quoted.price_books), {})
     rates = lock.rates_for(quoted, inputs.keys)
-    found = PriceBooks(quoted._replace(exchange=rates), quoted.exchange, [], [], {})
+    price_books = PriceBooks(quoted._replace(exchange=rates), quoted.exchange, [], [], {})
     for given, mark in quoted.price_books:
         try:
             (book,), read = price_books_of(inputs, [(given, mark)])
         except PlanErrors:
             if given not in lock.books:
                 raise
-            found.used.append(lock.books[given].book)
+            price_books.used.append(lock.books[given].book)
             continue
         if given in lock.books:
-            found.current[given] = book
-            found.used.append(lock.pin(given, book))
+            price_books.current[given] = book
+            price_books.used.append(lock.pin(given, book))
         else:
-            found.used.append(book)
-            found.inputs.extend(read)
-    found.inputs.append(Input(FilePath(lock.file).name, lock.content))
-    return found
+            price_books.used.append(book)
+            price_books.inputs.extend(read)
+    price_books.inputs.append(Input(FilePath(lock.file).name, lock.content))
+    return price_books
 
 
 def price_books_of(

@@ -17,7 +17,7 @@ from warnings import warn
 
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
-from bomgen.core.plain_data import plain
+from bomgen.core.plain_data import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose_documents
@@ -103,7 +103,7 @@ class Result:
     @cached_property
     def numbers(self) -> dict[str, int | float | str]:
         """Every number that was worked out, by its dotted path in bom.json."""
-        return {dotted(steps): plain(figure.value) for steps, figure in numbers_of(self._report).items()}
+        return {dotted(steps): json_value(figure.value) for steps, figure in numbers_of(self._report).items()}
 
     def number(self, path: str) -> int | float | str:
         """The number at a dotted path, such as fabrics.compute.switches.leaf. Raises KeyError when there is none."""
@@ -149,7 +149,7 @@ class Result:
 
         Raises what `files` does, and OutputError when a file cannot be written.
         """
-        return writer.write(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
+        return writer.write_files(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
 
     def write_wiring(self, file: str | PathLike[str], form: str = "csv", fabrics: Sequence[str] = ()) -> list[Path]:
         """Write every cable, port to port, in a format of `bomgen wiring`; of some fabrics alone where they are named.
@@ -225,10 +225,10 @@ def _json(data: Any, indent: int | None = None) -> str:
         raise ValueError("not plain data: nested too deeply") from None
 
 
-def _settings(given: Settings) -> list[str]:
+def _settings(settings: Settings) -> list[str]:
     """Settings as the command line takes them; values are written as JSON, which is YAML."""
-    if isinstance(given, Mapping):
-        return [f"{key}={_json(value)}" for key, value in given.items()]
-    if isinstance(given, str):
+    if isinstance(settings, Mapping):
+        return [f"{key}={_json(value)}" for key, value in settings.items()]
+    if isinstance(settings, str):
         raise TypeError("set takes a mapping, or a list of KEY=VALUE")
-    return list(given)
+    return list(settings)

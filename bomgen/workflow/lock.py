@@ -126,7 +126,7 @@ def lock_of(name: str, content: bytes) -> Lock:
     source = read(decoded(content, name), name)
     if newer := schema.newer(source, LOCK_KEY, "a lock", FORMAT, RULE):
         raise PlanErrors([newer])  # to write it anew with this bomgen would lose what it pins
-    problems = schema.check(source, "lock") or list(_slips(source))
+    problems = schema.check_schema(source, "lock") or list(_slips(source))
     if problems:
         raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
     data = source.data

@@ -73,7 +73,7 @@ def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str
 
 def _digits(report: Report) -> dict[str, int]:
     """The digits of the numbers in names of devices, by what these begin with."""
-    return {kind.stem: kind.digits for each in report.each_cluster for kind in number_devices(each.design).kinds}
+    return {kind.stem: kind.digits for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds}
 
 
 def _named_on_lines(report: Report) -> set[str]:
@@ -282,12 +282,12 @@ def _amount(price: Price | None) -> str:
     return f"{price.amount} {price.currency}"
 
 
-def _rates(lock: Lock, given: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
+def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
     """Exchange rates that are not what they were."""
-    if given.currency != lock.currency:
-        yield f"the quote is in {given.currency}, the pinned rates are for {lock.currency}: they are not used"
+    if quote_plan.currency != lock.currency:
+        yield f"the quote is in {quote_plan.currency}, the pinned rates are for {lock.currency}: they are not used"
         return
-    for currency, exchange in given.exchange.items():
+    for currency, exchange in quote_plan.exchange.items():
         pinned = lock.rates.get(currency)
         if pinned is None:
             yield f"the rate of {currency} is not pinned"
@@ -295,7 +295,8 @@ def _rates(lock: Lock, given: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
             is_set = sets_rate(keys, currency)
             where, taken = ("by --set", "is not taken") if is_set else ("in the plan", "is taken")
             yield (
-                f"a {currency} is worth {exchange.rate} {given.currency} of {exchange.date} {where}, and the pinned"
+                f"a {currency} is worth {exchange.rate} {quote_plan.currency} of {exchange.date} "
+                f"{where}, and the pinned"
                 f" {pinned.rate} of {pinned.date} {taken}"
             )
 

@@ -33,10 +33,10 @@ from bomgen.pricing.alternatives import (
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.unit_prices import missing_rates, net_price
 from bomgen.results.result import Report
-from bomgen.sizing.cluster_size import Sizing, size
+from bomgen.sizing.cluster_size import Sizing, size_cluster
 from bomgen.workflow.inputs import Inputs, PriceBooks, logo_of, price_books_of, read_all, templates_of, vary
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
-from bomgen.workflow.stages import BrokenResult, build_report, take_cables
+from bomgen.workflow.stages import BrokenResult, build_report, spend_steps_for_cables
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -199,7 +199,7 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
     inputs = read_all(file)
     plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
-    return [(plan, size(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
+    return [(plan, size_cluster(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
 
 
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int) -> tuple[Report, PriceBooks]:
@@ -208,7 +208,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int)
     progress.stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, place)
-        if problems := plan_schema.check(source, "plan"):
+        if problems := plan_schema.check_plan(source, "plan"):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
         found, prices = build_report(inputs) if alternative.settings else (report, prices)
@@ -219,8 +219,8 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int)
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
-    said = warnings_of(alternative, found.problems, report.problems)
-    return found._replace(problems=said, own_problems=found.problems), prices
+    warnings = warnings_of(alternative, found.problems, report.problems)
+    return found._replace(problems=warnings, own_problems=found.problems), prices
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
@@ -264,7 +264,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
     progress.stage("cables")
     try:
         with budget():
-            take_cables(report.design)
+            spend_steps_for_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooMuch:
         message = f"more than {MAX_STEPS} cables; a list of at most so many is written"

@@ -74,11 +74,11 @@ def open_plan(path: str, root: str | None) -> PlanFile:
             raise OSError(errno.EBADF, "standard input is closed")
         content = progress.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read(MAX_BYTES + 1))
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
-    place = FilePath(path)
-    content = progress.read(path, _limited(place))
-    folder = place.resolve().parent
+    file_path = FilePath(path)
+    content = progress.read(path, _limited(file_path))
+    folder = file_path.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
-    _refuse_outside(place, FilePath(root).resolve() if root else _checkout(place.parent.resolve()))
+    _refuse_outside(file_path, FilePath(root).resolve() if root else _checkout(file_path.parent.resolve()))
     pinned = FilePath(lock_name(path))
     _refuse_outside(pinned, widest)
     lock = (str(pinned), progress.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
@@ -105,8 +105,10 @@ def _checkout(folder: FilePath) -> FilePath:
 
 def lock_name(path: str) -> str:
     """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
-    place = FilePath(path)
-    return str(place.with_suffix(LOCK) if place.suffix in SUFFIXES else place.with_name(place.name + LOCK))
+    file_path = FilePath(path)
+    return str(
+        file_path.with_suffix(LOCK) if file_path.suffix in SUFFIXES else file_path.with_name(file_path.name + LOCK)
+    )
 
 
 def real(place: FilePath) -> FilePath:

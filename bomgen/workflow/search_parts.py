@@ -19,9 +19,9 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.resources import folder
 from bomgen.documents.search.candidates import (
     UNITS,
-    Candidate,
     Columns,
     Evaluator,
+    SearchedDesign,
     candidate,
     candidate_at,
     column_value,
@@ -61,7 +61,7 @@ class EngineLost(Exception):
     """The processes or the cluster that took the parts of a search are gone, or cannot be used."""
 
 
-class Search(NamedTuple):
+class SearchRequest(NamedTuple):
     """A search as it is sent to whoever takes a part."""
 
     file: PlanFile
@@ -96,12 +96,12 @@ class Search(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _inputs(search: Search) -> Inputs:
+def _inputs(search: SearchRequest) -> Inputs:
     return read_all(search.file._replace(lock=None), search.settings)
 
 
 @lru_cache(maxsize=1)
-def _evaluator(search: Search) -> Evaluator:
+def _evaluator(search: SearchRequest) -> Evaluator:
     if are_separable(search.inputs().source, search.space):
         try:
             tables = DesignTables(search.inputs(), search.space)
@@ -123,7 +123,7 @@ class DesignByDesign:
 
     chunk = WHOLE_CHUNK
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: SearchRequest) -> None:
         self._search = search
         self.size = search.space.size
 
@@ -138,7 +138,7 @@ class DesignByDesign:
         return columns_of(start, found, space.currency)
 
 
-def work_out_design(search: Search, place: int) -> Candidate:
+def work_out_design(search: SearchRequest, place: int) -> SearchedDesign:
     """A design worked out whole; one that cannot be built is a candidate with its problem.
 
     Raises BrokenResult when a check on a result fails.
@@ -149,7 +149,7 @@ def work_out_design(search: Search, place: int) -> Candidate:
         report = work_out_variant(read_all(inputs.file, settings, known=inputs))
         return candidate(place, report, search.space.confidence)
     except PlanErrors as errors:
-        return Candidate(place, {}, problem=errors.first_error)
+        return SearchedDesign(place, {}, problem=errors.first_error)
 
 
 class PartWork(Protocol):
@@ -169,7 +169,7 @@ Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
 class LookForFront(NamedTuple):
     """Find the front of a part."""
 
-    search: Search
+    search: SearchRequest
 
     def __call__(self, part: range) -> PartialFront:
         """The front of a part."""
@@ -179,15 +179,15 @@ class LookForFront(NamedTuple):
             front = extend_front(space, front, columns)
         return front
 
-    def merge(self, one: PartialFront, other: PartialFront) -> PartialFront:
+    def merge(self, one: PartialFront, partial_front: PartialFront) -> PartialFront:
         """The front of two parts."""
-        return merge_fronts(self.search.space, one, other)
+        return merge_fronts(self.search.space, one, partial_front)
 
 
 class LookForBetter(NamedTuple):
     """Find what would be better than designs of the front in a part, and breaks a bound."""
 
-    search: Search
+    search: SearchRequest
     front: PartialFront
 
     def __call__(self, part: range) -> NextBetter:
@@ -198,38 +198,38 @@ class LookForBetter(NamedTuple):
             found = look_for_better(space, self.front, found, columns)
         return found
 
-    def merge(self, one: NextBetter, other: NextBetter) -> NextBetter:
+    def merge(self, one: NextBetter, next_better: NextBetter) -> NextBetter:
         """What is found in two parts."""
-        return merge_next_better(one, other)
+        return merge_next_better(one, next_better)
 
 
 class ShowDesigns(NamedTuple):
     """Read designs off their columns to show them: a part is a range of their list."""
 
-    search: Search
+    search: SearchRequest
     places: tuple[int, ...]
     whole: frozenset[int]
     """Those that are worked out whole, as `build` does it, and held against their columns."""
 
-    def __call__(self, part: range) -> list[Candidate]:
+    def __call__(self, part: range) -> list[SearchedDesign]:
         """Return the designs of a part of the list. Raises BrokenResult where one differs as a whole."""
         return [self._show(self.places[at]) for at in part]
 
-    def _show(self, place: int) -> Candidate:
+    def _show(self, place: int) -> SearchedDesign:
         space, columns = self.search.space, self.search.columns(place, place + 1)
         if place not in self.whole:
             return candidate_at(columns, 0, space.currency)
-        found = work_out_design(self.search, place)
-        for name, value in values_of(found).items():
+        design = work_out_design(self.search, place)
+        for name, value in values_of(design).items():
             column = columns.measures[name][0].item() if columns.known[name][0] else None
             if column != (None if value is None else column_value(name, value, space.currency)):
                 settings = ", ".join(space.settings(place))
                 raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
-        return found
+        return design
 
-    def merge(self, one: list[Candidate], other: list[Candidate]) -> list[Candidate]:
+    def merge(self, one: list[SearchedDesign], searched_designs: list[SearchedDesign]) -> list[SearchedDesign]:
         """The designs of two parts."""
-        return one + other
+        return one + searched_designs
 
     @staticmethod
     def divide(count: int) -> list[range]:
@@ -237,7 +237,7 @@ class ShowDesigns(NamedTuple):
         return _divide(count, WHOLE_CHUNK)
 
 
-def divide(search: Search) -> list[range]:
+def divide(search: SearchRequest) -> list[range]:
     """The space of a search in parts: of a small one a chunk of the evaluator each."""
     chunk, size = search.evaluator().chunk, search.space.size
     return _divide(size, chunk * max(1, size // (chunk * PARTS)))
@@ -247,7 +247,7 @@ def _divide(size: int, part: int) -> list[range]:
     return [range(at, min(at + part, size)) for at in range(0, size, part)]
 
 
-def _chunks(search: Search, part: range) -> Iterator[Columns]:
+def _chunks(search: SearchRequest, part: range) -> Iterator[Columns]:
     chunk, space = search.evaluator().chunk, search.space
     names = {*space.minimise, *(bound.measure for bound in space.within)}
     for at in range(part.start, part.stop, chunk):
@@ -321,7 +321,7 @@ OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
 """What a worker says of a search, rather than of itself."""
 
 
-def digest_of(search: Search) -> str:
+def digest_of(search: SearchRequest) -> str:
     """The digest of what a worker must have as it is here: version, catalogue, and the plan with the files it names."""
     found = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
     file = search.file
@@ -344,7 +344,7 @@ def _digest_of_catalogue() -> str:
 
 
 @lru_cache(maxsize=1)
-def _refuse_other_files(search: Search) -> None:
+def _refuse_other_files(search: SearchRequest) -> None:
     """Raise EngineLost in a worker whose program, catalogue or files are not those of the search."""
     try:
         same = digest_of(search) == search.digest
@@ -355,7 +355,7 @@ def _refuse_other_files(search: Search) -> None:
         raise EngineLost(f"a worker differs from this machine in {text}")
 
 
-def take_on_cluster(search: Search, address: str) -> Take:
+def take_on_cluster(search: SearchRequest, address: str) -> Take:
     """Who takes parts on the cluster of a scheduler.
 
     Raises EngineLost where Dask is not installed, and, when parts are taken, for a cluster that is lost or of no use.
@@ -400,7 +400,7 @@ def _given(work: PartWork) -> PartWork:
     return work
 
 
-def _take(work: PartWork, search: Search, part: range) -> Any:
+def _take(work: PartWork, search: SearchRequest, part: range) -> Any:
     _refuse_other_files(search)
     return work(part)
 

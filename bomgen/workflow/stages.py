@@ -29,7 +29,7 @@ from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys, unchosen_storage
-from bomgen.sizing.cluster_size import size
+from bomgen.sizing.cluster_size import size_cluster
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 from bomgen.workflow.plan_files import COST_BOOKS
 
@@ -111,7 +111,7 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
 
 def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) -> list[list[Problem]]:
     """The warnings of the rules about each cluster. Raises PlanErrors with all problems when there is an error."""
-    found = [rules.check(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
+    found = [rules.check_rules(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
     problems = [problem for of_cluster in found for problem in of_cluster]
     if any(problem.severity == "error" for problem in problems):
         raise PlanErrors(_ordered(problems))
@@ -134,10 +134,10 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     try:
         progress.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        sizing = size(plan, attached)
+        sizing = size_cluster(plan, attached)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
         progress.stage("fabrics and racks")
-        return _on_floor(design(plan, sizing, parts, attached), parts)
+        return _route_cables_if_laid_out(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
@@ -201,7 +201,7 @@ def _hide_costs(setting: str) -> str:
     return f"{key}=..." if str(COST_BOOKS[-1]) in value else setting
 
 
-def _on_floor(designed: Design, parts: PartsLookup) -> Design:
+def _route_cables_if_laid_out(designed: Design, parts: PartsLookup) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout.
 
     Raises TooMuch when nobody has so many racks, machines or cables.
@@ -209,7 +209,7 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     site = designed.plan.site
     if site is None:
         return designed
-    take_floor(designed)
+    spend_steps_for_floor(designed)
     if not site.layout.given:
         return designed
     from bomgen.cabling.length_fitting import route_cables
@@ -217,7 +217,7 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
-    take_cables(designed)
+    spend_steps_for_cables(designed)
     try:
         found = route_cables(designed, parts)
         wrong = broken_rules(wire(found), found)
@@ -230,13 +230,13 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     return found
 
 
-def take_cables(designed: Design) -> None:
+def spend_steps_for_cables(designed: Design) -> None:
     """Count the steps that listing every cable of a design takes. Raises TooMuch."""
     links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
     spend(links)
 
 
-def take_floor(designed: Design) -> None:
+def spend_steps_for_floor(designed: Design) -> None:
     """Count the steps that giving every device of a design its place in a rack takes. Raises TooMuch."""
     racks = designed.facility.racks
     if racks is None:

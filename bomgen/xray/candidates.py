@@ -37,7 +37,7 @@ USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 
 
-class Candidate(NamedTuple):
+class CandidatePlan(NamedTuple):
     """A plan to try."""
 
     cluster: Mapping[str, Any]
@@ -124,8 +124,8 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog)
     for extra, given in list_extras(scope, servers, catalog):
         ports = int(extra.get("ports_per_server", 0))
         hosts = extra.get("hosts", ())
-        others = sum(each["count"] * each["ports"] for each in hosts if "nic" not in each)
-        on_splitters = sum(each["count"] * each["ports"] for each in hosts if "nic" in each)
+        others = sum(host["count"] * host["ports"] for host in hosts if "nic" not in host)
+        on_splitters = sum(host["count"] * host["ports"] for host in hosts if "nic" in host)
         below = servers.number * ports + others
         for leaves in range(2, total) if ports else ():
             up, rest = divmod(fibres - below, leaves)
@@ -302,7 +302,7 @@ def _link_options(
         if not fibres:
             yield {"medium": "transceiver", "module": module}
         else:
-            most = max((each for each in fibres.values() if each), default=None)
+            most = max((fibre for fibre in fibres.values() if fibre), default=None)
             yield {"medium": "transceiver", "module": module, **_length(most)}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import Language
-from bomgen.core.plain_data import plain
+from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
 from bomgen.results.result import sources_text
@@ -17,32 +17,32 @@ from bomgen.xray.types import SEVERITIES, FabricFound, Xray, name_place
 WIDE, MIDDLE, NARROW = 80, 30, 10
 
 
-def xray_document(found: Xray, language: Language) -> Document:
+def xray_document(xray: Xray, language: Language) -> Document:
     """Everything that was found in a bill, for every renderer."""
     word = language.word
-    counts = {severity: sum(1 for each in found.findings if each.severity == severity) for severity in SEVERITIES}
+    counts = {severity: sum(1 for finding in xray.findings if finding.severity == severity) for severity in SEVERITIES}
     return Document(
-        title=word("xray-heading", file=found.bill.file),
+        title=word("xray-heading", file=xray.bill.file),
         language=language.code,
         headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
-        sections=tuple(section for section in _sections(found, language) if section.tables or section.text),
+        sections=tuple(section for section in _sections(xray, language) if section.tables or section.text),
         footer=word("compare-footer", version=__version__),
     )
 
 
-def _sections(found: Xray, language: Language) -> Iterator[Section]:
+def _sections(xray: Xray, language: Language) -> Iterator[Section]:
     word = language.word
-    table = _findings(found, language)
+    table = _findings(xray, language)
     yield Section(
         "findings",
         word("xray-findings"),
-        tuple(_read(found, language)),
+        tuple(_read(xray, language)),
         (table,) if table.rows else (),
     )
-    fabrics = _fabrics(found, language)
-    assumed = tuple(_assumption(figure, origin, language) for figure, origin in found.assumptions)
+    fabrics = _fabrics(xray, language)
+    assumed = tuple(_assumption(figure, origin, language) for figure, origin in xray.assumptions)
     yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
-    yield Section("lines", word("xray-lines"), (), (_lines(found, language),))
+    yield Section("lines", word("xray-lines"), (), (_lines(xray, language),))
 
 
 def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
@@ -57,22 +57,22 @@ def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
     )
 
 
-def _columns(found: Xray) -> str:
-    return ", ".join(f"{name} = {heading}" for name, heading in found.bill.columns.items())
+def _columns(xray: Xray) -> str:
+    return ", ".join(f"{name} = {heading}" for name, heading in xray.bill.columns.items())
 
 
-def _read(found: Xray, language: Language) -> Iterator[str]:
+def _read(xray: Xray, language: Language) -> Iterator[str]:
     """What was read of the file: its columns, and which sheets were not."""
     word = language.word
-    yield word("xray-read-as", columns=_columns(found))
-    if found.bill.repeating:
-        yield word("xray-repeating", sheets=word("list-comma").join(found.bill.repeating))
-    if found.bill.left_out:
-        names = (word("xray-hidden", sheet=name) if name in found.bill.hidden else name for name in found.bill.left_out)
+    yield word("xray-read-as", columns=_columns(xray))
+    if xray.bill.repeating:
+        yield word("xray-repeating", sheets=word("list-comma").join(xray.bill.repeating))
+    if xray.bill.left_out:
+        names = (word("xray-hidden", sheet=name) if name in xray.bill.hidden else name for name in xray.bill.left_out)
         yield word("xray-left-out", sheets=word("list-comma").join(names))
 
 
-def _findings(found: Xray, language: Language) -> Table:
+def _findings(xray: Xray, language: Language) -> Table:
     word = language.word
     columns = (
         Column("place", word("xray-place"), "text", MIDDLE),
@@ -82,20 +82,20 @@ def _findings(found: Xray, language: Language) -> Table:
     )
     rows = tuple(
         row_of(
-            name_place(each.mark),
-            language.message(each.message),
-            Cell(each.pieces) if each.pieces else Cell(""),
-            Cell("") if each.money is None else Cell(each.money, found.bill.currency),
-            group=word(f"xray-{each.severity}"),
+            name_place(finding.mark),
+            language.message(finding.message),
+            Cell(finding.pieces) if finding.pieces else Cell(""),
+            Cell("") if finding.money is None else Cell(finding.money, xray.bill.currency),
+            group=word(f"xray-{finding.severity}"),
         )
-        for each in found.findings
+        for finding in xray.findings
     )
     used = [at for at in range(len(columns)) if any(row.cells[at].value != "" for row in rows)]
     rows = tuple(Row(tuple(row.cells[at] for at in used), row.group) for row in rows)
     return Table("findings", word("xray-findings"), tuple(columns[at] for at in used), rows, open=True)
 
 
-def _fabrics(found: Xray, language: Language) -> Table:
+def _fabrics(xray: Xray, language: Language) -> Table:
     word = language.word
     columns = (
         Column("design", word("xray-design"), "text", WIDE),
@@ -103,7 +103,7 @@ def _fabrics(found: Xray, language: Language) -> Table:
         Column("lines", word("xray-claimed"), "number", NARROW),
     )
     rows = list[Row]()
-    for fabric in found.fabrics:
+    for fabric in xray.fabrics:
         title = _title(fabric, language)
         if not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
@@ -131,9 +131,9 @@ def _name(fabric: FabricFound) -> str:
     return f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
 
 
-def _lines(found: Xray, language: Language) -> Table:
+def _lines(xray: Xray, language: Language) -> Table:
     word = language.word
-    is_workbook = any(line.mark.sheet for line in found.bill.lines)
+    is_workbook = any(line.mark.sheet for line in xray.bill.lines)
     columns = (
         Column("line", word("xray-line"), "text" if is_workbook else "number", NARROW),
         Column("shown", word("xray-shown"), "text", MIDDLE),
@@ -143,7 +143,7 @@ def _lines(found: Xray, language: Language) -> Table:
         Column("fabric", word("column-fabric"), "text", NARROW),
     )
     claimed: dict[Mark, dict[str, None]] = {}
-    for fabric in found.fabrics:
+    for fabric in xray.fabrics:
         for line in fabric.lines:
             claimed.setdefault(line.mark, {})[_name(fabric)] = None
     rows = (
@@ -155,7 +155,7 @@ def _lines(found: Xray, language: Language) -> Table:
             language.message(line.recognition.named.reason) if line.recognition.named else "",
             word("list-comma").join(claimed.get(line.mark, ())),
         )
-        for line in found.bill.lines
+        for line in xray.bill.lines
     )
     return Table("lines", word("xray-lines"), columns, tuple(rows), folded=True)
 
@@ -174,29 +174,29 @@ FORMAT = 1
 """The version of the data."""
 
 
-def to_data(found: Xray) -> dict[str, Any]:
+def to_data(xray: Xray) -> dict[str, Any]:
     """What was found: numbers as numbers, amounts as text."""
-    left = {line.mark for line in found.left}
+    left = {line.mark for line in xray.left}
     return {
         "bomgen_xray": FORMAT,
-        "file": found.bill.file,
-        "currency": found.bill.currency or None,
-        "columns": dict(found.bill.columns),
-        "left_out": list(found.bill.left_out),
-        "repeating": list(found.bill.repeating),
+        "file": xray.bill.file,
+        "currency": xray.bill.currency or None,
+        "columns": dict(xray.bill.columns),
+        "left_out": list(xray.bill.left_out),
+        "repeating": list(xray.bill.repeating),
         "findings": [
             {
-                "severity": each.severity,
-                "code": each.code,
-                "file": each.mark.file,
-                "sheet": each.mark.sheet or None,
-                "line": each.mark.line,
-                "message": str(each.message),
-                "part": each.part or None,
-                "pieces": each.pieces or None,
-                "money": None if each.money is None else f"{each.money:f}",
+                "severity": finding.severity,
+                "code": finding.code,
+                "file": finding.mark.file,
+                "sheet": finding.mark.sheet or None,
+                "line": finding.mark.line,
+                "message": str(finding.message),
+                "part": finding.part or None,
+                "pieces": finding.pieces or None,
+                "money": None if finding.money is None else f"{finding.money:f}",
             }
-            for each in found.findings
+            for finding in xray.findings
         ],
         "fabrics": [
             {
@@ -215,15 +215,15 @@ def to_data(found: Xray) -> dict[str, Any]:
                     for design in fabric.designs
                 ],
             }
-            for fabric in found.fabrics
+            for fabric in xray.fabrics
         ],
-        "assumptions": [_assumption_data(figure, origin) for figure, origin in found.assumptions],
-        "lines": [{**_line(line), "explained": line.mark not in left} for line in found.bill.lines],
+        "assumptions": [_assumption_data(figure, origin) for figure, origin in xray.assumptions],
+        "lines": [{**_line(line), "explained": line.mark not in left} for line in xray.bill.lines],
     }
 
 
 def _assumption_data(figure: Figure, origin: Assumed) -> dict[str, Any]:
-    value, source = plain(figure.value), sources_text(origin)
+    value, source = json_value(figure.value), sources_text(origin)
     return {"name": str(origin.name), "value": value, "unit": figure.unit, "source": source}
 
 

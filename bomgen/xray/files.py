@@ -14,11 +14,11 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
-from bomgen.reading.list_columns import NOTHING, Asked
+from bomgen.reading.list_columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.xray.forward import build, list_slots
+from bomgen.xray.forward import build_design, list_slots
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
@@ -117,12 +117,12 @@ def _fabric(explained: Explained) -> dict[str, Any]:
 
 def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
     """Build a cluster with all its fabrics: each must come to what explained it alone."""
-    built = build({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
+    built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
     counted: dict[tuple[str, str], int] = {}
     for slot in list_slots(built[1]) if built else ():
         key = slot.fabric, slot.id
         counted[key] = counted.get(key, 0) + slot.pieces
-    for fabric in (each for each in fabrics if each.cluster == cluster):
+    for fabric in (fabric for fabric in fabrics if fabric.cluster == cluster):
         wanted: dict[tuple[str, str], int] = {}
         for part in fabric.best[0].fit.parts:
             for slot in part.slots:
@@ -144,9 +144,9 @@ def _comments(inspection: Inspection) -> Iterator[str]:
             yield f"# {name}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
     for figure, origin in found.assumptions:
         yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
-    for each in found.findings:
-        if each.severity != "unknown":
-            yield f"# {_place(each.mark)}: {each.severity}: {_bare(str(each.message))}"
+    for finding in found.findings:
+        if finding.severity != "unknown":
+            yield f"# {_place(finding.mark)}: {finding.severity}: {_bare(str(finding.message))}"
     seen = {line.mark for line in found.left}
     unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
     for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
@@ -221,7 +221,7 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
     return PlanFile(file, encoded(text, file), folder, folder)
 
 
-def open_bill(content: bytes, file: str, catalog: Catalog, asked: Asked = NOTHING) -> SentBill:
+def open_bill(content: bytes, file: str, catalog: Catalog, asked: RequestedColumns = NOTHING) -> SentBill:
     """The bill in the bytes of a file; `asked` says what its columns are.
 
     Raises PlanErrors for a file that is no table, for one without a bill, and with a question about its columns.

@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.reading.bills import ANY_SWITCH, SentLine
-from bomgen.xray.forward import COMPARED, Slot
+from bomgen.xray.forward import COMPARED, PlacedPart
 from bomgen.xray.laws import SPARE_SHARE
 from bomgen.xray.lines import SERVER
 
@@ -20,10 +20,10 @@ SPARE_PIECES = 2
 """And so may so few pieces."""
 
 
-class Part(NamedTuple):
+class NeededPart(NamedTuple):
     """Pieces of a part that the design needs, against lines of the bill."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[PlacedPart, ...]
     lines: tuple[SentLine, ...]
     expected: int
     given: int
@@ -33,8 +33,8 @@ class Part(NamedTuple):
     @property
     def is_switch(self) -> bool:
         """Whether it is one of switches."""
-        return any(each.category == "switch" for each in self.slots) or any(
-            each.kind == "switch" for each in self.lines
+        return any(slot.category == "switch" for slot in self.slots) or any(
+            line.kind == "switch" for line in self.lines
         )
 
     @property
@@ -43,34 +43,36 @@ class Part(NamedTuple):
         return self.given - self.expected - self.spares
 
 
-class Fit(NamedTuple):
+class DesignFit(NamedTuple):
     """A design against the lines that a fabric may claim."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NeededPart, ...]
 
     @property
-    def wrong(self) -> tuple[Part, ...]:
+    def wrong(self) -> tuple[NeededPart, ...]:
         """Parts whose pieces do not agree."""
         return tuple(part for part in self.parts if part.off)
 
     @property
-    def spare_switches(self) -> tuple[Part, ...]:
+    def spare_switches(self) -> tuple[NeededPart, ...]:
         """Parts of switches of which some may be spares."""
         return tuple(part for part in self.parts if part.is_switch and part.spares)
 
     @property
-    def swapped(self) -> tuple[Part, ...]:
+    def swapped(self) -> tuple[NeededPart, ...]:
         """Two parts of switches of which each has the pieces that the other needs; none where there are no such two."""
         switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
-        if len(switches) == 2 and [each.given for each in switches] == [each.expected for each in reversed(switches)]:
+        if len(switches) == 2 and [switch.given for switch in switches] == [
+            switch.expected for switch in reversed(switches)
+        ]:
             return tuple(switches)
         return ()
 
     @property
-    def substituted(self) -> tuple[tuple[Part, Part], ...]:
+    def substituted(self) -> tuple[tuple[NeededPart, NeededPart], ...]:
         """Lines without a place in the design, each with the part of its category that lacks their pieces, or all."""
         lacking = [part for part in self.wrong if part.slots and part.off < 0]
-        found = list[tuple[Part, Part]]()
+        found = list[tuple[NeededPart, NeededPart]]()
         for part in (part for part in self.wrong if not part.slots):
             alike = [each for each in lacking if each.slots[0].category == part.lines[0].kind]
             if needed := next((each for each in alike if not each.lines or -each.off == part.given), None):
@@ -101,13 +103,13 @@ class Fit(NamedTuple):
 
 
 def fit(
-    slots: Sequence[Slot],
+    slots: Sequence[PlacedPart],
     own: Sequence[SentLine],
     free: Sequence[SentLine],
     has_spares: bool,
     listed: Collection[str] = (),
     shared: bool = False,
-) -> Fit:
+) -> DesignFit:
     """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
 
     Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
@@ -116,7 +118,7 @@ def fit(
     """
     categories = {line.kind for line in (*own, *free)} | {*listed}
     wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
-    parts = list[Part]()
+    parts = list[NeededPart]()
     claimed = set[int]()
     for group in _groups(wanted, [*own, *free]):
         own_lines = [line for line in own if _compatible_any(line, group)]
@@ -125,14 +127,14 @@ def fit(
         wanted_free = expected - _sum(own_lines)
         lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
         claimed.update(id(line) for line in lines)
-        parts.append(Part(tuple(group), tuple(lines), expected, _sum(lines)))
+        parts.append(NeededPart(tuple(group), tuple(lines), expected, _sum(lines)))
     for line in own:
         if id(line) not in claimed and line.kind in COMPARED and line.quantity:
-            parts.append(Part((), (line,), 0, line.quantity))
-    return Fit(tuple(parts if has_spares else _allow_spares(parts)))
+            parts.append(NeededPart((), (line,), 0, line.quantity))
+    return DesignFit(tuple(parts if has_spares else _allow_spares(parts)))
 
 
-def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
+def _allow_spares(parts: Sequence[NeededPart]) -> Iterator[NeededPart]:
     """The parts of a bill without a column of spares: with its small surpluses as spares.
 
     A surplus of switches may only be spares where one of other parts is.
@@ -145,7 +147,7 @@ def _allow_spares(parts: Sequence[Part]) -> Iterator[Part]:
             yield part
 
 
-def _most_spares(part: Part) -> int:
+def _most_spares(part: NeededPart) -> int:
     if any(line.kind == "server" for line in part.lines):
         return 0
     if part.is_switch:
@@ -158,7 +160,7 @@ def _sum(lines: Sequence[SentLine]) -> int:
     return sum(line.quantity or 0 for line in lines)
 
 
-def compatible(line: SentLine, slot: Slot) -> bool:
+def compatible(line: SentLine, slot: PlacedPart) -> bool:
     """Whether a line may be what a design has in a place: the same part, and nothing that says otherwise."""
     named, place = line.recognition.named, line.place
     if named is None or (named.kind, named.id) != (slot.kind, slot.id):
@@ -172,11 +174,11 @@ def compatible(line: SentLine, slot: Slot) -> bool:
     return not (place.tier and slot.tier and place.tier != slot.tier)
 
 
-def _compatible_any(line: SentLine, slots: Sequence[Slot]) -> bool:
+def _compatible_any(line: SentLine, slots: Sequence[PlacedPart]) -> bool:
     return any(compatible(line, slot) for slot in slots)
 
 
-def _groups(slots: Sequence[Slot], lines: Sequence[SentLine]) -> Iterator[list[Slot]]:
+def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[list[PlacedPart]]:
     """The places of a design that lines cannot tell from each other, together; each place that none fits alone."""
     left = list(slots)
     while left:

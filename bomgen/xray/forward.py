@@ -24,7 +24,7 @@ COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""
 
 
-class Slot(NamedTuple):
+class PlacedPart(NamedTuple):
     """One part in one place of a design, with its pieces."""
 
     category: str
@@ -38,7 +38,7 @@ class Slot(NamedTuple):
     pieces: int
 
 
-def build(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | None:
+def build_design(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | None:
     """What is built and billed for a plan, without its checks; None when it cannot be built.
 
     `plan` is as its schema asks for: it is one of the program's own.
@@ -52,14 +52,14 @@ def build(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | No
         return None
 
 
-def list_slots(billed: Bill) -> Iterator[Slot]:
+def list_slots(billed: Bill) -> Iterator[PlacedPart]:
     """What a design needs of each part in each place, spares left out."""
     for line in billed.lines:
         if line.category in COMPARED and line.required_by is None:
             yield slot_of(line)
 
 
-def slot_of(line: Line) -> Slot:
+def slot_of(line: Line) -> PlacedPart:
     """The part and the place of a line."""
     links, _, tier = (line.role or "").partition("/")
     if "-" not in links:
@@ -67,6 +67,6 @@ def slot_of(line: Line) -> Slot:
     identity: Identity | None = line.identity
     id = identity.id if identity else line.part or ""
     kind = identity.kind if identity else line.category
-    return Slot(
+    return PlacedPart(
         line.category, kind, id, str(line.description), line.fabric or "", links, tier, int(line.quantity.value)
     )

@@ -13,12 +13,12 @@ from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.fitting import Fit, Part
+from bomgen.xray.fitting import DesignFit, NeededPart
 from bomgen.xray.forward import COMPARED
-from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, Laws
+from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
 from bomgen.xray.lines import SERVER, SERVER_LEAF, Scope, count_rj45_ports, list_scopes
 from bomgen.xray.parts import Requirements, check_parts
-from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, Explanation, Networks, find_networks, search
+from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
 from bomgen.xray.prices import check_prices
 from bomgen.xray.types import (
     GENERAL,
@@ -55,7 +55,7 @@ def _mixes_media(scope: Scope) -> bool:
     return False
 
 
-def is_trusted(fit: Fit, scope: Scope) -> bool:
+def is_trusted(fit: DesignFit, scope: Scope) -> bool:
     """Whether a design fits so well that what does not is likely wrong."""
     wrong, matched = len(fit.wrong) - len(fit.substituted), fit.matched
     if any(not slot.id for part in fit.wrong for slot in part.slots):
@@ -67,7 +67,7 @@ def is_trusted(fit: Fit, scope: Scope) -> bool:
     return wrong == 0 or (wrong <= MOST_WRONG + 1 and matched >= max(LEAST_MATCHED, LEAST_MATCHED * wrong - 1))
 
 
-def find_mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
+def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """What is not as a design that fits needs it."""
     for part, needed in fit.substituted:
         line = part.lines[0]
@@ -106,14 +106,14 @@ def find_mismatches(fit: Fit, scope: Scope, bill: SentBill) -> Iterator[Finding]
             name: str | Message = line.shown
             if len(part.lines) > 1:  # the count is that of all of them
                 name = message(
-                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(each.mark.line) for each in part.lines)
+                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(line.mark.line) for line in part.lines)
                 )
             yield at_line(
                 "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
             )
 
 
-def _stand_in(part: Part, scope: Scope, bill: SentBill) -> SentLine | None:
+def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
     """The line of no other fabric that nobody knows and that may be what a part lacks, by its pieces and its words."""
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
@@ -122,7 +122,7 @@ def _stand_in(part: Part, scope: Scope, bill: SentBill) -> SentLine | None:
     return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
 
 
-def find_idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """One port of servers that have a card of two for a network: half of its links may be missing."""
     server = str(best[0].candidate.cluster.get("server"))
     used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
@@ -147,7 +147,7 @@ def find_idle_ports(best: Sequence[Explanation], scope: Scope, bill: SentBill, c
         )
 
 
-def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
+def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
     """A part that the design needs and the bill does not have; at the line that it would follow."""
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
@@ -159,7 +159,7 @@ def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
     return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
 
-def _culprit(part: Part) -> SentLine:
+def _culprit(part: NeededPart) -> SentLine:
     """The line of a part whose pieces are those of no place in the design."""
     left = [slot.pieces for slot in part.slots]
     odd = list[SentLine]()
@@ -229,7 +229,7 @@ class Explained(NamedTuple):
     name: str
     role: str
     cluster: str
-    best: tuple[Explanation, ...]
+    best: tuple[FittedPlan, ...]
     explains: str
 
 
@@ -264,7 +264,7 @@ def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
 
 def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
-    laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
+    laws, required = list(ConsistencyChecks(bill, catalog).findings()), Requirements(bill, catalog)
     basis = Basis(catalog, required, bill.has_spares, {})
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
@@ -277,7 +277,9 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
         networks = (
-            find_networks(scope, basis) if not scope.name else Networks(((scope, search(scope, basis)),), Fit(()))
+            find_networks(scope, basis)
+            if not scope.name
+            else Networks(((scope, fit_fabric(scope, basis)),), DesignFit(()))
         )
         if networks.found[0][0].shared:
             trusted = is_trusted(networks.fit, scope._replace(own=scope.lines))
@@ -327,17 +329,19 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     return Inspection(whole, tuple(fabrics))
 
 
-def _judge(fit: Fit, scope: Scope, bill: SentBill, laws: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+def _judge(
+    fit: DesignFit, scope: Scope, bill: SentBill, laws: Sequence[Finding]
+) -> tuple[list[Finding], list[Finding]]:
     """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
     own = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
-    broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in here]
+    broken = [law for law in laws if law.code in GROUPED and law.line and id(law.line) in here]
     if not scope.name:  # a part that no design has may be that of one more network
         own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
     if broken and own:
         sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
         own = [each._replace(severity="error") if each in sure else each for each in own]
-    left = [each for each in laws if each not in broken]
+    left = [law for law in laws if law not in broken]
     wrong = {
         id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
     }
@@ -356,7 +360,7 @@ def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[
     return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
 
 
-def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
+def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:
     if not best or not best[0].fit.matched:
         return NOTHING
     if trusted or not best[0].fit.wrong:
@@ -364,7 +368,7 @@ def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
     return NOTHING if any(part.is_switch for part in best[0].fit.wrong) else SWITCHES
 
 
-def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[SentLine, ...]:
+def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentLine, ...]:
     """The lines that a fabric explains; where it explains the switches alone, those whose pieces agree."""
     if explains == NOTHING:
         return ()
@@ -378,18 +382,18 @@ def _found(fabric: Explained) -> FabricFound:
     return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, tuple(map(_design, fabric.best)))
 
 
-def _design(found: Explanation) -> DesignFound:
+def _design(fitted_plan: FittedPlan) -> DesignFound:
     """The design of a plan, as a reader tells it from others."""
-    built = found.design.fabrics[0].fabric
+    built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
     ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None
     return DesignFound(
-        servers=found.candidate.servers.number,
+        servers=fitted_plan.candidate.servers.number,
         topology=built.topology,
         tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
         switch=leaf.switch.identity.name if leaf else "",
         ratio=f"{float(ratio):.3g}" if ratio else "",
         planes=int(built.planes.value) if built.planes else 1,
-        homing=str(found.candidate.fabric.get("homing", "")),
-        repeats=bool(found.candidate.given),
+        homing=str(fitted_plan.candidate.fabric.get("homing", "")),
+        repeats=bool(fitted_plan.candidate.given),
     )

@@ -30,7 +30,7 @@ SPARE_SHARE = Fraction(1, 10)
 """Without a column of spares so many of the pieces may be spares."""
 
 
-class Laws:
+class ConsistencyChecks:
     """Judges the lines of a bill by the catalogue's figures."""
 
     def __init__(self, bill: SentBill, catalog: Catalog) -> None:
@@ -151,7 +151,7 @@ class Laws:
         for line in self.bill.lines:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
-            elif line.kind == SERVER and not any(each.kind == "nic" for each in self.bill.lines):
+            elif line.kind == SERVER and not any(line.kind == "nic" for line in self.bill.lines):
                 cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
             else:
                 continue
@@ -257,7 +257,7 @@ class Laws:
         """Whether lines say where they belong; words alone may mean what is connected."""
         for line in self.bill.lines:
             cable = self._cable(line) if line.kind == "cable" and line.quantity else None
-            own = [each for each in switches if not sure or line.place.fabric in ("", each.place.fabric)]
+            own = [switch for switch in switches if not sure or line.place.fabric in ("", switch.place.fabric)]
             here = list(map(self._switch, own))
             if cable is None or not cable.link_gbps or not here or None in here:
                 continue
@@ -295,7 +295,7 @@ class Laws:
             fitting = [each for each in alike if ANY in (each.fibre, each.connector, *own) or each.connector in own]
             length = line.recognition.named.length_m if line.recognition.named else None
             reaches = [module.reach_m.value if module.reach_m else None for module in fitting]
-            reach = max(each or 0 for each in reaches) if reaches and None not in reaches else None
+            reach = max(reach or 0 for reach in reaches) if reaches and None not in reaches else None
             if modules and not alike:
                 yield say("wrong-fibre", fibre=str(cable.fibre), needed=modules[0].fibre)
             elif alike and own and not fitting:

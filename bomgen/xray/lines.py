@@ -61,7 +61,12 @@ class Scope(NamedTuple):
 def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
     """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
     clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
-    lines = [each for line in bill.lines if line.quantity is not None for each in _split_over_clusters(line, clusters)]
+    lines = [
+        over_cluster
+        for line in bill.lines
+        if line.quantity is not None
+        for over_cluster in _split_over_clusters(line, clusters)
+    ]
     if "fabric" not in bill.columns:
         lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]
@@ -114,7 +119,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
 
     return [
         line._replace(place=line.place._replace(fabric=""))
-        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, other) for other in cages)
+        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, cage) for cage in cages)
         else line
         for line in lines
     ]

@@ -66,7 +66,7 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
         count = scope.number or pieces * trays
         counts = [(count, False)]
         if scope.role == COMPUTE:
-            counts += [(each // nics, True) for each in ports if each % nics == 0 and each != count * nics]
+            counts += [(port // nics, True) for port in ports if port % nics == 0 and port != count * nics]
         found += [
             Servers({**described, "servers": each}, each, nics, gpus, derived) for each, derived in counts if each > 0
         ]
@@ -82,7 +82,7 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
         return [_inline(inline, other.quantity, pieces)]
     twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in list_modules_at_servers(scope, catalog))
     unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
-    return [_inline(unknown, each // GPUS, GPUS, True) for each in ports if each % GPUS == 0]
+    return [_inline(unknown, port // GPUS, GPUS, True) for port in ports if port % GPUS == 0]
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
@@ -224,9 +224,9 @@ def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
     lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
     choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
     for wanted in ports:
-        for each in choices:
-            if sum((line.quantity or 0) * own for line, own in zip(lines, each, strict=True)) == wanted:
-                return _describe_hosts(lines, each)
+        for choice in choices:
+            if sum((line.quantity or 0) * own for line, own in zip(lines, choice, strict=True)) == wanted:
+                return _describe_hosts(lines, choice)
     return []
 
 

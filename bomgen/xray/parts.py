@@ -174,7 +174,7 @@ class Requirements:
         """Pieces of parts that the buyer chooses from; 0 where nobody knows how many."""
         by: dict[str | tuple[str, ...], SentLine] = {}
         """The first line that requires a part, or one of several; by the id of a part its own first line."""
-        for line in (each for each in self.bill.lines if each.id and each.quantity):
+        for line in (line for line in self.bill.lines if line.id and line.quantity):
             by.setdefault(line.id, line)
             for need in self._needs_of(line.kind, line.id):
                 pieces = ceil((need.pieces or 0) * (line.quantity or 0))
@@ -193,7 +193,7 @@ class Requirements:
         self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
         """A part that is required, against its lines."""
-        odd, lacking = _odd([each for each in self.bill.lines if each.id == id], wanted)
+        odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
         pieces, given = sum(wanted.values()), self.have.get(id, 0)
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None:
@@ -229,7 +229,7 @@ class Requirements:
         elif not given:
             yield at_line("unknown", first, "choose", 0, GENERAL, parts=names, by=first.shown)
         elif given < pieces:
-            line = next(each for each in self.bill.lines if each.id in parts)
+            line = next(line for line in self.bill.lines if line.id in parts)
             off, by = given - pieces, first.shown
             yield at_line(
                 "doubt", line, "required-few", off, LIKELY, part=line.shown, pieces=pieces, given=given, by=by

@@ -13,9 +13,9 @@ from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bills import SentLine
-from bomgen.xray.candidates import STAGES, Candidate, list_links, list_switches, merge, usual_structures
-from bomgen.xray.fitting import Fit, Part, fit
-from bomgen.xray.forward import COMPARED, Plan, build, list_slots
+from bomgen.xray.candidates import STAGES, CandidatePlan, list_links, list_switches, merge, usual_structures
+from bomgen.xray.fitting import DesignFit, NeededPart, fit
+from bomgen.xray.forward import COMPARED, Plan, build_design, list_slots
 from bomgen.xray.lines import (
     SERVER,
     Scope,
@@ -59,22 +59,22 @@ class Basis(NamedTuple):
         """What is built and billed for a plan; None when it cannot be built."""
         key = repr(plan)
         if key not in self.designs:
-            self.designs[key] = build(plan, self.catalog)
+            self.designs[key] = build_design(plan, self.catalog)
         return self.designs[key]
 
 
-class Explanation(NamedTuple):
+class FittedPlan(NamedTuple):
     """A plan against the lines of a fabric."""
 
-    candidate: Candidate
+    candidate: CandidatePlan
     design: Design
     bill: Bill
-    fit: Fit
+    fit: DesignFit
     broken: int
     """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
 
     @property
-    def corrected(self) -> tuple[Part, ...]:
+    def corrected(self) -> tuple[NeededPart, ...]:
         """Parts whose lines have to be corrected for it; of two that stand in each other's place the first."""
         settled = (*self.fit.swapped[1:], *(needed for _, needed in self.fit.substituted))
         return tuple(part for part in self.fit.wrong if part not in settled)
@@ -108,17 +108,17 @@ class Explanation(NamedTuple):
         return "link" in self.candidate.fabric
 
 
-class Search(NamedTuple):
+class FitResult(NamedTuple):
     """What was found for a fabric."""
 
-    best: tuple[Explanation, ...]
+    best: tuple[FittedPlan, ...]
     """All plans that fit equally well, the shortest first; none where no design could be built."""
-    usual: Explanation | None
+    usual: FittedPlan | None
     """The best of the plans that repeat no count of the bill: lines are judged by it."""
 
-    rival: Explanation | None = None
+    rival: FittedPlan | None = None
     """The best of those that need no more corrections than it and leave fewer required parts wrong."""
-    tried: tuple[Explanation, ...] = ()
+    tried: tuple[FittedPlan, ...] = ()
     """All that could be built, the best first."""
 
     @property
@@ -132,10 +132,10 @@ class Search(NamedTuple):
         return not best.fit.wrong or self.usual.fit.unexplained <= best.fit.unexplained
 
 
-def search(scope: Scope, basis: Basis) -> Search:
+def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
     """The plans that explain the lines of a fabric best."""
     catalog = basis.catalog
-    found = list[Explanation]()
+    found = list[FittedPlan]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
     for switch in islice(list_switches(scope) if choices else (), MOST_SWITCHES):
@@ -148,7 +148,7 @@ def search(scope: Scope, basis: Basis) -> Search:
                     continue
                 seen.add(key)
                 runs += 1
-                if tried := _try(scope, Candidate(servers.cluster, fabric, servers, given), basis):
+                if tried := _try(scope, CandidatePlan(servers.cluster, fabric, servers, given), basis):
                     found.append(tried)
                     if scope.shared and _takes_all(tried, scope):
                         return _rank(found)
@@ -157,7 +157,7 @@ def search(scope: Scope, basis: Basis) -> Search:
     return _rank(found)
 
 
-def _takes_all(tried: Explanation, scope: Scope) -> bool:
+def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
     """Whether a design needs all that other networks have left, and nothing besides."""
     pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
     return (
@@ -165,33 +165,36 @@ def _takes_all(tried: Explanation, scope: Scope) -> bool:
     )
 
 
-def _rank(found: list[Explanation]) -> Search:
+def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
     """The best of all that could be built."""
-    if not found:
-        return Search((), None)
-    found.sort(key=lambda each: each.cost)
-    best = [each for each in found if each.rank == found[0].rank]
-    alike = dict[Any, Explanation]()
+    if not fitted_plans:
+        return FitResult((), None)
+    fitted_plans.sort(key=lambda each: each.cost)
+    best = [fitted_plan for fitted_plan in fitted_plans if fitted_plan.rank == fitted_plans[0].rank]
+    alike = dict[Any, FittedPlan]()
     for each in best:
         alike.setdefault(describe_shape(each), each)
-    usual = next((each for each in found if not each.candidate.given), None)
-    rival = _rival(usual, found) if usual else None
-    return Search(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(found))
+    usual = next((fitted_plan for fitted_plan in fitted_plans if not fitted_plan.candidate.given), None)
+    rival = _rival(usual, fitted_plans) if usual else None
+    return FitResult(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(fitted_plans))
 
 
-def _rival(usual: Explanation, found: Sequence[Explanation]) -> Explanation | None:
+def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan | None:
     """Of plans by their cost the first that may be meant instead: a wrong count can be that of another design.
 
     It needs no more corrections and leaves fewer required parts wrong; or it says less, and two lines stand in each
     other's place.
     """
 
-    def may_be_meant(each: Explanation) -> bool:
-        if each.broken < usual.broken:
-            return each.corrections <= usual.corrections
-        return bool(each.fit.swapped) and each.corrections == 1 and each.cost[1] < usual.cost[1]
+    def may_be_meant(fitted_plan: FittedPlan) -> bool:
+        if fitted_plan.broken < usual.broken:
+            return fitted_plan.corrections <= usual.corrections
+        return bool(fitted_plan.fit.swapped) and fitted_plan.corrections == 1 and fitted_plan.cost[1] < usual.cost[1]
 
-    return next((each for each in found if not each.candidate.given and may_be_meant(each)), None)
+    return next(
+        (fitted_plan for fitted_plan in fitted_plans if not fitted_plan.candidate.given and may_be_meant(fitted_plan)),
+        None,
+    )
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
@@ -202,7 +205,7 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     for at, links in enumerate(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
-            if found := _try(scope, Candidate(servers.cluster, fabric, servers), basis):
+            if found := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 tried.append((found.rank, at, links, _explains_links(found)))
     tried.sort(key=lambda each: each[:2])
     kept = list[Plan]()
@@ -214,9 +217,9 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     return kept[:KEPT_LINKS] or [{}]
 
 
-def _explains_links(found: Explanation) -> bool:
+def _explains_links(fitted_plan: FittedPlan) -> bool:
     """Whether a design has the modules and cables of the bill, if not the number of its switches."""
-    return all(part.is_switch for part in found.fit.wrong)
+    return all(part.is_switch for part in fitted_plan.fit.wrong)
 
 
 def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
@@ -254,7 +257,7 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
     return whole
 
 
-def _try(scope: Scope, candidate: Candidate, basis: Basis) -> Explanation | None:
+def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:
     built = basis.build(candidate.plan(scope.role))
     if built is None:
         return None
@@ -267,15 +270,15 @@ def _try(scope: Scope, candidate: Candidate, basis: Basis) -> Explanation | None
     ]
     found = fit(slots, own, scope.free, basis.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
-        found = Fit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
+        found = DesignFit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
     surplus = [(*_named(part), part.off) for part in found.wrong]
     broken = basis.required.count_broken(each for each in surplus if each[1])
-    return Explanation(candidate, designed, billed, found, broken)
+    return FittedPlan(candidate, designed, billed, found, broken)
 
 
-def _links_of_managers(scope: Scope, found: Fit, ports: int, catalog: Catalog) -> tuple[Part, ...]:
+def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog: Catalog) -> tuple[NeededPart, ...]:
     """The modules and the fibres that connect fabric managers to the ports kept for them; none without both."""
-    claimed = {id(line) for line in found.lines}
+    claimed = {id(line) for line in design_fit.lines}
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
     modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
     fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
@@ -284,10 +287,14 @@ def _links_of_managers(scope: Scope, found: Fit, ports: int, catalog: Catalog) -
         next((line for line in fibres if count_links(line, catalog) == ports), None),
     )
     lines = [line for line in pair if line]
-    return tuple(Part((), (line,), pieces, pieces) for line in lines if (pieces := line.quantity)) if all(pair) else ()
+    return (
+        tuple(NeededPart((), (line,), pieces, pieces) for line in lines if (pieces := line.quantity))
+        if all(pair)
+        else ()
+    )
 
 
-def _named(part: Part) -> tuple[str, str]:
+def _named(part: NeededPart) -> tuple[str, str]:
     """The kind and the id of a part; an empty id for one without."""
     return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
@@ -298,12 +305,18 @@ def _size(value: Any) -> int:
     return 0
 
 
-def describe_shape(found: Explanation) -> tuple[Any, ...]:
+def describe_shape(fitted_plan: FittedPlan) -> tuple[Any, ...]:
     """What a reader distinguishes designs by: servers, topology, tiers, switches, ratio, planes."""
-    built = found.design.fabrics[0]
+    built = fitted_plan.design.fabrics[0]
     tiers = tuple((tier.name, int(tier.count.value)) for tier in built.fabric.tiers)
-    fabric = found.candidate.fabric
-    return (found.candidate.servers.number, built.fabric.topology, tiers, fabric.get("planes", 1), fabric.get("homing"))
+    fabric = fitted_plan.candidate.fabric
+    return (
+        fitted_plan.candidate.servers.number,
+        built.fabric.topology,
+        tiers,
+        fabric.get("planes", 1),
+        fabric.get("homing"),
+    )
 
 
 # networks -----------------------------------------------------------------------------------------------------------
@@ -318,8 +331,8 @@ MOST_TRIED = 4
 class Networks(NamedTuple):
     """Networks that explain the lines of a bill together."""
 
-    found: tuple[tuple[Scope, Search], ...]
-    fit: Fit
+    found: tuple[tuple[Scope, FitResult], ...]
+    fit: DesignFit
     """All their parts against all lines."""
 
     @property
@@ -342,7 +355,7 @@ class Networks(NamedTuple):
 
 def find_networks(scope: Scope, basis: Basis) -> Networks:
     """The networks that explain the lines of `scope` best: one of all of them, or several."""
-    tried = [_join([(scope, search(scope, basis))], scope, basis)]
+    tried = [_join([(scope, fit_fabric(scope, basis))], scope, basis)]
     if scope.servers and scope.of_kind("switch") and tried[0].fit.wrong:
         for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
             for role in BESIDE:
@@ -363,29 +376,33 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
     for switch in dict.fromkeys(line.id for line in switches):
         free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
         beside = scope._replace(name=role, role=role, own=(), free=free, shared=True, number=networks.servers)
-        found = search(beside, basis)
-        for each in _likeliest(found):
+        fabric = fit_fabric(beside, basis)
+        for each in _likeliest(fabric):
             yield _join((*networks.found, (beside, each)), scope, basis)
-        if role == COMPUTE and any(not each.fit.wrong for each in found.best):
+        if role == COMPUTE and any(not each.fit.wrong for each in fabric.best):
             return  # the compute network has most of the switches
 
 
-def _join(found: Iterable[tuple[Scope, Search]], scope: Scope, basis: Basis) -> Networks:
+def _join(found: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) -> Networks:
     found = tuple(found)
     slots = [slot for _, each in found if each.usual for slot in list_slots(each.usual.bill)]
     return Networks(found, fit(slots, scope.lines, (), basis.has_spares))
 
 
-def _likeliest(found: Search) -> list[Search]:
+def _likeliest(fit_result: FitResult) -> list[FitResult]:
     """The explanations that miss the least, and of these take the most of a bill: one of each claim."""
 
-    def weight(each: Explanation) -> tuple[int, int, int]:
-        return len(each.fit.wrong), each.fit.unexplained, -sum(line.quantity or 0 for line in each.fit.lines)
+    def weight(fitted_plan: FittedPlan) -> tuple[int, int, int]:
+        return (
+            len(fitted_plan.fit.wrong),
+            fitted_plan.fit.unexplained,
+            -sum(line.quantity or 0 for line in fitted_plan.fit.lines),
+        )
 
-    claims = dict[tuple[tuple[str, int], ...], Explanation]()
-    for each in sorted(found.tried, key=weight):
+    claims = dict[tuple[tuple[str, int], ...], FittedPlan]()
+    for each in sorted(fit_result.tried, key=weight):
         claims.setdefault(tuple(sorted((line.id, line.quantity or 0) for line in each.fit.lines)), each)
-    return [Search((each,), each) for each in list(claims.values())[:MOST_TRIED]]
+    return [FitResult((claim,), claim) for claim in list(claims.values())[:MOST_TRIED]]
 
 
 def _left(lines: Sequence[SentLine], networks: Networks) -> tuple[SentLine, ...]:

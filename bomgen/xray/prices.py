@@ -9,7 +9,7 @@ from decimal import Decimal
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.reading.amounts_and_dates import TENTHS
-from bomgen.reading.bills import Listed, SentBill, SentLine, Sum
+from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
 from bomgen.reading.cells import Broken
 from bomgen.reading.list_columns import QUANTITY
 from bomgen.xray.types import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
@@ -197,28 +197,28 @@ def _check_sums(bill: SentBill) -> Iterator[Finding]:
                 base.beside[each.kind] += each.amount
 
 
-def _allowed(each: Sum, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
+def _allowed(sum_row: SumRow, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
     """What a sum may come to, as one of the lines of a base; nothing where it names no rate to check."""
-    own = lines[: each.lines - base.start]
+    own = lines[: sum_row.lines - base.start]
     if not own:
         return
     below, beside = _sum(own, bill), base.beside
     net = below - abs(beside["discount"])
-    if each.kind in ("subtotal", "total"):
+    if sum_row.kind in ("subtotal", "total"):
         yield from (below, net)
-        if each.kind == "total":
+        if sum_row.kind == "total":
             yield from (net + beside["tax"], net + beside["tax"] + beside["freight"], net + beside["freight"])
-    elif each.share is not None and each.kind == "tax":
-        yield from (_times(each.share, one) for one in (net, below, net + beside["freight"]))
-    elif each.share is not None and each.kind == "discount":
-        yield from (_times(each.share, below), -_times(each.share, below))
+    elif sum_row.share is not None and sum_row.kind == "tax":
+        yield from (_times(sum_row.share, one) for one in (net, below, net + beside["freight"]))
+    elif sum_row.share is not None and sum_row.kind == "discount":
+        yield from (_times(sum_row.share, below), -_times(sum_row.share, below))
 
 
-def _wrong_sum(each: Sum, expected: Decimal) -> Finding:
+def _wrong_sum(sum_row: SumRow, expected: Decimal) -> Finding:
     said = message(
-        "xray-sum", kind=message(f"xray-sum-{each.kind}"), shown=_short(each.amount), expected=_short(expected)
+        "xray-sum", kind=message(f"xray-sum-{sum_row.kind}"), shown=_short(sum_row.amount), expected=_short(expected)
     )
-    return Finding("error", said, each.mark, money=each.amount - expected, weight=PINPOINTED)
+    return Finding("error", said, sum_row.mark, money=sum_row.amount - expected, weight=PINPOINTED)
 
 
 def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:

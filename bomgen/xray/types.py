@@ -68,9 +68,9 @@ def ordered(findings: list[Finding]) -> list[Finding]:
     What is missing or stands in another's place comes before counts that are off: these may follow from it.
     """
 
-    def place(each: Finding) -> tuple[int, int, bool, int, int]:
-        telling = each.code in TELLING
-        return SEVERITIES.index(each.severity), each.weight, not telling, -abs(each.pieces), each.mark.line
+    def place(finding: Finding) -> tuple[int, int, bool, int, int]:
+        telling = finding.code in TELLING
+        return SEVERITIES.index(finding.severity), finding.weight, not telling, -abs(finding.pieces), finding.mark.line
 
     return sorted(findings, key=place)
 

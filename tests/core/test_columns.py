@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.core.columns import Answers, Column, Diverges, column
+from bomgen.core.columns import ExactVector, RowAnswers, RowsDiffer, column
 
 ROWS = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=6)
 NUMBERS = st.one_of(st.integers(-(2**30), 2**30), st.fractions(max_denominator=1000))
@@ -56,16 +56,16 @@ def test_a_question_has_one_answer_or_diverges() -> None:
     assert found > 2
     assert found != 4
     assert found
-    with pytest.raises(Diverges) as caught:
+    with pytest.raises(RowsDiffer) as caught:
         bool(found > 4)
     assert caught.value.rows.tolist() == [False, True, True]
-    with pytest.raises(Diverges):
+    with pytest.raises(RowsDiffer):
         int(found)
     assert int(found[found.numerators == 5]) == 5
-    assert isinstance(found != 3, Answers)
+    assert isinstance(found != 3, RowAnswers)
 
 
 def test_a_column_of_fractions_has_no_integers() -> None:
     """Nothing is rounded unasked."""
     with pytest.raises(ValueError, match="fractions"):
-        Column(np.array([1, 2]), 2).integers()
+        ExactVector(np.array([1, 2]), 2).integers()

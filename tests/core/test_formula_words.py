@@ -54,7 +54,7 @@ def test_words_come_to_the_number(path: Path) -> None:
 
 def test_every_input_has_a_name() -> None:
     """Every parameter of every formula is named in every language, and nothing else but constants is."""
-    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation)}
+    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operator)}
     parameters = set[str]()
     for module in (ROOT / "bomgen").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
@@ -148,7 +148,7 @@ def test_functions_with_words_of_their_own_are_followed() -> None:
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_a_declared_formula_calculates_what_it_shows(
-    declare: provenance.Operation, text: str, value: int | Fraction
+    declare: provenance.Operator, text: str, value: int | Fraction
 ) -> None:
     """It has the name, the unit and the inputs that it is declared with, and belongs to the module that declares it."""
     found = declare("made", "<ports>", "switches", "ports", source="a test")

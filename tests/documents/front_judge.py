@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from bomgen.documents.search.candidates import Candidate
+from bomgen.documents.search.candidates import SearchedDesign
 from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import SearchSpace
 
 
-def judge_front(space: SearchSpace, candidates: Sequence[Candidate]) -> Front:
+def judge_front(space: SearchSpace, candidates: Sequence[SearchedDesign]) -> Front:
     """The front of designs, in exact numbers."""
     candidates = sorted(candidates, key=lambda each: each.place)
     built = [each for each in candidates if each.problem is None]
@@ -46,9 +46,9 @@ def judge_front(space: SearchSpace, candidates: Sequence[Candidate]) -> Front:
     )
 
 
-def pareto(candidates: Iterable[Candidate], names: Sequence[str]) -> list[Candidate]:
+def pareto(candidates: Iterable[SearchedDesign], names: Sequence[str]) -> list[SearchedDesign]:
     """The designs that no other one beats, the first of equal ones."""
-    front = list[Candidate]()
+    front = list[SearchedDesign]()
     keys = list[tuple[Fraction, ...]]()
     for each in sorted(candidates, key=lambda each: (_key(each, names), each.place)):
         key = _key(each, names)
@@ -58,7 +58,7 @@ def pareto(candidates: Iterable[Candidate], names: Sequence[str]) -> list[Candid
     return front
 
 
-def _excesses(candidate: Candidate, space: SearchSpace) -> tuple[Excess, ...]:
+def _excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...]:
     found = list[Excess]()
     for bound in space.within:
         value = candidate.measures[bound.measure]
@@ -68,7 +68,7 @@ def _excesses(candidate: Candidate, space: SearchSpace) -> tuple[Excess, ...]:
     return tuple(found)
 
 
-def _key(candidate: Candidate, names: Sequence[str]) -> tuple[Fraction, ...]:
+def _key(candidate: SearchedDesign, names: Sequence[str]) -> tuple[Fraction, ...]:
     return tuple(Fraction(candidate.measures[name] or 0) for name in names)
 
 

@@ -17,7 +17,7 @@ import pytest
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
-from bomgen.documents.charts.types import Bars, Chart, HeatMap, Matrix, OneLine
+from bomgen.documents.charts.types import Bars, Chart, HeatMap, OneLine, PairMatrix
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg, tones
 from bomgen.output.writer import render
@@ -168,7 +168,7 @@ def test_cost_of_fewer_gpus_is_in_proportion() -> None:
     (chart,) = (chart for _, chart in _charts(_report("llama65b-quote")) if chart.id == "sensitivity")
     assert chart.data is not None
     purchase = chart.data.rows[-1]
-    assert isinstance(chart.shape, Matrix)
+    assert isinstance(chart.shape, PairMatrix)
     own = purchase.cells[1 + chart.shape.chosen[1]].value
     assert own == Decimal(_bom("llama65b-quote")["confidence"]["net"])
 
@@ -177,7 +177,7 @@ def test_an_estimated_goodput_is_that_of_the_gpus() -> None:
     """Twice the GPUs take more than half as long where more of them are interrupted more often."""
     report = _report("llama65b", "workload.training.goodput=estimate")
     shape = next(chart.shape for _, chart in _charts(report) if chart.id == "sensitivity")
-    assert isinstance(shape, Matrix)
+    assert isinstance(shape, PairMatrix)
     row, column = shape.chosen
     days = dict(zip(shape.columns, shape.rows[row][1], strict=True))
     gpus = int(shape.columns[column].replace(",", ""))

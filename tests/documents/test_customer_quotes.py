@@ -25,7 +25,7 @@ from whole_plans import Whole, whole_plans
 from bomgen.core.document import Cell, Document
 from bomgen.core.language import language
 from bomgen.core.money import write_in_capitals
-from bomgen.output.source import Source
+from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import render
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.library import build
@@ -78,7 +78,7 @@ def test_a_quote_has_nothing_of_the_seller_or_the_program(folder: Path, whole: W
     report = built(whole, folder)
     if report is None:
         return
-    page = Source(report, ()).quote
+    page = DocumentInputs(report, ()).quote
     assert not [cell for cell in cells(page) if cell.why or cell.note]
     assert not [section for section in page.sections if section.notes or section.derivations]
     files = render(report, ("quote.md", "quote.html", "quote.xlsx", "json", "csv"))

@@ -21,7 +21,7 @@ from bomgen.documents.diff.data import limit, passed, to_data
 from bomgen.documents.diff.difference import compare
 from bomgen.documents.diff.headline import headline
 from bomgen.documents.diff.review import review_document
-from bomgen.documents.diff.side import DERIVATIONS, bill_in, side_of
+from bomgen.documents.diff.side import DERIVATIONS, bill_in, compared_result_of
 from bomgen.output.comment import MOST_LINES, comment, safe
 from bomgen.output.terminal import text as text_of
 
@@ -176,7 +176,7 @@ def test_a_bill_that_does_not_add_up() -> None:
     """What a file's lines do not explain is said, not hidden in a part."""
     data = bom(line("a", 1, "5.00"))
     data["totals"] = {**data["totals"], "amount": "9.00"}
-    found = compare(side(line("a", 1, "5.00")), side_of(data, "new"))
+    found = compare(side(line("a", 1, "5.00")), compared_result_of(data, "new"))
     assert found.money
     assert {"other": Decimal("4.00")} == {name: part for name, part in found.money.parts.items() if part}
 
@@ -273,7 +273,7 @@ def test_an_older_bill_can_be_read() -> None:
     old["lines"] = [{key: value for key, value in each.items() if key not in newer} for each in old["lines"]]
     for key in ("checks", "version"):
         del old[key]
-    found = compare(side_of(old, "old.json"), side(line("a", 1, "6.00"), name="new.json"))
+    found = compare(compared_result_of(old, "old.json"), side(line("a", 1, "6.00"), name="new.json"))
     assert found.money
     assert {"price": 1} == {name: part for name, part in found.money.parts.items() if part}
     assert any("counted as price" in note for note in found.notes)
@@ -302,7 +302,7 @@ def test_an_older_bill_can_be_read() -> None:
 def test_a_bill_that_is_none_is_an_error(change: dict[str, Any], said: str) -> None:
     """What is wrong with a bom.json is said in one problem with a remedy."""
     with pytest.raises(PlanErrors) as caught:
-        side_of({**bom(line("a", 1)), **change}, "bad.json")
+        compared_result_of({**bom(line("a", 1)), **change}, "bad.json")
     assert said in str(caught.value)
     assert str(caught.value).startswith("bad.json:1:1: error: ")
 
@@ -334,7 +334,7 @@ def test_derivations_give_units_whatever_the_layout() -> None:
         whole = json.loads(text)
         assert whole == bill_in(text.encode(), "x"), text
         if isinstance(whole["totals"], dict):
-            found = side_of(bill_in(text.encode(), "x") or {}, "x")
+            found = compared_result_of(bill_in(text.encode(), "x") or {}, "x")
             assert "GPU" == found.units.get("cluster.gpus")
             assert found.units.get("cluster.servers") is None
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bomgen.core.diagnostics import Problem
 from bomgen.core.language import language
 from bomgen.core.provenance import Mark
-from bomgen.documents.search.candidates import Candidate, columns_of
+from bomgen.documents.search.candidates import SearchedDesign, columns_of
 from bomgen.documents.search.contents import search_document
 from bomgen.documents.search.front import (
     Front,
@@ -32,26 +32,28 @@ from bomgen.documents.search.front import (
     no_next_better,
 )
 from bomgen.documents.search.pareto import drop_beaten
-from bomgen.plan.search_space import MEASURES, Axis, Bound, SearchSpace
+from bomgen.plan.search_space import MEASURES, Axis, MeasureLimit, SearchSpace
 
 MARK = Mark("plan.yaml", 1, 1)
 NAMES = ("cost", "days", "power")
 CLOUDS = st.lists(st.tuples(*[st.integers(0, 6)] * len(NAMES)), max_size=40)
 
 
-def space(size: int, *bounds: Bound, minimise: tuple[str, ...] = NAMES, chosen: bool = True) -> SearchSpace:
+def space(size: int, *bounds: MeasureLimit, minimise: tuple[str, ...] = NAMES, chosen: bool = True) -> SearchSpace:
     """A space of one axis."""
     values = tuple(map(str, range(size)))
     return SearchSpace((Axis("cluster.servers", values, MARK),), minimise, bounds, chosen, "USD")
 
 
-def design(place: int, cost: int | None = None, days: int | None = None, power: int | None = None) -> Candidate:
+def design(place: int, cost: int | None = None, days: int | None = None, power: int | None = None) -> SearchedDesign:
     """A design that comes to something."""
     known = {"cost": None if cost is None else Decimal(cost), "days": days, "power": power}
-    return Candidate(place, dict.fromkeys(MEASURES) | known, "USD", unpriced=() if cost is not None else ("part-x",))
+    return SearchedDesign(
+        place, dict.fromkeys(MEASURES) | known, "USD", unpriced=() if cost is not None else ("part-x",)
+    )
 
 
-def find_front(space: SearchSpace, designs: Sequence[Candidate], random: Random | None = None) -> Front:
+def find_front(space: SearchSpace, designs: Sequence[SearchedDesign], random: Random | None = None) -> Front:
     """The front of designs as a search finds it, the space divided and the parts merged at random."""
     random = random or Random(0)  # noqa: S311
     fronts = [
@@ -83,17 +85,17 @@ def merged_at_random(found: list[Any], merge: Callable[[Any, Any], Any], random:
     return found[0]
 
 
-def random_design(place: int, known: dict[str, float], width: int, random: Random) -> Candidate:
+def random_design(place: int, known: dict[str, float], width: int, random: Random) -> SearchedDesign:
     """A design with ties and with values that nobody knows; `known` is how often a measure is known."""
     if random.random() < 0.1:
-        return Candidate(place, {}, problem=Problem(MARK, "error", random.choice("abc"), "rule"))
+        return SearchedDesign(place, {}, problem=Problem(MARK, "error", random.choice("abc"), "rule"))
     measures: dict[str, Any] = dict.fromkeys(MEASURES)
     for name, share in known.items():
         value = random.randrange(width)
         if random.random() < share:
             measures[name] = Decimal(value) / 4 if name == "cost" else Fraction(value, 3) if name == "days" else value
     unpriced = () if measures["cost"] is not None else (random.choice("xyz"),)
-    return Candidate(place, measures, "USD", unpriced=unpriced)
+    return SearchedDesign(place, measures, "USD", unpriced=unpriced)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -103,7 +105,7 @@ def test_the_front_is_that_of_its_definition(seed: int) -> None:
     size, width = random.choice((0, 1, 5, 40, 300)), random.choice((3, 10, 100))
     minimise = tuple(random.sample(list(MEASURES), random.randrange(1, len(MEASURES) + 1)))
     bounds = [
-        Bound(name, Fraction(random.randrange(width), random.choice((1, 3))))
+        MeasureLimit(name, Fraction(random.randrange(width), random.choice((1, 3))))
         for name in random.sample(list(MEASURES), random.choice((0, 1, 2)))
     ]
     searched = space(max(size, 1), *bounds, minimise=minimise, chosen=random.random() < 0.5)
@@ -151,7 +153,7 @@ def test_equal_designs_stand_in_one_row() -> None:
 def test_bounds_leave_designs_out_and_the_next_cheaper_one_is_named() -> None:
     """Between two designs of the front stands what would be cheaper and breaks a bound, the closest of several."""
     designs = [design(0, 3, 40, 1), design(1, 4, 31, 1), design(2, 5, 30, 1), design(3, 6, 33, 1), design(4, 7, 20, 1)]
-    front = find_front(space(5, Bound("days", Fraction(30))), designs)
+    front = find_front(space(5, MeasureLimit("days", Fraction(30))), designs)
     assert [row.candidate.place for row in front.rows] == [2, 4]
     better = [row.next_better and (row.next_better[0].place, row.next_better[1][0].value) for row in front.rows]
     assert better == [(1, 31), (3, 33)]
@@ -160,7 +162,7 @@ def test_bounds_leave_designs_out_and_the_next_cheaper_one_is_named() -> None:
 
 def test_the_nearest_design_is_named_where_none_is_within_the_bounds() -> None:
     """The one whose largest excess is the smallest share of its bound: 40 of 30 days, not 12 of 10 and 90 of 30."""
-    bounds = (Bound("cost", Fraction(10)), Bound("days", Fraction(30)))
+    bounds = (MeasureLimit("cost", Fraction(10)), MeasureLimit("days", Fraction(30)))
     front = find_front(space(2, *bounds), [design(0, 12, 90, 1), design(1, 9, 40, 1)])
     assert not front.rows
     assert front.nearest is not None
@@ -186,12 +188,12 @@ def test_what_no_design_knows_is_compared_only_where_it_is_asked_for() -> None:
 
 def test_reasons_why_designs_cannot_be_built_are_counted() -> None:
     """The most frequent first."""
-    refused = [Candidate(at, {}, problem=Problem(MARK, "error", text, "rule")) for at, text in enumerate("aba")]
+    refused = [SearchedDesign(at, {}, problem=Problem(MARK, "error", text, "rule")) for at, text in enumerate("aba")]
     assert find_front(space(3), refused).refused == (("a", 2), ("b", 1))
 
 
-@pytest.mark.parametrize("designs", [[], [Candidate(0, {}, problem=Problem(MARK, "error", "text", "rule"))]])
-def test_a_search_that_found_nothing_says_so(designs: list[Candidate]) -> None:
+@pytest.mark.parametrize("designs", [[], [SearchedDesign(0, {}, problem=Problem(MARK, "error", "text", "rule"))]])
+def test_a_search_that_found_nothing_says_so(designs: list[SearchedDesign]) -> None:
     """It was ended before the first design, or none can be built: there is nothing that could be compared."""
     [section] = search_document(find_front(space(1, chosen=False), designs), "plan", language("en")).sections
     assert section.text == (f"{len(designs)} of 1 designs were looked at; there is none to show.",)

@@ -14,10 +14,10 @@ import pytest
 from bomgen.fabric.clos import search
 from bomgen.fabric.clos.leaf_divisions import MOST_SHARED
 from bomgen.fabric.clos.search import find_smallest
-from bomgen.fabric.clos.shape import ClosShape, Numbers
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 
 
-def numbers(servers: int, ports: int, radix: int, **given: Any) -> Numbers:
+def numbers(servers: int, ports: int, radix: int, **given: Any) -> PlainDemand:
     """A demand on equal switches of one rate, whose ports stand for themselves unless said otherwise."""
     tiers = given.get("tiers", 2)
     above = radix if tiers == 3 else 0
@@ -35,10 +35,10 @@ def numbers(servers: int, ports: int, radix: int, **given: Any) -> Numbers:
         "ports_per_server": ports,
         "exact": 1,
     }
-    return Numbers(**plain | given)
+    return PlainDemand(**plain | given)
 
 
-def counts(demand: Numbers) -> tuple[int, int, int, int] | None:
+def counts(demand: PlainDemand) -> tuple[int, int, int, int] | None:
     """Leaves, spines, cores and links of leaves of the smallest fabric."""
     shape = find_smallest(demand)
     return shape and (shape.leaves, shape.pods * shape.spines, shape.cores, shape.leaves * shape.up)
@@ -95,7 +95,7 @@ def test_published_rows(name: str) -> None:
     assert counts(demand) == wanted
 
 
-def leaf_divisions(demand: Numbers) -> Iterator[tuple[int, int, int, int]]:
+def leaf_divisions(demand: PlainDemand) -> Iterator[tuple[int, int, int, int]]:
     """Every leaves, ports down, rails a leaf and units that serve the endpoints, one by one."""
     servers, hosts = demand.nic_ports // demand.ports_per_server, demand.host_ports
     most = demand.nic_ports + hosts + demand.reserved_ports + 1
@@ -116,7 +116,7 @@ def leaf_divisions(demand: Numbers) -> Iterator[tuple[int, int, int, int]]:
                 yield leaves, down, shared, units
 
 
-def every_shape(demand: Numbers) -> Iterator[tuple[int, ...]]:
+def every_shape(demand: PlainDemand) -> Iterator[tuple[int, ...]]:
     """The cost of every fabric that spreads evenly and keeps the ratio, as far as brute force can tell it."""
     radix = demand.radix
     attached = demand.nic_ports + demand.host_ports
@@ -136,7 +136,7 @@ def every_shape(demand: Numbers) -> Iterator[tuple[int, ...]]:
 
 
 def three_tiers(
-    demand: Numbers, division: tuple[int, int, int, int], up: int, spines: int, homeless: int
+    demand: PlainDemand, division: tuple[int, int, int, int], up: int, spines: int, homeless: int
 ) -> Iterator[tuple[int, ...]]:
     """The costs of a division with pods and cores."""
     leaves, down, shared, units = division
@@ -155,7 +155,7 @@ def three_tiers(
                 yield (switches, units, all_links, up, shared, leaves, pods, spines, links, cores, down)
 
 
-def drawn(seed: int) -> Numbers:
+def drawn(seed: int) -> PlainDemand:
     """A small demand on switches of up to 12 ports."""
     random = Random(seed)  # noqa: S311
     tiers = random.choice((2, 2, 3))
@@ -172,7 +172,7 @@ def drawn(seed: int) -> Numbers:
     )
 
 
-def cost(demand: Numbers, shape: ClosShape) -> tuple[int, ...]:
+def cost(demand: PlainDemand, shape: ClosShape) -> tuple[int, ...]:
     """What brute force compares: cages and split servers apart, which single ports do not have."""
     spines, units = shape.pods * shape.spines, shape.leaves * shape.rails_per_leaf // demand.rails
     return (

@@ -10,7 +10,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Derived, Figure
-from bomgen.fabric.declaration import described, topologies
+from bomgen.fabric.declaration import describe_topologies, topologies
 from bomgen.output.writer import render
 from bomgen.plan.schema import document
 from bomgen.results.result import Report
@@ -34,7 +34,7 @@ def modules_of(bom: Mapping[str, Any], kind: str, device: str) -> int:
 
 def test_every_topology_says_what_it_is() -> None:
     """Name, limits and drawing are there; the plan's schema has exactly these names and their options."""
-    found = list(described())
+    found = list(describe_topologies())
     assert {"dragonfly", "fat-tree", "single-switch", "torus"} <= {each.name for each in found} == set(topologies())
     assert all(each.limits and each.drawing.strip() for each in found)
     fabric = document("plan")["$defs"]["fabric"]["properties"]

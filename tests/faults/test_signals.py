@@ -69,7 +69,7 @@ def test_at_any_moment(work: Path) -> None:
 
 HALF_A_WORKBOOK = """
 import io, os, signal, sys, time, zipfile
-from bomgen.cli.ending import code_of
+from bomgen.cli.ending import run_command
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 def write():
     stream = io.BytesIO()
@@ -78,7 +78,7 @@ def write():
     stream.close()
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
-sys.exit(code_of(write))
+sys.exit(run_command(write))
 """
 
 

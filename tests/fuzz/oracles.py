@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.cli.messages import plain
+from bomgen.cli.messages import escape_controls
 from bomgen.core.diagnostics import Problem, excerpt
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_EXPONENT, Source
@@ -27,7 +27,7 @@ def well_told(problems: Iterable[Problem], texts: Mapping[str, str]) -> None:
     told = list(problems)
     assert told, "refused without a problem"
     for problem in told:
-        shown = plain(str(problem))
+        shown = escape_controls(str(problem))
         assert SHOWN.fullmatch(shown), shown
         assert "; " in problem.message or ": " in problem.message or "?" in problem.message, shown
         if problem.mark.file in texts:

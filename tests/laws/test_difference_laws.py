@@ -17,7 +17,7 @@ from bomgen.core.language import language
 from bomgen.documents.diff.data import to_data
 from bomgen.documents.diff.difference import Difference, compare
 from bomgen.documents.diff.review import review_document
-from bomgen.documents.diff.side import Item, bill_in, side_of
+from bomgen.documents.diff.side import Item, bill_in, compared_result_of
 from bomgen.output.comment import comment
 from bomgen.output.terminal import text
 
@@ -57,7 +57,7 @@ def bills(draw: st.DrawFn) -> dict[str, Any]:
 
 def compared(old: dict[str, Any], new: dict[str, Any]) -> Difference:
     """What changed from one bill to the other."""
-    return compare(side_of(old, "old"), side_of(new, "new"))
+    return compare(compared_result_of(old, "old"), compared_result_of(new, "new"))
 
 
 def applied(items: tuple[Item, ...], found: Difference) -> set[Item]:
@@ -148,7 +148,7 @@ def test_no_file_gives_a_traceback(bill: dict[str, Any], data: st.DataObject) ->
     try:
         read = bill_in(json.dumps(junk).encode(), "bom.json")
         assert read is not None
-        found = compare(side_of(bill, "old"), side_of(read, "new"))
+        found = compare(compared_result_of(bill, "old"), compared_result_of(read, "new"))
     except PlanErrors:
         return
     for words in map(language, ("en", "zh")):

@@ -22,7 +22,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.yaml_source import read
-from bomgen.fabric.declaration import build
+from bomgen.fabric.declaration import build_fabric
 from bomgen.fabric.dragonfly.dragonfly import flow_at_least
 from bomgen.fabric.types import Demand, Fabric, Fitted, TierChoice
 
@@ -76,7 +76,7 @@ def fabric_of(case: Case) -> Fabric:
         options={letter: given_as(value) for letter, value in case.fixed},
         populate_used_ports_only=case.exact,
     )
-    return build("dragonfly", demand)
+    return build_fabric("dragonfly", demand)
 
 
 def built(case: Case) -> Fabric | None:

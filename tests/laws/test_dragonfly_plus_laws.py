@@ -17,7 +17,7 @@ from test_dragonfly_laws import switch_of
 from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.fabric.declaration import build
+from bomgen.fabric.declaration import build_fabric
 from bomgen.fabric.dragonfly.dragonfly import flow_at_least
 from bomgen.fabric.links.enumeration import cut_between_halves
 from bomgen.fabric.types import Demand, Fabric, TierChoice
@@ -64,7 +64,7 @@ def fabric_of(case: Case) -> Fabric:
         options={letter: given_as(value) for letter, value in case.fixed},
         populate_used_ports_only=case.exact,
     )
-    return build("dragonfly+", demand)
+    return build_fabric("dragonfly+", demand)
 
 
 def built(case: Case) -> Fabric | None:

@@ -23,7 +23,7 @@ from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.core.yaml_source import read
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.clos.smallest import runners_up_by_tiers
-from bomgen.fabric.declaration import build
+from bomgen.fabric.declaration import build_fabric
 from bomgen.fabric.requirements import search_figures, search_numbers
 from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice
 
@@ -136,7 +136,7 @@ def demand(case: Case) -> Demand:
 def fabric_of(case: Case) -> Fabric | None:
     """The fabric of a case; None when none carries it."""
     try:
-        return build(case.topology, demand(case))
+        return build_fabric(case.topology, demand(case))
     except Infeasible:
         return None
 
@@ -442,7 +442,7 @@ def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
     None is named for a ratio that no leaf keeps, and where other machines alone are too many.
     """
     try:
-        build(case.topology, demand(case))
+        build_fabric(case.topology, demand(case))
     except Infeasible as refusal:
         if refusal.rule == "ports":
             assert Fraction(case.unit or 1, case.radix - (case.unit or 1)) > case.ratio
@@ -613,4 +613,4 @@ def test_one_switch_is_no_way_for_rails_with_leaves_of_their_own() -> None:
 def test_the_servers_that_one_switch_has_room_for(hosts: int, servers: int) -> None:
     """Of 64 ports other machines take theirs, and a server eight."""
     with pytest.raises(Infeasible, match=f"at most {servers} servers"):
-        build("single-switch", demand(Case(radix=64, servers=9, ports=8, hosts=hosts)))
+        build_fabric("single-switch", demand(Case(radix=64, servers=9, ports=8, hosts=hosts)))

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.core.plain_data import plain
+from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import Derived, Figure, walk
 from bomgen.output.registry import DOCUMENTS
 from bomgen.results.numbers import Paths
@@ -169,12 +169,12 @@ def test_derivations_are_those_of_the_figures(worked: Worked) -> None:
         data, paths = result(report), Paths(numbers_of(report))
         for path, derivation in data["derivations"].items():
             figure = paths.figures[path]
-            assert plain(figure.value) == derivation["value"]
+            assert json_value(figure.value) == derivation["value"]
             assert [name for name, _ in figure.inputs] == list(derivation["inputs"])
             for entry in derivation["inputs"].values():
                 assert 1 == len(entry.keys() & {"path", "place", "source"})
                 if "path" in entry:
-                    assert entry["value"] == plain(paths.figures[entry["path"]].value)
+                    assert entry["value"] == json_value(paths.figures[entry["path"]].value)
 
 
 def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str, Any]]) -> None:
@@ -184,7 +184,7 @@ def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str
         paths = [path for path in data["derivations"] if "#" not in path]
         wanted = {path: data["derivations"][path]["value"] for path in paths}
         assert wanted == {
-            ".".join(steps): plain(figure.value)
+            ".".join(steps): json_value(figure.value)
             for steps, figure in numbers_of(report).items()
             if ".".join(steps) in wanted
         }

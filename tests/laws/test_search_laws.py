@@ -13,7 +13,7 @@ from written_plans import plan_file
 from bomgen.documents.search.candidates import Columns
 from bomgen.workflow.design_search import open_search
 from bomgen.workflow.design_tables import DesignTables
-from bomgen.workflow.search_parts import DesignByDesign, Search
+from bomgen.workflow.search_parts import DesignByDesign, SearchRequest
 
 SPACES, OF_SPACE = 12, 10
 """Spaces that are drawn every day, and designs of each that are worked out; at length 200 times 50."""
@@ -130,7 +130,7 @@ def test_designs_in_columns_are_those_worked_out_alone(seed: int, tmp_path: Path
     (tmp_path / "prices.csv").write_text(price_list(draw), encoding="utf-8")
     file = plan_file({**plan, "search": {"over": over}}, tmp_path)
     space = open_search(file)
-    search = Search(file, (), space)
+    search = SearchRequest(file, (), space)
     tables, alone = DesignTables(search.inputs(), space), DesignByDesign(search)
     designs = OF_SPACE if DEEPER == 1 else 50
     for place in draw.sample(range(space.size), min(designs, space.size)):

@@ -14,7 +14,7 @@ from written_plans import plan_file
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
-from bomgen.sizing.cluster_size import size
+from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.size_counts import size_counts
 from bomgen.workflow.inputs import catalog_of, source_of
 
@@ -93,7 +93,7 @@ def assert_alike(plan: dict[str, Any], counts: list[int], folder: Path) -> bool:
         source = source_of(plan_file({**plan, "cluster": {**plan["cluster"], key: count}}, folder))
         expected, reason = None, None
         try:
-            expected = size(bind(source, catalog), attached)
+            expected = size_cluster(bind(source, catalog), attached)
         except (Infeasible, PlanErrors) as error:
             reason = error
         assert found.sized[row] == (reason is None)

@@ -14,7 +14,7 @@ from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure
-from bomgen.fabric.declaration import build
+from bomgen.fabric.declaration import build_fabric
 from bomgen.fabric.topologies.torus import most_cubic
 from bomgen.fabric.types import DirectDemand, Fabric
 
@@ -29,7 +29,7 @@ def torus_of(nodes: int, dimensions: list[int] | None = None, pod: int = 0, rank
     }
     if dimensions:
         options["dimensions"] = tuple(given_as(size) for size in dimensions)
-    return build(
+    return build_fabric(
         "torus",
         DirectDemand(given_as(nodes), given_as(1, "Gb/s"), given_as(pod) if pod else None, (), options),
     )

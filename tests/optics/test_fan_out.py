@@ -14,8 +14,8 @@ from bomgen.catalog.parts import Cable, Identity, Module
 from bomgen.fabric.types import Fitted
 from bomgen.optics.cages import (
     UNKNOWN,
+    CagePlug,
     LeafShares,
-    Plug,
     Socket,
     TooFewCages,
     count_cables,
@@ -98,7 +98,7 @@ def test_no_fan_out_is_made_up(built: Built) -> None:
 def test_groups_of_links_begin_a_cage_each_and_unknown_ones_fill_up() -> None:
     """Another module takes the next cage, links without a known part come last and share the cage that is begun."""
     sockets = tuple(Socket(port // 2, port % 2) for port in range(20))
-    plugs = (*(Plug(part, 2) for part in "abcd"), UNKNOWN)
+    plugs = (*(CagePlug(part, 2) for part in "abcd"), UNKNOWN)
     shares = LeafShares(plugs, (1, 2, 3, 4), sockets, closed=20, down=len(sockets))
     assert shares.first_ports((5, 2, 2, 1, 4)) == [0, 6, 8, 10, 11]
     assert shares._replace(plugs=(plugs[0], UNKNOWN)).first_ports((5, 5)) == [0, 5]
@@ -110,7 +110,7 @@ def test_groups_of_links_begin_a_cage_each_and_unknown_ones_fill_up() -> None:
 def test_cables_of_several_links_are_not_shared() -> None:
     """A splitter of one group leads to its machines alone: the next group begins the next cage."""
     sockets = tuple(Socket(port // 4, port % 4) for port in range(16))
-    split = Plug("a", 4, links_of_cable=2)
+    split = CagePlug("a", 4, links_of_cable=2)
     assert LeafShares((split, split), (1,), sockets, closed=16, down=len(sockets)).first_ports((3, 3)) == [0, 4]
     assert count_cables(split, sockets[:3]) == 2
     assert count_pieces(split, sockets[:5]) == 2
@@ -119,7 +119,7 @@ def test_cables_of_several_links_are_not_shared() -> None:
 def test_cages_that_hold_links_up_take_nothing_else() -> None:
     """Behind `closed` there is room for what the servers have, and for no other part."""
     sockets = tuple(Socket(port // 2, port % 2) for port in range(5))
-    shares = LeafShares((Plug("a", 2), Plug("b", 2)), (1,), sockets, closed=4, down=len(sockets))
+    shares = LeafShares((CagePlug("a", 2), CagePlug("b", 2)), (1,), sockets, closed=4, down=len(sockets))
     assert shares.first_ports((5, 0)) == [0, 0]
     assert shares.first_ports((2, 2)) == [0, 2]
     with pytest.raises(TooFewCages):

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.output.user_templates.templates import described, shipped
+from bomgen.output.user_templates.templates import describe_templates, shipped
 from bomgen.reading.price_lists import read_list
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def test_each_template_says_what_it_writes() -> None:
     """The help of `build` lists them all, each with a line."""
     assert sorted(COLUMNS) == sorted(shipped())
     said = " ".join(CliRunner().invoke(main, ["build", "--help"]).stdout.split())
-    assert [True] * len(COLUMNS) == [about in said for _, about in described()]
+    assert [True] * len(COLUMNS) == [about in said for _, about in describe_templates()]
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from bomgen.core.document import Cell, Column, Document, Note, Section, Table, row_of
 from bomgen.core.language import language
-from bomgen.output.terminal import lines, text
+from bomgen.output.terminal import render_lines, text
 
 WORDS = language("zh")
 COLUMNS = (Column("name", "名称"), Column("amount", "金额", "money"), Column("remark", "备注"))
@@ -23,7 +23,7 @@ def page(*tables: Table) -> Document:
 
 def shown(*tables: Table, every: bool = False, width: int | None = None) -> list[str]:
     """The lines of a document of tables."""
-    return [line.text for line in lines(page(*tables), WORDS, every, width)]
+    return [line.text for line in render_lines(page(*tables), WORDS, every, width)]
 
 
 def test_wide_letters_are_aligned() -> None:

@@ -23,7 +23,20 @@ from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.worksheet.worksheet import Worksheet
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Note, Party, Row, Section, Step, Table, Value
+from bomgen.core.document import (
+    AddressBlock,
+    Cell,
+    Column,
+    Derivation,
+    Document,
+    Logo,
+    Note,
+    Row,
+    Section,
+    Step,
+    Table,
+    Value,
+)
 from bomgen.core.language import Language, language
 from bomgen.core.money import Totals
 from bomgen.output.writer import render
@@ -620,7 +633,7 @@ def test_totals_are_printed_on_one_page() -> None:
 def test_parties_and_terms_stand_on_the_cover() -> None:
     """Vendor and customer with their addresses, once each, and chapters that are text alone."""
     document = make(sections=(Section("terms", "Terms", text=("Rounded to the cent.",)),))
-    document = replace(document, parties=(Party("Customer", ("Example", "1 High Street")),))
+    document = replace(document, parties=(AddressBlock("Customer", ("Example", "1 High Street")),))
     page = sheet(opened(document), "Summary")
     assert by_label(page, "Customer").value == "Example\n1 High Street"
     column = [cell.value for cell in page["A"]]

@@ -19,7 +19,7 @@ import pytest
 
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
-from bomgen.fabric.declaration import described, topologies
+from bomgen.fabric.declaration import describe_topologies, topologies
 from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +105,30 @@ def test_the_architecture_shows_the_same_rooms() -> None:
     """docs/architecture.md has the rooms in the order of the table."""
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Rooms\n")[2].partition("\n## ")[0]
     assert ROOMS == tuple(re.findall(r"^\| `([a-z_]+)/` \|", text, re.MULTILINE))
+
+
+def test_records_and_exceptions_are_drawn() -> None:
+    """docs/architecture.md shows each record in its module, below the field that holds it, and every public exception."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Records and exceptions\n")[2]
+    drawn = re.findall(
+        r"^ {4}[│├└─ ]*(?:(\w+): )?([A-Z]\w+)(?: \.\.\.)? +([\w/]+\.py)", text.partition("\n## ")[0], re.MULTILINE
+    )
+    sources = {module: (PACKAGE / module).read_text("utf-8") for _, _, module in drawn}
+    assert [] == [
+        (name, module) for _, name, module in drawn if not re.search(rf"^class {name}\(", sources[module], re.M)
+    ]
+    fields = [(field, name) for field, name, _ in drawn if field]
+    held = "\n".join(sources.values())
+    assert [] == [each for each in fields if not re.search(rf"^    {each[0]}: .*\b{each[1]}\b", held, re.MULTILINE)]
+    raised = {
+        (node.name, path.relative_to(PACKAGE).as_posix())
+        for path, tree in TREES.items()
+        if path.is_relative_to(PACKAGE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        if any(ast.unparse(base).endswith(("Exception", "Error")) for base in node.bases)
+    }
+    assert raised == {(name, module) for field, name, module in drawn if not field} - {("Report", "results/result.py")}
 
 
 def test_a_room_says_what_it_is_for() -> None:
@@ -313,7 +337,7 @@ def test_a_formula_is_one_expression() -> None:
 
 def test_a_declared_formula_has_its_name_and_says_what_it_is() -> None:
     """A formula that an operation declares is assigned to that name at the top of a module, and described below."""
-    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operation)}
+    operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operator)}
     found, right = set(), set()
     for path, tree in TREES.items():
         for node in ast.walk(tree):
@@ -385,7 +409,7 @@ def test_the_catalogue_keeps_to_its_schemas(kind: str) -> None:
     """Every file of the catalogue is right by the schema of its kind."""
     files = sorted((DATA / kind).glob("*.yaml"))
     assert len(files) > 0
-    assert [] == [str(problem) for path in files for problem in schema.check(source_of(path), schema_of(path))]
+    assert [] == [str(problem) for path in files for problem in schema.check_schema(source_of(path), schema_of(path))]
 
 
 def named_sources(data: Any) -> Iterator[str]:
@@ -423,13 +447,13 @@ def test_every_schema_is_one(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_keeps_to_the_schema(path: Path) -> None:
     """Every plan of plans/ is right by the plan schema."""
-    assert [] == [str(problem) for problem in plan_schema.check(source_of(path), "plan")]
+    assert [] == [str(problem) for problem in plan_schema.check_plan(source_of(path), "plan")]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "prices").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_price_book_keeps_to_the_schema(path: Path) -> None:
     """Every price book of prices/ is right by the schema of price books."""
-    assert [] == [str(problem) for problem in schema.check(source_of(path), "prices")]
+    assert [] == [str(problem) for problem in schema.check_schema(source_of(path), "prices")]
 
 
 # the plan schema ----------------------------------------------------------------------------------------------------
@@ -532,7 +556,7 @@ def test_no_topology_is_asked_for_by_name() -> None:
 
     The links of endpoints are those of every topology with switches: the declaration names them.
     """
-    names = {*topologies(), *(kind.name for each in described() for kind in each.link_kinds)}
+    names = {*topologies(), *(kind.name for each in describe_topologies() for kind in each.link_kinds)}
     assert len(names) > 10
     declaring = ("fabric.topologies.", "fabric.clos.ports_in_use", "fabric.declaration")
     wrong = [

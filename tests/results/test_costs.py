@@ -17,7 +17,7 @@ from bomgen.documents.charts.types import Bar, Bars, Chart
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import render
-from bomgen.pricing.quote import Part, category_amounts
+from bomgen.pricing.quote import CategoryTotal, category_amounts
 from bomgen.results.result import Report
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -79,7 +79,7 @@ def test_bars_are_as_long_as_shares_and_say_what_they_stand_for(
     texts = re.findall(r'class="bar-text"[^>]*>([^<]+)<', svg)
     assert texts[-1] == none
     assert all(text in re.findall("<desc[^>]*>(.*?)</desc>", svg)[0] for text in texts)
-    part = Part("server", Decimal("250.00"), Fraction(1, 4), 2, 1)
+    part = CategoryTotal("server", Decimal("250.00"), Fraction(1, 4), 2, 1)
     assert describe_category(Writer(report, language(code)), part).text == f"{least} 250.00 USD · 25 %"
 
 

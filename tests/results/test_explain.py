@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from bomgen.catalog.files import Catalog
 from bomgen.cli import command
 from bomgen.core.language import language
-from bomgen.results.explain.forms import INDENTED, lines, markdown, text, to_data
+from bomgen.results.explain.forms import INDENTED, explanation_lines, markdown, text, to_data
 from bomgen.results.explain.tree import Node, NotKnown, explained
 from bomgen.results.numbers import dotted
 from bomgen.results.reasons.topics import find_reasons
@@ -143,7 +143,7 @@ def test_without_signs_a_tree_is_indented(quoted: tuple[PlanFile, Report]) -> No
     """Blanks take the place of the drawing, and the same words stand on every line."""
     found = explained(quoted[1], "fabrics.compute.switches.leaf", WORDS)
     drawn = text(found).splitlines()
-    plain = ["".join(piece.text for piece in line) for line in lines(found, INDENTED)]
+    plain = ["".join(piece.text for piece in line) for line in explanation_lines(found, INDENTED)]
     assert [re.sub("[├└│─]", " ", line).split() for line in drawn] == [line.split() for line in plain]
     assert not any(sign in line for line in plain for sign in "├└│─")
 

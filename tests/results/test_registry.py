@@ -11,7 +11,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.resources import languages
 from bomgen.documents.diff.difference import compare
-from bomgen.documents.diff.side import side_of
+from bomgen.documents.diff.side import compared_result_of
 from bomgen.results.registry import LESS, MORE, NEITHER, registry, row_at
 from bomgen.results.result import numbers_of
 from bomgen.workflow.pipeline import work_out
@@ -59,6 +59,6 @@ def test_rows_that_are_shown_have_labels() -> None:
 
 def test_a_number_that_is_given_has_the_unit_of_its_row() -> None:
     """No derivation says the unit of a number that a plan or a part gives; a diff has it all the same."""
-    old, new = (side_of(bom(workload={"memory": {"gpu": size}}), f"{size}.json") for size in (80, 141))
+    old, new = (compared_result_of(bom(workload={"memory": {"gpu": size}}), f"{size}.json") for size in (80, 141))
     (number,) = compare(old, new).numbers
     assert (number.path, number.unit) == ("workload.memory.gpu", "bytes")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.sizing.training.parallelism import Fit
+from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 OF_GPU = 2 * 10**12 // 8
 
 
-def fit(gpus: int, server: str = "dgx-h100", **keys: Any) -> Fit:
+def fit(gpus: int, server: str = "dgx-h100", **keys: Any) -> MemoryFit:
     """How Llama 3.1 405B is split with activations and optimizer states in host memory."""
     run = {"model": "llama-3.1-405b", "tokens": "1T", "sequence": 8192, "zero": 3, "recompute": "none"}
     run |= {"offload": ["activations", "optimizer"]} | keys

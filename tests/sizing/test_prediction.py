@@ -50,7 +50,7 @@ def predicted_plan(gpus: int | None = 256, **keys: Any) -> Design:
 
 
 @pytest.fixture(scope="module")
-def measured() -> list[measurements.Row]:
+def measured() -> list[measurements.MeasuredStep]:
     """All rows that the terms describe."""
     return measurements.read(Catalog())[0]
 
@@ -75,7 +75,7 @@ def test_the_schema_offers_the_fitted_stacks() -> None:
     assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == predict.stack_names()
 
 
-def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.Row]) -> None:
+def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.MeasuredStep]) -> None:
     """The coefficients that a plan is predicted with are those that the page was written with."""
     by_cluster: dict[str, list[float]] = {}
     for row in measured:
@@ -112,7 +112,7 @@ def test_terms_of_a_step_by_hand() -> None:
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
 
 
-def test_arrays_give_what_single_numbers_give(measured: list[measurements.Row]) -> None:
+def test_arrays_give_what_single_numbers_give(measured: list[measurements.MeasuredStep]) -> None:
     """To the last bit, on every row of several clusters at once."""
     chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
     inverse = predict.inverse_efficiencies("hopper", "16-bit", "megatron-core")

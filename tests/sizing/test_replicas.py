@@ -386,28 +386,28 @@ def test_int4_works_in_16_bits() -> None:
 def test_a_measurement_takes_the_place_of_the_estimate() -> None:
     """The rule of thumb, in whole replicas; formats that a GPU has no peak for are no matter then."""
     keys = {"output_tokens": 300, "requests_per_minute": 10, "tokens_per_second_per_gpu": 30}
-    need = service.size(inference(LLAMA_7B, precision="fp8", **keys), gpu(), None, None)
+    need = service.size_serving(inference(LLAMA_7B, precision="fp8", **keys), gpu(), None, None)
     assert (2, None, None) == (need.gpus_required.value, need.estimate, need.gpus_range)
-    assert 4 == service.size(inference(LLAMA_7B, tensor=4, **keys), gpu(), None, None).gpus_required.value
+    assert 4 == service.size_serving(inference(LLAMA_7B, tensor=4, **keys), gpu(), None, None).gpus_required.value
 
 
 def test_requests_in_flight_need_replicas() -> None:
     """28 requests do not fit a replica that holds 27."""
-    assert 1 == service.size(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
-    assert 2 == service.size(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
+    assert 1 == service.size_serving(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
+    assert 2 == service.size_serving(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
 
 
 def test_larger_replicas_are_tried_over_servers() -> None:
     """A replica of more servers may need fewer GPUs in all; none is larger than the cluster that a plan gives."""
     served = inference(LATENT | {"parameters": 671 * 10**9}, context=8192, output_tokens=1024, requests_per_minute=3000)
-    fewest = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
+    fewest = service.size_serving(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
     assert fewest.smaller is not None
     smallest, more = fewest.smaller
     assert (8, 3) == (smallest.tensor.value, smallest.pipeline.value)
     assert 8 == fewest.replica.tensor.value
     assert fewest.replica.pipeline.value > 3
     assert fewest.gpus_required.value < more.value
-    limited = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
+    limited = service.size_serving(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
     assert limited.replica.gpus.value <= 64
     assert fewest.gpus_required.value <= limited.gpus_required.value
 
@@ -424,10 +424,10 @@ def test_larger_replicas_are_of_more_gpus() -> None:
 
 def test_what_a_replica_holds_may_be_unknown() -> None:
     """One replica is taken then, and the assumption says so; a batch takes the place of what would be held."""
-    unknown = service.size(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
+    unknown = service.size_serving(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
     assert (1, "memory", None) == (unknown.replicas.value, unknown.missing, unknown.estimate)
     assert isinstance(unknown.replicas.origin, Assumed)
-    known = service.size(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
+    known = service.size_serving(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
     assert known.estimate is not None
     assert 5 == known.estimate.batch.value
 

@@ -10,13 +10,13 @@ import pytest
 from bomgen.catalog.files import KINDS, Catalog
 from bomgen.core.document import Document
 from bomgen.core.language import language
-from bomgen.output.terminal import lines
+from bomgen.output.terminal import render_lines
 from bomgen.workflow.catalog_listing import audit, part, parts_named, parts_where
 
 
 def shown(document: Document) -> list[str]:
     """The lines that the command prints."""
-    return [line.text for line in lines(document, language("en"))]
+    return [line.text for line in render_lines(document, language("en"))]
 
 
 @pytest.mark.parametrize("kind", KINDS)

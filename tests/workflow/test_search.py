@@ -24,14 +24,14 @@ import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language as language_of
-from bomgen.documents.search.candidates import UNITS, Candidate, Columns, candidate_at
+from bomgen.documents.search.candidates import UNITS, Columns, SearchedDesign, candidate_at
 from bomgen.documents.search.front import PartialFront
 from bomgen.output.search_results import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.workflow import search_parts
 from bomgen.workflow.design_search import find_front, open_search
 from bomgen.workflow.plan_files import open_plan
-from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, Search, work_out_design
+from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, SearchRequest, work_out_design
 from bomgen.workflow.stages import BrokenResult
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_every_design_is_what_build_makes_of_it() -> None:
     file = open_plan(PLAN, None)
     space = open_search(file, (), (*OVER, "fabrics.compute.topology=fat-tree"))
     assert space.size == 28
-    found = [work_out_design(Search(file, (), space), place) for place in range(space.size)]
+    found = [work_out_design(SearchRequest(file, (), space), place) for place in range(space.size)]
     built = [bomgen.build(PLAN, set=space.settings(place)) for place in range(space.size)]
     for each, result in zip(found, built, strict=True):
         assert result.totals["amount"] == str(each.measures["cost"])
@@ -98,7 +98,7 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
     """What it was at is repeated, by other processes."""
     file = open_plan(PLAN, None)
     space = open_search(file, (), ("cluster.servers=6..13", "cluster.gpu=h100-sxm"))
-    work = DieOnce(LookForFront(Search(file, (), space)), 4, str(tmp_path / "died"))
+    work = DieOnce(LookForFront(SearchRequest(file, (), space)), 4, str(tmp_path / "died"))
     parts = [range(at, at + 2) for at in range(0, space.size, 2)]
     with Processes(2) as take:
         found = [front for _, front in take(work, parts)]
@@ -129,7 +129,7 @@ def test_only_the_best_and_what_is_written_is_worked_out_whole(monkeypatch: pyte
     """All rows come to the same either way, to the last digit of every format, predicted days among them."""
     worked_out = list[int]()
 
-    def work_out(search: Search, place: int) -> Candidate:
+    def work_out(search: SearchRequest, place: int) -> SearchedDesign:
         worked_out.append(place)
         return work_out_design(search, place)
 
@@ -348,7 +348,7 @@ def test_ranges_read_off_the_tables_are_those_of_whole_designs(tmp_path: Path) -
     )
     file = open_plan(str(tmp_path / "p.yaml"), tmp_path)
     space = open_search(file, (), ("cluster.servers=1..300",), ("power",))
-    search = Search(file, (), space)
+    search = SearchRequest(file, (), space)
     tables = search.evaluator()
     read = [candidate_at(tables.columns(at, at + 1), 0, space.currency) for at in range(0, space.size, 23)]
     whole = [work_out_design(search, each.place) for each in read]

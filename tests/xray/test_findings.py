@@ -12,7 +12,7 @@ from bomgen.core.language import language
 from bomgen.core.messages import places
 from bomgen.xray.files import open_bill
 from bomgen.xray.inspection import find_lacking
-from bomgen.xray.laws import Laws
+from bomgen.xray.laws import ConsistencyChecks
 from bomgen.xray.parts import Requirements, check_parts
 from bomgen.xray.prices import check_prices
 
@@ -41,7 +41,7 @@ def test_every_finding_has_what_its_sentence_holds() -> None:
 def codes(text: str) -> list[tuple[str, int]]:
     """What prices and parts of a bill bring up, with the line."""
     bill = open_bill(text.encode(), "bill.csv", CATALOG)
-    found = [*check_parts(bill, CATALOG), *check_prices(bill), *Laws(bill, CATALOG).findings()]
+    found = [*check_parts(bill, CATALOG), *check_prices(bill), *ConsistencyChecks(bill, CATALOG).findings()]
     return sorted((each.code, each.mark.line) for each in found if each.severity == "error")
 
 
@@ -161,7 +161,7 @@ UNKNOWN = "Part,Description,Qty\nQM9700,switch,64\nMMA4Z00-NS,,100\nMFP7E10-N030
 def test_unknown_lines_may_be_what_seems_to_be_missing(lines: str, found: set[tuple[str, str, int]]) -> None:
     """No module is counted as missing that a line which is not recognised may be."""
     bill = open_bill((UNKNOWN + lines).encode(), "bill.csv", CATALOG)
-    assert {(each.code, each.severity, each.pieces) for each in Laws(bill, CATALOG).findings()} == found
+    assert {(each.code, each.severity, each.pieces) for each in ConsistencyChecks(bill, CATALOG).findings()} == found
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,10 @@ def test_cables_without_a_number_of_pieces_are_cables(quantity: str) -> None:
     """Lines whose quantity is not a number are said to be so, and nothing else is said to lack them."""
     text = f"Part,Description,Qty\nMQM9700-NS2F,switch,2\nMMA4Z00-NS,,64\nMFP7E10-N030,fibre,{quantity}\n"
     bill = open_bill(text.encode(), "bill.csv", CATALOG)
-    found = [each.code for each in (*check_prices(bill), *Laws(bill, CATALOG).findings(), *find_lacking(bill, CATALOG))]
+    found = [
+        each.code
+        for each in (*check_prices(bill), *ConsistencyChecks(bill, CATALOG).findings(), *find_lacking(bill, CATALOG))
+    ]
     assert sorted(found) == ["quantity", "without-racks"]
 
 

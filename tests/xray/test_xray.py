@@ -16,7 +16,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.xray.contents import to_data
 from bomgen.xray.files import open_bill, plan_text
 from bomgen.xray.inspection import Inspection, inspect
-from bomgen.xray.laws import Laws
+from bomgen.xray.laws import ConsistencyChecks
 from bomgen.xray.parts import Requirements, check_parts
 from bomgen.xray.types import SWITCHES, WHOLE
 
@@ -295,7 +295,7 @@ def test_laws_without_places(name: str) -> None:
     """What is said of lines that do not say where they belong; nothing because of parts that nobody knows."""
     there, instead, said = SAID[name]
     bill = open_bill(RACK.replace(there, instead).encode(), "bill.csv", CATALOG)
-    found = [*check_parts(bill, CATALOG), *Laws(bill, CATALOG).findings()]
+    found = [*check_parts(bill, CATALOG), *ConsistencyChecks(bill, CATALOG).findings()]
     assert {(each.mark.line, each.code) for each in found if each.severity != "unknown"} == said
 
 

@@ -11,7 +11,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import category_amounts
 from bomgen.results.reasons.topics import reasons
-from bomgen.results.reasons.types import Asked, Reason
+from bomgen.results.reasons.types import Reason, ReasonInputs
 from bomgen.results.result import Report
 
 SWITCH = "switch"
@@ -30,7 +30,9 @@ def alternatives(writer: Writer) -> Section | None:
     report = writer.report
     if not report.alternatives:
         return None
-    named = [*zip((each.name for each in report.plan.quote.alternatives), report.alternatives, strict=True)]
+    named = [
+        *zip((alternative.name for alternative in report.plan.quote.alternatives), report.alternatives, strict=True)
+    ]
     tables = [_side_by_side(writer, named), _pieces(writer, named)]
     tables += [_changes(writer, number, name, other) for number, (name, other) in enumerate(named, 1)]
     text = (writer.word("alternatives-lead"),)
@@ -47,7 +49,7 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     word, own = writer.word, writer.report.quote
     quotes = [own, *(other.quote for _, other in named)]
     sums = [
-        {part.category: (part.amount, not part.complete) for part in category_amounts(each.lines)} for each in quotes
+        {part.category: (part.amount, not part.complete) for part in category_amounts(quote.lines)} for quote in quotes
     ]
     columns = [
         Column("name", word("xlsx-category"), "text", 30),
@@ -63,7 +65,7 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
             rows.append(_compared(writer, word(f"category-{category}"), [each.get(category, nothing) for each in sums]))
     for label in ("xlsx-net", "ui-tax", "ui-total"):
         if label != "ui-tax" or own.totals.tax_share is not None:
-            amounts = [_total(each.totals, label) for each in quotes]
+            amounts = [_total(quote.totals, label) for quote in quotes]
             rows.append(_compared(writer, word(label), amounts))
     return Table("alternatives", word("table-alternatives"), tuple(columns), tuple(rows))
 
@@ -96,7 +98,7 @@ def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     )
     reports = [writer.report, *(other for _, other in named)]
     rows = [
-        row_of(writer.word(f"category-{category}"), *(Cell(_count(each, category)) for each in reports))
+        row_of(writer.word(f"category-{category}"), *(Cell(_count(report, category)) for report in reports))
         for category in COUNTED
     ]
     shown = tuple(row for row in rows if any(cell.value for cell in row.cells[1:]))
@@ -109,7 +111,7 @@ def _count(report: Report, category: str) -> int:
     return sum(line.pieces for line in lines if category != SWITCH or BOXES in (line.path or "").split(".")[-2:])
 
 
-def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:
+def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
     """What an alternative orders otherwise: pieces of each part before and after."""
     columns = (
         Column("category", writer.word("xlsx-category"), "text", 16),
@@ -117,7 +119,7 @@ def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:
         Column("plan", writer.word("column-as-planned"), "number", 14),
         Column("other", name, "number", 14),
     )
-    planned, wanted = _parts(writer, writer.report), _parts(writer, other)
+    planned, wanted = _parts(writer, writer.report), _parts(writer, report)
     rows = tuple(
         row_of(writer.word(f"category-{key[0]}"), key[1], planned.get(key, 0), wanted.get(key, 0))
         for key in sorted({*planned, *wanted}, key=_place)
@@ -152,7 +154,7 @@ def choices(writer: Writer) -> Section | None:
         Column("other", writer.word("column-not-taken"), "text", 34),
         Column("why", writer.word("column-why-not"), "text", 60),
     )
-    found = [reason for reason in reasons(Asked(writer.report, writer.language), None) if reason.others]
+    found = [reason for reason in reasons(ReasonInputs(writer.report, writer.language), None) if reason.others]
     if not found:
         return None
     rows = tuple(row for reason in found for row in _rows(writer, reason))

@@ -130,16 +130,23 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
         yield writer.word("split-would-take", **numbers)
 
 
-def _pieces(other: OtherDesign) -> dict[str, int]:
-    return {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+def _pieces(other_design: OtherDesign) -> dict[str, int]:
+    return {
+        "switches": other_design.switches,
+        "links": other_design.links,
+        "modules": other_design.modules,
+        "cables": other_design.cables,
+    }
 
 
-def _name_pieces(writer: Writer, other: OtherDesign, adds: bool) -> str:
+def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
     """The difference of another design in pieces and money; without signs where it only `adds`."""
     shown = "{}" if adds else "{:+}"
-    named = [writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in _pieces(other).items() if count]
-    if other.amount is not None:
-        named.append(writer.language.money(other.amount, writer.report.quote.totals.currency))
+    named = [
+        writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in _pieces(other_design).items() if count
+    ]
+    if other_design.amount is not None:
+        named.append(writer.language.money(other_design.amount, writer.report.quote.totals.currency))
     return writer.word("list-comma").join(named)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
-from bomgen.core.provenance import Cited, Derived, Figure, telling_inputs, walk
+from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.results.numbers import dotted
@@ -130,4 +130,4 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
             expression = node.origin.formula.text if isinstance(node.origin, Derived) else ""
             yield Step(depth, label, value, unit, writer.origin(node), expression=expression, estimate=node.bounds)
             seen.add(id(node))
-            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))
+            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(informative_inputs(node)))

@@ -7,13 +7,13 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Party, Row, Section, Table, row_of
+from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
 from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.commercial_terms import Party as Side
+from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.price_book import Price
 from bomgen.pricing.price_warnings import age_days, is_old
-from bomgen.pricing.quote import REASONS, Confidence, Part, QuoteLine, category_amounts, confidence
+from bomgen.pricing.quote import REASONS, CategoryTotal, Confidence, QuoteLine, category_amounts, confidence
 from bomgen.pricing.running_costs import PARTS
 from bomgen.results.result import OPERATION
 
@@ -72,16 +72,16 @@ def _share(writer: Writer, found: Confidence, amount: Decimal) -> str:
     return writer.language.share(Fraction(round(share * _HUNDRED), _HUNDRED) or share)
 
 
-def parties(writer: Writer) -> tuple[Party, ...]:
+def parties(writer: Writer) -> tuple[AddressBlock, ...]:
     """Vendor and customer with their addresses, where the plan says more than a name."""
     quote = writer.report.plan.quote
     sides = (("party-vendor", quote.vendor), ("fact-customer", quote.customer))
-    if quote.vendor is None and (quote.customer is None or quote.customer == Side(quote.customer.name)):
+    if quote.vendor is None and (quote.customer is None or quote.customer == Party(quote.customer.name)):
         return ()
-    return tuple(Party(writer.word(title), tuple(_lines(writer, side))) for title, side in sides if side)
+    return tuple(AddressBlock(writer.word(title), tuple(_lines(writer, side))) for title, side in sides if side)
 
 
-def _lines(writer: Writer, side: Side) -> Iterator[str]:
+def _lines(writer: Writer, side: Party) -> Iterator[str]:
     yield side.name
     yield from side.address
     for key in ("contact", "email", "phone", "tax_id", "reference"):
@@ -251,7 +251,7 @@ def costs_table(writer: Writer) -> Table:
     return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))
 
 
-def _row(writer: Writer, part: Part) -> Row:
+def _row(writer: Writer, part: CategoryTotal) -> Row:
     currency = writer.report.quote.totals.currency
     lines = writer.word("priced-lines", priced=part.priced_lines, lines=part.lines)
     return row_of(

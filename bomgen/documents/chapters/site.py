@@ -57,23 +57,23 @@ def racks(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
     return Section(RACK_CHAPTER, writer.word("section-racks"), text=text, tables=tables, drawings=drawings)
 
 
-def _text(writer: Writer, found: Elevations) -> Iterator[str]:
+def _text(writer: Writer, elevations: Elevations) -> Iterator[str]:
     language = writer.language
-    number = sum(group.number for group in found.groups)
-    alike, rows = len(found.groups), len(found.rows)
+    number = sum(group.number for group in elevations.groups)
+    alike, rows = len(elevations.groups), len(elevations.rows)
     yield writer.word(
         "racks-are", racks=language.integer(number), rows=language.integer(rows), alike=language.integer(alike)
     )
-    if len(found.groups) > MOST_GROUPS:
+    if len(elevations.groups) > MOST_GROUPS:
         yield writer.word("racks-not-listed", most=language.integer(MOST_GROUPS))
-    for each in found.unplaced:
+    for each in elevations.unplaced:
         missing, all_of_them = language.integer(each.number), language.integer(each.of)
         yield writer.word(
             f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.message(each.name)
         )
 
 
-def _groups(writer: Writer, found: Elevations) -> Table:
+def _groups(writer: Writer, elevations: Elevations) -> Table:
     word = writer.word
     columns = (
         Column("racks", word("column-racks"), "text", 20),
@@ -86,10 +86,10 @@ def _groups(writer: Writer, found: Elevations) -> Table:
         Column("pdus", word("column-pdus"), "text", 14),
         Column("heat", word("column-heat"), "number", 16),
     )
-    shown = found.groups[:MOST_GROUPS]
+    shown = elevations.groups[:MOST_GROUPS]
     rows = [_group(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
-    if len(found.groups) > 1:
-        rows.append(_all(writer, found.groups))
+    if len(elevations.groups) > 1:
+        rows.append(_all(writer, elevations.groups))
     return Table(RACK_CHAPTER, word("table-racks"), columns, tuple(rows), word("caption-racks"))
 
 
@@ -161,7 +161,7 @@ def _pdus(group: Elevation) -> str:
     return f"{len(group.pdus)} ({', '.join(group.feeds)})" if group.feeds else f"{len(group.pdus)}"
 
 
-def _slots(writer: Writer, found: Elevations) -> Table:
+def _slots(writer: Writer, elevations: Elevations) -> Table:
     """A row for each group of devices in equal racks."""
     word = writer.word
     columns = (
@@ -174,7 +174,7 @@ def _slots(writer: Writer, found: Elevations) -> Table:
         Column("devices", word("column-devices"), "text", 34),
         Column("part", word("column-part"), "text", 20),
     )
-    rows = tuple(row for group in found.groups[:MOST_GROUPS] for row in _group_rows(writer, group))
+    rows = tuple(row for group in elevations.groups[:MOST_GROUPS] for row in _group_rows(writer, group))
     return Table("rack-slots", word("table-rack-slots"), columns, rows, word("caption-rack-slots"))
 
 

@@ -194,7 +194,7 @@ def _captioned(writer: Writer, id: str) -> Table:
     return replace(writer.table(id), caption=writer.word(f"caption-{id}"))
 
 
-def _published(writer: Writer, said: Opinions) -> Table:
+def _published(writer: Writer, opinions: Opinions) -> Table:
     columns = (
         Column("run", writer.word("column-run"), "text", 34),
         Column("mfu", writer.word("column-mfu-of-run"), "share", 20),
@@ -202,7 +202,7 @@ def _published(writer: Writer, said: Opinions) -> Table:
         Column("source", writer.word("column-source"), "text", 70),
     )
     rows = []
-    for each in said.runs:
+    for each in opinions.runs:
         base = (*PUBLISHED, each.run.identity.id)
         figures = (each.run.active_parameters, each.run.tokens, each.run.gpu_hours)
         parameters, tokens, hours = (writer.shown(figure) for figure in figures)
@@ -213,7 +213,7 @@ def _published(writer: Writer, said: Opinions) -> Table:
         )
         source = Cell(_where(writer, each.run.gpu_hours))
         rows.append(row_of(run, writer.cell((*base, "mfu")), writer.cell((*base, "days")), source))
-    caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
+    caption = writer.word("caption-published-runs", mfu=writer.shown(opinions.effective_mfu))
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
 
 

@@ -40,7 +40,9 @@ class Writer:
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
         """Whether the peak asked for is the sparse one."""
-        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_cluster))
+        self.lower_bounds = frozenset[str]().union(
+            *(cluster.design.facility.lower_bounds for cluster in report.each_cluster)
+        )
         """Figures of the site that leave out machines whose power is not known."""
         served = report.design.sizing.serving
         self.estimated = served is not None and served.need.estimate is not None
@@ -82,7 +84,7 @@ class Writer:
 
     def sources(self, origin: Assumed | Cited) -> str:
         """The documents of an origin with their addresses, in one line."""
-        return self._titles([each._replace(title=self.title(each)) for each in origin.references], str)
+        return self._titles([reference._replace(title=self.title(reference)) for reference in origin.references], str)
 
     def title(self, reference: Reference) -> str:
         """What a source is called: documents by their own title."""
@@ -124,7 +126,7 @@ class Writer:
 
     def cluster_writers(self) -> tuple[Writer, ...]:
         """A writer for each cluster of the plan: this one where there is one."""
-        return tuple(Writer(each, self.language) for each in self.report.clusters) or (self,)
+        return tuple(Writer(cluster, self.language) for cluster in self.report.clusters) or (self,)
 
     def named(self, name: str) -> str:
         """A name, with the cluster that it is of where the plan has several."""

@@ -13,8 +13,8 @@ from bomgen.core.money import Totals
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.charts.types import Bar, Bars, Box, Chart, HeatMap, Matrix, OneLine
-from bomgen.pricing.quote import Part, category_amounts, confidence
+from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, PowerNode
+from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.registry import Path
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
@@ -33,7 +33,7 @@ def categories(writer: Writer) -> Iterator[Chart]:
         yield Chart("costs", data.title, writer.word("drawing-costs-text"), shape, data)
 
 
-def describe_category(writer: Writer, part: Part) -> Bar:
+def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
     """The bar of a category: its amount and its share; of one without a price nothing but its name."""
     name = writer.word(f"category-{part.category}")
     if part.amount is None:
@@ -75,10 +75,10 @@ def _doubtful(writer: Writer, amount: Decimal, share: Fraction) -> Bar:
 def alternatives(writer: Writer) -> Iterator[Chart]:
     """The total of the plan and of each alternative."""
     report, word = writer.report, writer.word
-    quotes = [report.quote, *(other.quote for other in report.alternatives)]
+    quotes = [report.quote, *(alternative.quote for alternative in report.alternatives)]
     if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
         return
-    names = [word("column-as-planned"), *(each.name for each in report.plan.quote.alternatives)]
+    names = [word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives)]
     bars = tuple(_total(writer, name, quote.totals) for name, quote in zip(names, quotes, strict=True))
     yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
 
@@ -107,10 +107,10 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
             of_length = pieces.setdefault(Fraction(use.length_m), {})
             medium = use.cable.medium if use.cable else ""
             of_length[medium] = of_length.get(medium, 0) + int(use.quantity.value)
-    if not any(count for each in pieces.values() for count in each.values()):
+    if not any(count for piece in pieces.values() for count in piece.values()):
         return
     word, language = writer.word, writer.language
-    media = [medium for medium in MEDIA if any(medium in each for each in pieces.values())]
+    media = [medium for medium in MEDIA if any(medium in piece for piece in pieces.values())]
     lengths = sorted(pieces)
     bars = tuple(
         Bar(
@@ -121,7 +121,7 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
         for length in lengths
     )
     names = [word(f"medium-{medium or 'unknown'}") for medium in media]
-    counts = [sum(each.get(medium, 0) for each in pieces.values()) for medium in media]
+    counts = [sum(piece.get(medium, 0) for piece in pieces.values()) for medium in media]
     key = tuple(f"{name} {language.integer(count)}" for name, count in zip(names, counts, strict=True))
     columns = (
         Column("length", word("column-length"), "text", 16),
@@ -167,7 +167,7 @@ def power_line(writer: Writer) -> Iterator[Chart]:
         yield Chart("power-line", word("chart-power"), word("chart-power-text"), OneLine(levels))
 
 
-def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[Box]:
+def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[PowerNode]:
     """The boxes of a level, as far as their numbers are known."""
     for name, other in level:
         if (SITE, name) not in writer.numbers:
@@ -176,18 +176,18 @@ def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterato
         if other and (SITE, other) in writer.numbers:
             of_each = writer.language.cell(writer.number((SITE, other)))
             text = writer.word(f"chart-{other}", number=text, power=of_each)
-        yield Box(writer.label((SITE, name)), text)
+        yield PowerNode(writer.label((SITE, name)), text)
 
 
-def _machines(writer: Writer) -> Iterator[Box]:
+def _machines(writer: Writer) -> Iterator[PowerNode]:
     """Servers with their GPUs, or the GPUs alone where no more is known, and all other machines."""
     gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
     if SERVERS in writer.numbers:
         power = writer.language.cell(writer.number(SERVERS))
         text = writer.word("chart-of-gpus", power=power, gpus=gpus) if gpus else power
-        yield Box(writer.word("category-server"), text)
+        yield PowerNode(writer.word("category-server"), text)
     elif gpus:
-        yield Box(writer.label(GPUS), gpus)
+        yield PowerNode(writer.label(GPUS), gpus)
     yield from _boxes(writer, tuple((name, None) for name in OTHERS))
 
 
@@ -282,17 +282,17 @@ def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
         Column("name", word("column-name"), "text", 30),
         *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
     )
-    money, least = [money_of_run(writer.report, each) for each in outlooks], not totals.complete
+    money, least = [money_of_run(writer.report, outlook) for outlook in outlooks], not totals.complete
     rows = [
-        ("MFU", [Cell(each.mfu.value, each.mfu.unit) for each in outlooks]),
-        (word("label-days"), [Cell(each.days.value, each.days.unit) for each in outlooks]),
+        ("MFU", [Cell(outlook.mfu.value, outlook.mfu.unit) for outlook in outlooks]),
+        (word("label-days"), [Cell(outlook.days.value, outlook.days.unit) for outlook in outlooks]),
         (word("label-run_energy_kwh"), [_count(each.energy_kwh, "kWh") for each in money]),
         (word("label-run_energy_cost"), [Cell(each.energy_cost, totals.currency) for each in money]),
         (
             word("label-cost_per_run"),
             [Cell(each.cost, totals.currency, least=OF_RUN in running.lower_bounds) for each in money],
         ),
-        (word("label-gpus_required"), [_count(each.gpus_required) for each in outlooks]),
+        (word("label-gpus_required"), [_count(outlook.gpus_required) for outlook in outlooks]),
         (word("label-servers_required"), [_count(each.servers) for each in money]),
         (word("chart-purchase"), [Cell(each.purchase, totals.currency, least=least) for each in money]),
     ]
@@ -322,7 +322,7 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
         else ()
     )
     days = [[Fraction(figure.value) for figure in outlook.days] for outlook in found.outlooks]
-    shape = Matrix(
+    shape = PairMatrix(
         word("chart-sensitivity-corner"),
         tuple(language.integer(int(gpus.value)) for gpus in found.gpus),
         tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(found.outlooks, days, strict=True)),

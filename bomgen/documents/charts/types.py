@@ -39,7 +39,7 @@ class Bars(NamedTuple):
     """What the parts stand for, where a bar has several."""
 
 
-class Matrix(NamedTuple):
+class PairMatrix(NamedTuple):
     """A value for every pair of a row and a column, the darker the larger."""
 
     corner: str
@@ -54,7 +54,7 @@ class Matrix(NamedTuple):
     """A row below that has no shades: its name, and a text for each column."""
 
 
-class Box(NamedTuple):
+class PowerNode(NamedTuple):
     """Something that power goes to, with what is known of it."""
 
     name: str
@@ -64,7 +64,7 @@ class Box(NamedTuple):
 class OneLine(NamedTuple):
     """What supplies what, from the facility down; all boxes of a level supply those of the next one together."""
 
-    levels: tuple[tuple[Box, ...], ...]
+    levels: tuple[tuple[PowerNode, ...], ...]
 
 
 class HeatMap(NamedTuple):
@@ -98,5 +98,5 @@ class Chart(NamedTuple):
     id: str
     title: str
     text: str
-    shape: Bars | Matrix | OneLine | HeatMap | Points
+    shape: Bars | PairMatrix | OneLine | HeatMap | Points
     data: Table | None = None

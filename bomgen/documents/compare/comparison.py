@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.plain_data import plain
+from bomgen.core.plain_data import json_value
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, lines, workloads
+from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, compared_rows, workloads
 from bomgen.results.registry import NEITHER
 from bomgen.results.result import Report
 
@@ -43,13 +43,13 @@ def compared(reports: Sequence[Report], language: Language, alternatives: bool =
         beside = zip(report.plan.quote.alternatives, report.alternatives, strict=True)
         for asked, other in beside if alternatives else ():
             columns.append(Compared(f"{name}: {asked.name}", Writer(other, language), alternative=True))
-    return Comparison(tuple(columns), tuple(lines(columns)), tuple(_warnings(columns, language)))
+    return Comparison(tuple(columns), tuple(compared_rows(columns)), tuple(_warnings(columns, language)))
 
 
 def _warnings(columns: Sequence[Compared], language: Language) -> list[str]:
-    totals = {each.name: each.writer.report.quote.totals for each in columns}
+    totals = {column.name: column.writer.report.quote.totals for column in columns}
     found = []
-    currencies = dict.fromkeys(each.currency for each in totals.values() if each.priced_lines)
+    currencies = dict.fromkeys(total.currency for total in totals.values() if total.priced_lines)
     if len(currencies) > 1:
         found.append(language.word("compare-currencies", names=language.word("list-comma").join(currencies)))
     if len(workloads(columns)) > 1:
@@ -60,12 +60,12 @@ def _warnings(columns: Sequence[Compared], language: Language) -> list[str]:
     return found
 
 
-def charted(found: Comparison) -> ComparedRow | None:
+def charted(comparison: Comparison) -> ComparedRow | None:
     """The row that a chart shows: totals, else the power, else the GPUs, whichever comes first that every plan has.
 
     None where there is nothing to compare: all are equal, or amounts are in different currencies.
     """
-    rows = {line.key: line for line in found.lines}
+    rows = {line.key: line for line in comparison.lines}
     for line in (rows[key] for key in (TOTAL, POWER, GPUS) if key in rows):
         known = all(cell.value is not None for cell in line.cells) and len({cell.unit for cell in line.cells}) == 1
         if known and not line.equal and len(line.cells) > 1:
@@ -73,18 +73,18 @@ def charted(found: Comparison) -> ComparedRow | None:
     return None
 
 
-def document(found: Comparison, language: Language, chart: Drawing | None = None) -> Document:
+def document(comparison: Comparison, language: Language, chart: Drawing | None = None) -> Document:
     """A comparison as a document for every renderer: what differs, then what is equal, each in one table."""
     word = language.word
-    differing, equal = ([line for line in found.lines if line.equal is same] for same in (False, True))
-    notes = tuple(Note("warning", text) for text in found.warnings)
+    differing, equal = ([line for line in comparison.lines if line.equal is same] for same in (False, True))
+    notes = tuple(Note("warning", text) for text in comparison.warnings)
     title = word("section-compare")
     tables = (
-        _table(found, differing, "comparison", title, language),
-        _table(found, equal, "equal", word("compare-equal"), language, folded=True),
+        _table(comparison, differing, "comparison", title, language),
+        _table(comparison, equal, "equal", word("compare-equal"), language, folded=True),
     )
     return Document(
-        title=word("compare-heading", names=word("list-comma").join(each.name for each in found.columns)),
+        title=word("compare-heading", names=word("list-comma").join(column.name for column in comparison.columns)),
         language=language.code,
         sections=(
             Section(
@@ -95,19 +95,19 @@ def document(found: Comparison, language: Language, chart: Drawing | None = None
                 notes,
                 (chart,) if chart else (),
             ),
-            Section("plans", word("section-compared"), tables=(_plans(found, language),)),
+            Section("plans", word("section-compared"), tables=(_plans(comparison, language),)),
         ),
         footer=word("compare-footer", version=__version__),
     )
 
 
 def _table(
-    found: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
+    comparison: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
 ) -> Table:
     word = language.word
     columns = (
         Column("name", word("compare-row"), "text", 34),
-        *(Column(f"plan-{number}", each.name, "number", 24) for number, each in enumerate(found.columns, 1)),
+        *(Column(f"plan-{number}", each.name, "number", 24) for number, each in enumerate(comparison.columns, 1)),
         Column("better", word("compare-better"), "text", 18),
     )
     rows = tuple(
@@ -117,7 +117,7 @@ def _table(
     return Table(id, title, columns, rows, open=not folded, folded=folded)
 
 
-def _plans(found: Comparison, language: Language) -> Table:
+def _plans(comparison: Comparison, language: Language) -> Table:
     """What stands side by side, and which version of it."""
     word = language.word
     columns = (
@@ -126,24 +126,24 @@ def _plans(found: Comparison, language: Language) -> Table:
         Column("file", word("compare-file"), "text", 40),
         Column("sha256", "sha256", "text", 16),
     )
-    rows = [(each.name, each.writer.report) for each in found.columns]
+    rows = [(column.name, column.writer.report) for column in comparison.columns]
     texts = [(name, report.plan.title, report.plan_file, report.sha256[:DIGITS]) for name, report in rows]
     return Table("plans", word("section-compared"), columns, tuple(Row(tuple(map(Cell, row))) for row in texts))
 
 
-def data(found: Comparison) -> str:
+def data(comparison: Comparison) -> str:
     """A comparison as JSON."""
     content = {
         "compare": FORMAT,
         "version": __version__,
         "plans": [
             {
-                "name": each.name,
-                "title": each.writer.report.plan.title,
-                "file": each.writer.report.plan_file,
-                "sha256": each.writer.report.sha256,
+                "name": column.name,
+                "title": column.writer.report.plan.title,
+                "file": column.writer.report.plan_file,
+                "sha256": column.writer.report.sha256,
             }
-            for each in found.columns
+            for column in comparison.columns
         ],
         "rows": [
             {
@@ -156,13 +156,13 @@ def data(found: Comparison) -> str:
                 "at_least": [cell.least for cell in line.cells],
                 "best": [cell.best for cell in line.cells],
             }
-            for line in found.lines
+            for line in comparison.lines
         ],
-        "warnings": list(found.warnings),
+        "warnings": list(comparison.warnings),
     }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
 def _value(cell: Cell) -> Any:
     """A value as bom.json has it: amounts are decimal strings."""
-    return f"{cell.value:f}" if isinstance(cell.value, Decimal) else plain(cell.value)
+    return f"{cell.value:f}" if isinstance(cell.value, Decimal) else json_value(cell.value)

@@ -111,21 +111,21 @@ power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
 """What falls to a GPU of all that is drawn."""
 
 
-def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
+def compared_rows(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
     """The rows of a comparison, money first, those left out that say nothing of any plan."""
     word = columns[0].writer.word
     yield from _grouped(columns, word("compare-money"), _money_measures(columns))
     for key, measures in (("plan", _plan_measures), ("workload", _workload_measures), ("cluster", _cluster_measures)):
         yield from _grouped(columns, word(f"compare-{key}"), measures(columns))
     for role in ROLES:
-        if any(_fabrics(each, role) for each in columns):
+        if any(_fabrics(column, role) for column in columns):
             yield from _grouped(columns, word(f"compare-{role}"), _fabric_measures(columns, role))
     yield from _grouped(columns, word("compare-site"), _site_measures(columns))
 
 
 def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
     for measure in measures:
-        cells = [measure.cell(each) for each in columns]
+        cells = [measure.cell(column) for column in columns]
         if all(cell.value is None for cell in cells):
             continue
         better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
@@ -146,7 +146,7 @@ def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) ->
 def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
     """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
     found = set[tuple[object, ...]]()
-    for plan in (cluster.plan for each in columns for cluster in each.writer.report.each_cluster):
+    for plan in (cluster.plan for column in columns for cluster in column.writer.report.each_cluster):
         if training := plan.training:
             tuned = str(training.tuning.method.value) if training.tuning else ""
             found.add((training.model.identity.name, training.tokens.value, training.epochs.value, tuned))
@@ -169,9 +169,9 @@ def _marked(cell: Cell) -> Cell:
 # numbers of bom.json ------------------------------------------------------------------------------------------------
 
 
-def _at(row: Number, each: Compared) -> Cell:
+def _at(row: Number, compared: Compared) -> Cell:
     """A number; of a count its name says what is counted."""
-    writer, path = each.writer, row.path
+    writer, path = compared.writer, row.path
     if path not in writer.numbers:
         return Cell(None)
     cell = writer.cell(path)
@@ -184,7 +184,7 @@ def _numbers(
 ) -> Iterator[Measure]:
     """The numbers of a section that are compared, called as in the report."""
     for row in (row for row in rows_below(section) if row.compared):
-        having = next((each for each in columns if row.path in each.writer.numbers), columns[0])
+        having = next((column for column in columns if row.path in column.writer.numbers), columns[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
 
 
@@ -193,9 +193,9 @@ def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
 
 
-def _warnings(each: Compared) -> Cell:
-    report = each.writer.report
-    return Cell(len(report.own_problems if each.alternative else report.problems))
+def _warnings(compared: Compared) -> Cell:
+    report = compared.writer.report
+    return Cell(len(report.own_problems if compared.alternative else report.problems))
 
 
 def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -203,14 +203,14 @@ def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield from _numbers(columns, "workload")
 
 
-def _model(each: Compared) -> Cell:
-    asked = (cluster.plan.training or cluster.plan.inference for cluster in each.writer.report.each_cluster)
-    return _names(each, [block.model.identity.name for block in asked if block])
+def _model(compared: Compared) -> Cell:
+    asked = (cluster.plan.training or cluster.plan.inference for cluster in compared.writer.report.each_cluster)
+    return _names(compared, [block.model.identity.name for block in asked if block])
 
 
-def _names(each: Compared, names: Sequence[str]) -> Cell:
-    language = each.writer.language
-    return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
+def _names(compared: Compared, names: Sequence[str]) -> Cell:
+    language = compared.writer.language
+    return Cell(compared.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
 
 
 def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -220,20 +220,20 @@ def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield from _numbers(columns, "cluster")
 
 
-def _gpu(each: Compared) -> Cell:
-    return _names(each, [cluster.plan.cluster.gpu.identity.name for cluster in each.writer.report.each_cluster])
+def _gpu(compared: Compared) -> Cell:
+    return _names(compared, [cluster.plan.cluster.gpu.identity.name for cluster in compared.writer.report.each_cluster])
 
 
-def _server(each: Compared) -> Cell:
-    servers = (cluster.plan.cluster.server for cluster in each.writer.report.each_cluster)
-    return _names(each, [server.identity.name for server in servers if server])
+def _server(compared: Compared) -> Cell:
+    servers = (cluster.plan.cluster.server for cluster in compared.writer.report.each_cluster)
+    return _names(compared, [server.identity.name for server in servers if server])
 
 
 # networks -----------------------------------------------------------------------------------------------------------
 
 
-def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
-    report = each.writer.report
+def _fabrics(compared: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
+    report = compared.writer.report
     return [
         ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)
         for cluster in report.each_cluster
@@ -254,35 +254,35 @@ def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure
         yield Measure(f"{role}.{row.compared}", label, row.better, cell)
 
 
-def _texts(each: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
+def _texts(compared: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
     """What is said of each network, once where it is the same."""
-    found = dict.fromkeys(text(each, built) for _, built in _fabrics(each, role))
-    return Cell(each.writer.word("list-comma").join(found) or None)
+    found = dict.fromkeys(text(compared, built) for _, built in _fabrics(compared, role))
+    return Cell(compared.writer.word("list-comma").join(found) or None)
 
 
-def _topology(each: Compared, built: BuiltFabric) -> str:
-    return each.writer.language.value(built.fabric.topology, "word")
+def _topology(compared: Compared, built: BuiltFabric) -> str:
+    return compared.writer.language.value(built.fabric.topology, "word")
 
 
-def _switches(each: Compared, built: BuiltFabric) -> str:
-    names = dict.fromkeys(each.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
-    return each.writer.word("list-comma").join(names)
+def _switches(compared: Compared, built: BuiltFabric) -> str:
+    names = dict.fromkeys(compared.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
+    return compared.writer.word("list-comma").join(names)
 
 
-def _found(each: Compared, role: str, path: Path) -> list[Figure]:
-    places = [(*place, *path) for place, _ in _fabrics(each, role)]
-    return [each.writer.numbers[place] for place in places if place in each.writer.numbers]
+def _found(compared: Compared, role: str, path: Path) -> list[Figure]:
+    places = [(*place, *path) for place, _ in _fabrics(compared, role)]
+    return [compared.writer.numbers[place] for place in places if place in compared.writer.numbers]
 
 
-def _sum(each: Compared, role: str, path: Path) -> Cell:
+def _sum(compared: Compared, role: str, path: Path) -> Cell:
     """Counts of all networks of a role, without a unit: the name of the row says what is counted."""
-    found = _found(each, role, path)
+    found = _found(compared, role, path)
     return Cell(sum(figure.value for figure in found) if found else None)
 
 
-def _only(each: Compared, role: str, path: Path) -> Cell:
+def _only(compared: Compared, role: str, path: Path) -> Cell:
     """A number of the one network of a role; unknown where several do not agree."""
-    found = _found(each, role, path)
+    found = _found(compared, role, path)
     if not found or len({figure.value for figure in found}) > 1:
         return Cell(None)
     return Cell(found[0].value, found[0].unit)
@@ -298,12 +298,12 @@ def _site_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
             yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
 
 
-def _power_by_gpu(each: Compared) -> Cell:
-    power, gpus = (each.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
+def _power_by_gpu(compared: Compared) -> Cell:
+    power, gpus = (compared.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
     if power is None or gpus is None:
         return Cell(None)
     found = power_by_gpu(power, gpus)
-    return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds, estimate=found.bounds)
+    return Cell(found.value, found.unit, least="power_w" in compared.writer.lower_bounds, estimate=found.bounds)
 
 
 def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -320,9 +320,9 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
 
 
-def _predicted_money(each: Compared, name: str, place: int) -> Cell:
+def _predicted_money(compared: Compared, name: str, place: int) -> Cell:
     """Money of a run that is sized by its prediction, at an end of the interval."""
-    report = each.writer.report
+    report = compared.writer.report
     predicted, training = report.design.sizing.predicted, report.plan.training
     if predicted is None or training is None or training.predicted is None:
         return Cell(None)
@@ -331,22 +331,22 @@ def _predicted_money(each: Compared, name: str, place: int) -> Cell:
     return Cell(amount, report.quote.totals.currency, least=least)
 
 
-def _priced(each: Compared) -> Cell:
-    totals = each.writer.report.quote.totals
-    return Cell(each.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
+def _priced(compared: Compared) -> Cell:
+    totals = compared.writer.report.quote.totals
+    return Cell(compared.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
 
 
-def _net(each: Compared) -> Cell:
-    totals = each.writer.report.quote.totals
+def _net(compared: Compared) -> Cell:
+    totals = compared.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
     return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
 
 
-def _running_cost(row: Number, each: Compared) -> Cell:
+def _running_cost(row: Number, compared: Compared) -> Cell:
     """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
-    cell, costs = _at(row, each), each.writer.report.running.figures
-    ends = _net_range(each.writer.report.quote.totals)
+    cell, costs = _at(row, compared), compared.writer.report.running.figures
+    ends = _net_range(compared.writer.report.quote.totals)
     if ends is None or cell.value is None or "purchase" not in costs:
         return cell
     total, purchase = costs["total_cost"].value, costs["purchase"].value
@@ -371,15 +371,15 @@ def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
     return (low, high) if low is not None and high is not None and low < high else None
 
 
-def _amount(each: Compared) -> Cell:
-    totals = each.writer.report.quote.totals
+def _amount(compared: Compared) -> Cell:
+    totals = compared.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
     return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
 
 
-def _net_by_gpu(each: Compared) -> Cell:
-    net, gpus = _net(each), each.writer.numbers["cluster", "gpus"]
+def _net_by_gpu(compared: Compared) -> Cell:
+    net, gpus = _net(compared), compared.writer.numbers["cluster", "gpus"]
     if net.value is None or isinstance(net.value, str):
         return Cell(None)
 
@@ -390,9 +390,9 @@ def _net_by_gpu(each: Compared) -> Cell:
     return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
 
 
-def _doubtful(each: Compared) -> Cell:
+def _doubtful(compared: Compared) -> Cell:
     """The share of the money that is uncertain; unknown where a line has no price."""
-    report = each.writer.report
+    report = compared.writer.report
     found = confidence(report.quote.lines, report.plan.quote)
     if found.unpriced or not found.net:
         return Cell(None)

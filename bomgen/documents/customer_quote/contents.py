@@ -313,26 +313,29 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
     )
     rows = [
         row_of(
-            word(f"category-{category}"), *(_category_amount(each, category, currency) for each in quote.alternatives)
+            word(f"category-{category}"),
+            *(_category_amount(alternative, category, currency) for alternative in quote.alternatives),
         )
         for category in CATEGORIES
-        if any(category in each.amounts for each in quote.alternatives)
+        if any(category in alternative.amounts for alternative in quote.alternatives)
     ]
-    totals = [each.totals for each in quote.alternatives]
+    totals = [alternative.totals for alternative in quote.alternatives]
     amounts = (
-        Cell(each.amount if each.priced_lines else None, currency, least=each.priced_lines > 0 and not each.complete)
-        for each in totals
+        Cell(
+            total.amount if total.priced_lines else None, currency, least=total.priced_lines > 0 and not total.complete
+        )
+        for total in totals
     )
     rows.append(row_of(_total_label(quote.totals, language), *amounts, id=TOTAL))
-    if all(each.complete for each in totals):
-        differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)
+    if all(total.complete for total in totals):
+        differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
     return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
 
 
-def _category_amount(each: QuotedAlternative, category: str, currency: str) -> Cell:
-    amount, least = each.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
+def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
+    amount, least = quoted_alternative.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
     return Cell(amount, currency, least=least)
 
 
@@ -384,7 +387,7 @@ def _changes(expansion: QuotedExpansion, language: Language) -> Section:
     text = []
     if expansion.moves is None:
         text.append(word("expansion-moves-unknown"))
-    elif not any(each.moved or each.free for each in expansion.moves):
+    elif not any(move.moved or move.free for move in expansion.moves):
         text.append(word("expansion-no-moves"))
     if expansion.moved_machines:
         text.append(word("expansion-machines", machines=language.integer(expansion.moved_machines)))
@@ -405,7 +408,7 @@ def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
         Column("free", word("expansion-free"), "number", 16),
         Column("added", word("expansion-added"), "number", 12),
     )
-    rows = tuple(Row(tuple(Cell(value) for value in each)) for each in moves)
+    rows = tuple(Row(tuple(Cell(value) for value in move)) for move in moves)
     return Table("moves", word("expansion-moves"), columns, rows, word("expansion-moves-lead"), open=True)
 
 
@@ -416,7 +419,9 @@ def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
         Column("description", word("column-description"), "text", 50),
         Column("pieces", word("quote-pieces"), "number", 10),
     )
-    rows = tuple(row_of(each.part_number or word("no-part-number"), each.description, each.pieces) for each in pieces)
+    rows = tuple(
+        row_of(piece.part_number or word("no-part-number"), piece.description, piece.pieces) for piece in pieces
+    )
     return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
 
 
@@ -432,9 +437,14 @@ def _networks(cluster: QuotedCluster, language: Language) -> Table:
     )
     rows = tuple(
         row_of(
-            each.name, each.topology, Cell(each.rate_gbps, "Gb/s"), each.endpoints, each.oversubscription, each.switches
+            fabric.name,
+            fabric.topology,
+            Cell(fabric.rate_gbps, "Gb/s"),
+            fabric.endpoints,
+            fabric.oversubscription,
+            fabric.switches,
         )
-        for each in cluster.fabrics
+        for fabric in cluster.fabrics
     )
     return Table(
         f"networks-{cluster.name}", _in_cluster(cluster, language, word("section-network")), columns, rows, open=True

@@ -27,13 +27,13 @@ from bomgen.documents.diff.matching import cluster_prefix
 from bomgen.pricing.quote import lines_to_price
 
 
-def expansion_quote(writer: Writer, found: Difference) -> CustomerQuote | None:
+def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | None:
     """What a customer may see of an expansion; the writer's report is the new side.
 
     None where it is no expansion, nothing is to be bought, or the sides are in different currencies.
     """
-    expansion = found.expansion
-    if expansion is None or not expansion.lines or found.money is None:
+    expansion = difference.expansion
+    if expansion is None or not expansion.lines or difference.money is None:
         return None
     quote = customer_quote(writer)
     known = {line.id: line for line in quote.lines}
@@ -41,25 +41,27 @@ def expansion_quote(writer: Writer, found: Difference) -> CustomerQuote | None:
     parts = [_part(line, known[line.item.id]) for line in expansion.lines]
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
-    grown = dict(_grown(writer, found))
+    grown = dict(_grown(writer, difference))
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
         lead_time=longest_lead_time(writer, {line.id for line in lines}),
         lines=lines,
         totals=_totals(lines, expansion, quote.totals),
         clusters=tuple(
-            each._replace(sentences=grown.get(each.name, each.sentences))
-            for each in quote.clusters
-            if each.name in grown or each.name in found.added_clusters
+            cluster._replace(sentences=grown.get(cluster.name, cluster.sentences))
+            for cluster in quote.clusters
+            if cluster.name in grown or cluster.name in difference.added_clusters
         ),
         alternatives=(),
         id=None,
-        expansion=QuotedExpansion(_moves(writer, found), _moved_machines(found), tuple(_left_over(writer, expansion))),
+        expansion=QuotedExpansion(
+            _moves(writer, difference), _moved_machines(difference), tuple(_left_over(writer, expansion))
+        ),
     )
 
 
-def _part(line: OrderedLine, known: QuotedLine) -> QuotedLine:
-    return known._replace(quantity=line.pieces, spare=0, amount=line.amount)
+def _part(line: OrderedLine, quoted_line: QuotedLine) -> QuotedLine:
+    return quoted_line._replace(quantity=line.pieces, spare=0, amount=line.amount)
 
 
 def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
@@ -118,13 +120,14 @@ def _list_price(line: QuotedLine, currency: str) -> Decimal:
     return rounded(line.pieces * Fraction(line.unit_price or 0), currency)
 
 
-def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for old, new in found.names.clusters.items():
-        before, after = cluster_prefix(found.old, old), cluster_prefix(found.new, new)
+def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for old, new in difference.names.clusters.items():
+        before, after = cluster_prefix(difference.old, old), cluster_prefix(difference.new, new)
         said = []
         for key in ("servers", "gpus"):
             was, became = (
-                side.numbers.get(f"{path}cluster.{key}") for side, path in ((found.old, before), (found.new, after))
+                side.numbers.get(f"{path}cluster.{key}")
+                for side, path in ((difference.old, before), (difference.new, after))
             )
             if type(was) is int and type(became) is int and became > was:
                 old_count, new_count = map(writer.language.integer, (was, became))
@@ -134,14 +137,14 @@ def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, 
             yield new, (f"{new}{writer.word('ui-colon')} {sentence}" if new else sentence,)
 
 
-def _moves(writer: Writer, found: Difference) -> tuple[QuotedMove, ...] | None:
+def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
     """The cables of each kind of link that stand today; None where that is not known."""
-    if found.moves is None:
+    if difference.moves is None:
         return None
     return tuple(
-        QuotedMove(_fabric_name(writer, each.fabric), name_links(writer, each.kind), *_counts(each._asdict()))
-        for each in found.moves.cables
-        if each.old
+        QuotedMove(_fabric_name(writer, cable.fabric), name_links(writer, cable.kind), *_counts(cable._asdict()))
+        for cable in difference.moves.cables
+        if cable.old
     )
 
 
@@ -154,8 +157,8 @@ def _fabric_name(writer: Writer, name: str) -> str:
     return writer.joined(*(each for each in (cluster, writer.fabric_name(fabric)) if each))
 
 
-def _moved_machines(found: Difference) -> int:
-    return sum(found.moves.elsewhere.values()) if found.moves else 0
+def _moved_machines(difference: Difference) -> int:
+    return sum(difference.moves.elsewhere.values()) if difference.moves else 0
 
 
 def _left_over(writer: Writer, expansion: Expansion) -> Iterator[LeftOver]:

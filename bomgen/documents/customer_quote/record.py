@@ -15,14 +15,13 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
-from bomgen.core.document import Cell, Logo, Party
+from bomgen.core.document import AddressBlock, Cell, Logo
 from bomgen.core.money import Totals
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.commercial_terms import ORDER, QuotePlan
-from bomgen.plan.commercial_terms import Party as Side
+from bomgen.plan.commercial_terms import ORDER, Party, QuotePlan
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import QuoteLine, category_amounts
 from bomgen.results.registry import Path
@@ -143,7 +142,7 @@ class CustomerQuote(NamedTuple):
     title: str
     customer: str | None
     vendor: str | None
-    parties: tuple[Party, ...]
+    parties: tuple[AddressBlock, ...]
     logo: Logo | None
     status: str | None
     """`budgetary` or `firm`, where the plan says so."""
@@ -190,7 +189,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         terms=plan.terms,
         lines=tuple(_lines(writer)),
         totals=report.quote.totals._replace(low=None, high=None),
-        clusters=tuple(_cluster(each) for each in writer.cluster_writers()),
+        clusters=tuple(_cluster(cluster_writer) for cluster_writer in writer.cluster_writers()),
         alternatives=tuple(_alternatives(writer)),
         protected=plan.workbook == PROTECTED,
         id=None,
@@ -208,10 +207,10 @@ def _fingerprint(quote: CustomerQuote) -> str:
     return sha256(repr(said).encode()).hexdigest()
 
 
-def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[Party]:
+def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[AddressBlock]:
     """The customer by name, where the plan has no more of either side."""
-    if plan.customer == (plan.customer and Side(plan.customer.name)) and plan.customer:
-        yield Party(writer.word("fact-customer"), (plan.customer.name,))
+    if plan.customer == (plan.customer and Party(plan.customer.name)) and plan.customer:
+        yield AddressBlock(writer.word("fact-customer"), (plan.customer.name,))
 
 
 def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tuple[int, str] | None:
@@ -364,7 +363,7 @@ def _alternatives(writer: Writer) -> Iterator[QuotedAlternative]:
     report = writer.report
     if not report.alternatives:
         return
-    names = (writer.word("column-as-planned"), *(each.name for each in report.plan.quote.alternatives))
+    names = (writer.word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
     for name, each in zip(names, (report, *report.alternatives), strict=True):
         amounts = {part.category: (part.amount, not part.complete) for part in category_amounts(each.quote.lines)}
         yield QuotedAlternative(name, amounts, each.quote.totals._replace(low=None, high=None))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.language import Language
 from bomgen.core.provenance import Mark
-from bomgen.documents.diff.matching import ONLY, Names, cluster_of
-from bomgen.documents.diff.side import Ends, Side
+from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
+from bomgen.documents.diff.side import ComparedResult, Ends
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.results.registry import row_at
@@ -200,7 +200,7 @@ class Changed(NamedTuple):
         return more.numerator if more.denominator == 1 else more
 
 
-def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
+def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[Changed]:
     """What changed in clusters and fabrics that both sides have, group by group, what matters first."""
     before = dict(_moved(old, new, names))
     kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
@@ -225,7 +225,7 @@ def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
     return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), each.rank))
 
 
-def described(side: Side, fabric: str, language: Language) -> str:
+def describe_fabric(side: ComparedResult, fabric: str, language: Language) -> str:
     """A fabric in a few words, for one that is new or gone."""
     base = fabric_path(side, fabric)
     get = side.numbers.get
@@ -256,13 +256,13 @@ def _only_spelled(was: Any, became: Any) -> bool:
     return _is_number(was) and _is_number(became) and Fraction(was) == Fraction(became)
 
 
-def fabric_path(side: Side, fabric: str) -> str:
+def fabric_path(side: ComparedResult, fabric: str) -> str:
     """Where the numbers of a fabric stand in bom.json."""
     cluster, _, name = fabric.rpartition(".")
     return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
 
 
-def _moved(old: Side, new: Side, names: Names) -> Iterator[tuple[str, str]]:
+def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterator[tuple[str, str]]:
     """The path of every old number as the new side would have it, and as it was.
 
     What one cluster has alone is compared with what all clusters of the other side have together, and with its own.
@@ -282,7 +282,7 @@ def _moved(old: Side, new: Side, names: Names) -> Iterator[tuple[str, str]]:
     yield from later
 
 
-def _in_fabric(own: str, cluster: str, now: str, names: Names) -> str:
+def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
     """The path of a number within its cluster, with the new name of its fabric."""
     first, _, rest = own.partition(".")
     name, dot, key = rest.partition(".")
@@ -292,7 +292,7 @@ def _in_fabric(own: str, cluster: str, now: str, names: Names) -> str:
     return f"{FABRICS}.{became.removeprefix(f'{now}.') if now else became}{dot}{key}"
 
 
-def _is_kept(group: str, kept: set[str], names: Names) -> bool:
+def _is_kept(group: str, kept: set[str], names: NewNames) -> bool:
     """Whether a group belongs to a cluster and a fabric that both sides have."""
     cluster, own = _split(group)
     if cluster and cluster not in names.clusters.values():
@@ -301,7 +301,7 @@ def _is_kept(group: str, kept: set[str], names: Names) -> bool:
     return kind != FABRICS or (f"{cluster}.{name}" if cluster else name) in kept
 
 
-def _is_of_each(path: str, old: Side, new: Side) -> bool:
+def _is_of_each(path: str, old: ComparedResult, new: ComparedResult) -> bool:
     """Whether the sum of several clusters stands at a path that only one of them would have on the other side."""
     return bool(new.clusters) != bool(old.clusters) and not _split(path)[0] and path not in old.numbers
 
@@ -323,7 +323,7 @@ def _group(path: str) -> tuple[str, str]:
     return f"{before}{FABRICS}.{name}", key
 
 
-def _groups(old: Side, new: Side) -> Iterator[str]:
+def _groups(old: ComparedResult, new: ComparedResult) -> Iterator[str]:
     for cluster in (ONLY, *new.clusters):
         before = f"{CLUSTERS}.{cluster}." if cluster else ""
         yield from (f"{before}{group}" for group in (CLUSTER, "workload"))

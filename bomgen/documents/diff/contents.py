@@ -11,11 +11,11 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.changes import FABRICS, Changed, described
+from bomgen.documents.diff.changes import FABRICS, Changed, describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
-from bomgen.documents.diff.side import Ends, Item, Money, Side, Warned
+from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
 
@@ -45,16 +45,18 @@ class CategoryChange(NamedTuple):
     new: Cell
 
 
-def changed_categories(found: Difference) -> list[CategoryChange]:
+def changed_categories(difference: Difference) -> list[CategoryChange]:
     """The categories whose amounts changed, in the order of the bill; none where the currencies differ."""
-    if found.money is None:
+    if difference.money is None:
         return []
-    names = dict.fromkeys((*CATEGORIES, *(item.category for side in (found.old, found.new) for item in side.items)))
-    changes = (CategoryChange(name, _sum(found.old, name), _sum(found.new, name)) for name in names)
-    return [each for each in changes if each.old != each.new]
+    names = dict.fromkeys(
+        (*CATEGORIES, *(item.category for side in (difference.old, difference.new) for item in side.items))
+    )
+    changes = (CategoryChange(name, _sum(difference.old, name), _sum(difference.new, name)) for name in names)
+    return [change for change in changes if change.old != change.new]
 
 
-def _sum(side: Side, category: str) -> Cell:
+def _sum(side: ComparedResult, category: str) -> Cell:
     lines = (item for item in side.items if item.category == category)
     amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
     priced = [amount for amount in amounts if amount is not None]
@@ -66,30 +68,32 @@ def _sum(side: Side, category: str) -> Cell:
     return Cell(total, side.totals.currency, least=len(priced) < len(amounts))
 
 
-def changes_document(found: Difference, language: Language, chart: Drawing | None = None) -> Document:
+def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:
     """Everything that changed as a document for every renderer; what is equal is left out."""
     word = language.word
-    notes = notes_of(found.notes, language)
+    notes = notes_of(difference.notes, language)
     sections = (
-        _money(found, language, chart),
-        order_section(found, language),
-        _bill(found, language),
-        design_section(found, language),
-        plan_section(found, language),
-        alternatives_section(found, language),
-        warnings_section(found, language),
+        _money(difference, language, chart),
+        order_section(difference, language),
+        _bill(difference, language),
+        design_section(difference, language),
+        plan_section(difference, language),
+        alternatives_section(difference, language),
+        warnings_section(difference, language),
     )
     held = [section for section in sections if section and section.tables]
     if held:
         held[0] = replace(held[0], notes=notes)
     else:
         held = [
-            Section("money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(found, language),))
+            Section(
+                "money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(difference, language),)
+            )
         ]
     return Document(
-        title=word("diff-heading", old=found.old.name, new=found.new.name),
+        title=word("diff-heading", old=difference.old.name, new=difference.new.name),
         language=language.code,
-        headline=tuple(_headline(found, language)),
+        headline=tuple(_headline(difference, language)),
         sections=tuple(held),
         footer=word("compare-footer", version=__version__),
     )
@@ -100,18 +104,18 @@ def notes_of(texts: Iterable[str], language: Language) -> tuple[Note, ...]:
     return tuple(Note("info", language.message(text)) for text in texts)
 
 
-def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
-    for side, key in ((found.old, "diff-total-before"), (found.new, "diff-total-after")):
+def _headline(difference: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
+    for side, key in ((difference.old, "diff-total-before"), (difference.new, "diff-total-after")):
         yield language.word(key), total_of(side.totals)
-    if found.money and not found.unpriced_side:
-        yield language.word("diff-change"), Cell(found.money.change, found.new.totals.currency)
+    if difference.money and not difference.unpriced_side:
+        yield language.word("diff-change"), Cell(difference.money.change, difference.new.totals.currency)
 
 
 def _known(cell: Cell) -> Decimal:
     return cell.value if isinstance(cell.value, Decimal) else Decimal(0)
 
 
-def total_of(money: Money) -> Cell:
+def total_of(money: BillTotals) -> Cell:
     """Return a total as a cell."""
     if money.is_unknown:
         return Cell(None, money.currency)
@@ -123,52 +127,54 @@ def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tu
     return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
 
 
-def _totals(found: Difference, language: Language) -> Table:
+def _totals(difference: Difference, language: Language) -> Table:
     columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
-    known = found.money if not found.unpriced_side else None
-    change = Cell(known.change, found.new.totals.currency) if known else Cell(None)
-    row = row_of(language.word("ui-total"), total_of(found.old.totals), total_of(found.new.totals), change)
+    known = difference.money if not difference.unpriced_side else None
+    change = Cell(known.change, difference.new.totals.currency) if known else Cell(None)
+    row = row_of(language.word("ui-total"), total_of(difference.old.totals), total_of(difference.new.totals), change)
     return Table("money", language.word("compare-money"), columns, (row,), open=True)
 
 
-def _money(found: Difference, language: Language, chart: Drawing | None) -> Section | None:
-    if found.money is not None and not found.money.change and not any(found.money.parts.values()):
+def _money(difference: Difference, language: Language, chart: Drawing | None) -> Section | None:
+    if difference.money is not None and not difference.money.change and not any(difference.money.parts.values()):
         return None
-    word, currency = language.word, found.new.totals.currency
-    totals = _totals(found, language)
+    word, currency = language.word, difference.new.totals.currency
+    totals = _totals(difference, language)
     rows = [
         row_of(
-            word(f"category-{each.category}") if each.category in CATEGORIES else each.category,
-            each.old,
-            each.new,
-            Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
+            word(f"category-{changed_category.category}")
+            if changed_category.category in CATEGORIES
+            else changed_category.category,
+            changed_category.old,
+            changed_category.new,
+            Cell(ANY_AMOUNT.subtract(_known(changed_category.new), _known(changed_category.old)), currency),
         )
-        for each in changed_categories(found)
+        for changed_category in changed_categories(difference)
     ]
-    if found.money and (tax := found.money.parts["tax"]):
-        amounts = (found.old.totals.tax, found.new.totals.tax, tax)
+    if difference.money and (tax := difference.money.parts["tax"]):
+        amounts = (difference.old.totals.tax, difference.new.totals.tax, tax)
         rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
     by_category = Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)
-    tables = (by_category, *([_causes(found, language)] if found.money else []))
+    tables = (by_category, *([_causes(difference, language)] if difference.money else []))
     return Section("money", word("compare-money"), tables=tables, drawings=(chart,) if chart else ())
 
 
-def _causes(found: Difference, language: Language) -> Table:
-    word, currency = language.word, found.new.totals.currency
+def _causes(difference: Difference, language: Language) -> Table:
+    word, currency = language.word, difference.new.totals.currency
     columns = (
         Column("cause", word("diff-cause"), "text", 50),
         Column("amount", word("column-amount"), "money", 20),
     )
-    parts = found.money.parts if found.money else {}
+    parts = difference.money.parts if difference.money else {}
     rows = [row_of(word(f"diff-{name}"), Cell(amount, currency)) for name, amount in parts.items() if amount]
     return Table("causes", word("diff-by-cause"), columns, tuple(rows), open=True)
 
 
-def order_section(found: Difference, language: Language) -> Section | None:
+def order_section(difference: Difference, language: Language) -> Section | None:
     """Return what an expansion takes, and what it leaves over, where it is not a quote of its own."""
-    if found.expansion is None:
+    if difference.expansion is None:
         return None
-    word, currency = language.word, found.new.totals.currency
+    word, currency = language.word, difference.new.totals.currency
     columns = (
         Column("part", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 50),
@@ -186,17 +192,17 @@ def order_section(found: Difference, language: Language) -> Section | None:
             )
             for row in ordered
         )
-        return Table(id, title, tuple(shown), tuple(Row(each[: len(shown)], sign=sign) for each in cells), open=True)
+        return Table(id, title, tuple(shown), tuple(Row(cell[: len(shown)], sign=sign) for cell in cells), open=True)
 
     tables = (
-        table("order", word("diff-order"), found.expansion.order, columns, "+"),
-        table("left-over", word("expansion-left-over"), found.expansion.free, columns[:-1], "-"),
+        table("order", word("diff-order"), difference.expansion.order, columns, "+"),
+        table("left-over", word("expansion-left-over"), difference.expansion.free, columns[:-1], "-"),
     )
-    return Section("order", word("diff-order"), tables=tuple(each for each in tables if each.rows))
+    return Section("order", word("diff-order"), tables=tuple(table for table in tables if table.rows))
 
 
-def _bill(found: Difference, language: Language) -> Section:
-    word, currency = language.word, found.new.totals.currency if found.money else None
+def _bill(difference: Difference, language: Language) -> Section:
+    word, currency = language.word, difference.new.totals.currency if difference.money else None
     columns = (
         Column("part", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 44),
@@ -205,11 +211,11 @@ def _bill(found: Difference, language: Language) -> Section:
         Column("after", word("diff-after"), "number", 10),
         Column("change", word("column-amount"), "money", 20),
     )
-    shown = [pair for pair in found.pairs if pair.change != RENAMED]
+    shown = [pair for pair in difference.pairs if pair.change != RENAMED]
     ranks = {name: rank for rank, name in enumerate(CATEGORIES)}
     shown.sort(key=lambda pair: ranks.get(pair.item.category, len(ranks)))
     rows = tuple(_line(pair, language, currency) for pair in shown)
-    same = found.unchanged + len(found.pairs) - len(shown)
+    same = difference.unchanged + len(difference.pairs) - len(shown)
     text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(shown)))
     title = word("section-bill")
     return Section(
@@ -233,20 +239,20 @@ def item_name(item: Item, language: Language) -> str:
     return language.word("in-stock", name=name) if item.in_stock else name
 
 
-def design_section(found: Difference, language: Language, review: bool = False, ranked: bool = False) -> Section:
+def design_section(difference: Difference, language: Language, review: bool = False, ranked: bool = False) -> Section:
     """Return the numbers that changed, `ranked` by what a reader asks first, or by group; the others are folded."""
     word = language.word
     columns = _before_and_after(language, Column("name", word("column-name"), "text", 40), "number")
     status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
 
     def table(id: str, title: str, important: bool) -> Table:
-        of = [each for each in found.numbers if each.important is important]
+        of = [number for number in difference.numbers if number.important is important]
         of = sorted(of, key=lambda number: number.rank) if ranked else of
         return Table(
             id,
             title,
             columns,
-            tuple(_number(each, found, language) for each in of),
+            tuple(_number(each, difference, language) for each in of),
             folded=not important,
             open=important,
         )
@@ -256,45 +262,45 @@ def design_section(found: Difference, language: Language, review: bool = False, 
             "fabrics",
             "" if review else word("diff-status"),
             status,
-            tuple(_added_and_removed(found, language, review)),
+            tuple(_added_and_removed(difference, language, review)),
             open=True,
         ),
         table("design", word("diff-design"), True),
         table("numbers", word("diff-other-numbers"), False),
     )
-    return Section("design", word("diff-design"), tables=tuple(each for each in tables if each.rows))
+    return Section("design", word("diff-design"), tables=tuple(table for table in tables if table.rows))
 
 
-def _added_and_removed(found: Difference, language: Language, review: bool) -> Iterator[Row]:
+def _added_and_removed(difference: Difference, language: Language, review: bool) -> Iterator[Row]:
     """Clusters and fabrics that are new, gone or called otherwise; a review says what they are."""
 
     def said(key: str, what: str) -> str:
         return language.word(key) + (language.word("list-comma") + what if review else "")
 
-    changes: tuple[tuple[str, Sign, Side, Sequence[str], Sequence[str]], ...] = (
-        ("diff-new", "+", found.new, found.added_clusters, found.added_fabrics),
-        ("diff-gone", "-", found.old, found.removed_clusters, found.removed_fabrics),
+    changes: tuple[tuple[str, Sign, ComparedResult, Sequence[str], Sequence[str]], ...] = (
+        ("diff-new", "+", difference.new, difference.added_clusters, difference.added_fabrics),
+        ("diff-gone", "-", difference.old, difference.removed_clusters, difference.removed_fabrics),
     )
     for key, sign, side, clusters, fabrics in changes:
         for name in clusters:
             yield row_of(name, said(key, described_cluster(side, name)), sign=sign)
         for name in fabrics:
-            yield row_of(name, said(key, described(side, name, language)), sign=sign)
-    for old, new in (*found.renamed_clusters.items(), *found.renamed_fabrics.items()):
+            yield row_of(name, said(key, describe_fabric(side, name, language)), sign=sign)
+    for old, new in (*difference.renamed_clusters.items(), *difference.renamed_fabrics.items()):
         if old and new:
             yield row_of(new, language.word("diff-renamed", name=old), sign="~")
         elif review:
             yield row_of(new or old, language.word("diff-was-only" if new else "diff-is-only"), sign="~")
 
 
-def _number(each: Changed, found: Difference, language: Language) -> Row:
-    currency = found.new.totals.currency
-    unit = currency if each.unit == MONEY else each.unit if each.unit in SHOWN_UNITS else ""
-    values = zip((each.old, each.new), each.ends, strict=True)
+def _number(changed: Changed, difference: Difference, language: Language) -> Row:
+    currency = difference.new.totals.currency
+    unit = currency if changed.unit == MONEY else changed.unit if changed.unit in SHOWN_UNITS else ""
+    values = zip((changed.old, changed.new), changed.ends, strict=True)
     cells = (_value(value, unit, language, ends) for value, ends in values)
-    change = Cell(each.change, unit, base=None if each.change is None else each.old)
-    sign = _sign_of(each.old, each.new)
-    return row_of(_label(each, language), *cells, change, group=_group(each, language), sign=sign)
+    change = Cell(changed.change, unit, base=None if changed.change is None else changed.old)
+    sign = _sign_of(changed.old, changed.new)
+    return row_of(_label(changed, language), *cells, change, group=_group(changed, language), sign=sign)
 
 
 def _sign_of(old: object, new: object) -> Sign:
@@ -308,16 +314,16 @@ def _value(value: object, unit: str, language: Language, ends: Ends | None) -> C
     return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
-def _label(each: Changed, language: Language) -> str:
+def _label(changed: Changed, language: Language) -> str:
     """What a number is called: by its last steps, or by its key."""
-    steps = each.path.split(".")
+    steps = changed.path.split(".")
     ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
-    keys = (*(f"diff-number-{end}" for end in ends), f"label-{each.path}", *(f"label-{end}" for end in ends[1:]))
-    return next((language.word(key) for key in keys if key in language.words), each.label)
+    keys = (*(f"diff-number-{end}" for end in ends), f"label-{changed.path}", *(f"label-{end}" for end in ends[1:]))
+    return next((language.word(key) for key in keys if key in language.words), changed.label)
 
 
-def _group(each: Changed, language: Language) -> str:
-    cluster, own = "", each.group
+def _group(changed: Changed, language: Language) -> str:
+    cluster, own = "", changed.group
     if own.startswith(f"{CLUSTERS}."):
         _, cluster, own = own.split(".", 2)
     kind, _, name = own.partition(".")
@@ -325,7 +331,7 @@ def _group(each: Changed, language: Language) -> str:
     return language.word("name-in").join(part for part in (cluster, title) if part)
 
 
-def plan_section(found: Difference, language: Language) -> Section:
+def plan_section(difference: Difference, language: Language) -> Section:
     """Return the keys of the plan that changed."""
     word = language.word
     columns = (
@@ -334,13 +340,13 @@ def plan_section(found: Difference, language: Language) -> Section:
         Column("after", word("diff-after"), "text", 24),
         Column("place", word("diff-place"), "text", 44),
     )
-    keys = found.keys or ()
+    keys = difference.keys or ()
     rows = tuple(row_of(each.key, each.old, each.new, each.place, sign=_sign_of(each.old, each.new)) for each in keys)
     table = Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS)
     return Section("plan", word("diff-plan"), tables=(table,) if rows else ())
 
 
-def alternatives_section(found: Difference, language: Language, review: bool = False) -> Section:
+def alternatives_section(difference: Difference, language: Language, review: bool = False) -> Section:
     """Return the alternatives whose totals changed, are new or gone."""
     word = language.word
     columns = (
@@ -355,21 +361,21 @@ def alternatives_section(found: Difference, language: Language, review: bool = F
             *(Cell("" if review else None) if money is None else total_of(money) for money in each),
             sign=_sign_of(*each),
         )
-        for name, each in found.alternatives.items()
+        for name, each in difference.alternatives.items()
     )
     return Section(
         "alternatives", title, tables=(Table("alternatives", title, columns, rows, open=True),) if rows else ()
     )
 
 
-def warnings_section(found: Difference, language: Language, review: bool = False) -> Section:
+def warnings_section(difference: Difference, language: Language, review: bool = False) -> Section:
     """Return the warnings that are new or gone; a review has the ids of their rules."""
     word = language.word
     columns = [Column("status", word("diff-status"), "text", 12), Column("warning", word("diff-warnings"), "text", 90)]
     rows = []
     warnings: tuple[tuple[str, Sign, Sequence[Warned]], ...] = (
-        ("diff-new", "+", found.added_warnings),
-        ("diff-gone", "-", found.removed_warnings),
+        ("diff-new", "+", difference.added_warnings),
+        ("diff-gone", "-", difference.removed_warnings),
     )
     for key, sign, those in warnings:
         for each in those:

@@ -12,79 +12,85 @@ from bomgen import __version__
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.money import minor_unit
-from bomgen.documents.diff.changes import described
+from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line
 from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.headline import headline
 from bomgen.documents.diff.matching import Pair, described_cluster
-from bomgen.documents.diff.side import Item, Money, Side
+from bomgen.documents.diff.side import BillTotals, ComparedResult, Item
 
 FORMAT = 1
 """Version of this form."""
 
 
-def to_data(found: Difference, passed: list[str]) -> dict[str, Any]:
+def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
     """A comparison as plain data; `passed` says which thresholds were passed, and why."""
-    currency = found.new.totals.currency if found.money else None
+    currency = difference.new.totals.currency if difference.money else None
     words = language(ENGLISH)
     return {
         "bomgen_diff": FORMAT,
         "version": __version__,
-        "old": _side(found.old),
-        "new": _side(found.new),
-        "changed": found.changed,
-        "headline": headline(found, words),
-        "plan": None if found.keys is None else [each._asdict() for each in found.keys],
+        "old": _side(difference.old),
+        "new": _side(difference.new),
+        "changed": difference.changed,
+        "headline": headline(difference, words),
+        "plan": None if difference.keys is None else [each._asdict() for each in difference.keys],
         "numbers": [
             {
-                "path": each.path,
-                "group": each.group,
-                "label": each.label,
-                "unit": each.unit,
-                "old": each.old,
-                "new": each.new,
-                "change": _number(each.change),
-                "important": each.important,
+                "path": number.path,
+                "group": number.group,
+                "label": number.label,
+                "unit": number.unit,
+                "old": number.old,
+                "new": number.new,
+                "change": _number(number.change),
+                "important": number.important,
             }
-            for each in found.numbers
+            for number in difference.numbers
         ],
         "clusters": {
             "added": [
-                {"name": name, "description": described_cluster(found.new, name)} for name in found.added_clusters
+                {"name": name, "description": described_cluster(difference.new, name)}
+                for name in difference.added_clusters
             ],
             "removed": [
-                {"name": name, "description": described_cluster(found.old, name)} for name in found.removed_clusters
+                {"name": name, "description": described_cluster(difference.old, name)}
+                for name in difference.removed_clusters
             ],
-            "renamed": [{"old": old, "new": new} for old, new in found.renamed_clusters.items()],
+            "renamed": [{"old": old, "new": new} for old, new in difference.renamed_clusters.items()],
         },
         "fabrics": {
-            "added": [{"name": name, "description": described(found.new, name, words)} for name in found.added_fabrics],
-            "removed": [
-                {"name": name, "description": described(found.old, name, words)} for name in found.removed_fabrics
+            "added": [
+                {"name": name, "description": describe_fabric(difference.new, name, words)}
+                for name in difference.added_fabrics
             ],
-            "renamed": [{"old": old, "new": new} for old, new in found.renamed_fabrics.items()],
+            "removed": [
+                {"name": name, "description": describe_fabric(difference.old, name, words)}
+                for name in difference.removed_fabrics
+            ],
+            "renamed": [{"old": old, "new": new} for old, new in difference.renamed_fabrics.items()],
         },
         "warnings": {
-            "added": [each._asdict() for each in found.added_warnings],
-            "removed": [each._asdict() for each in found.removed_warnings],
+            "added": [added_warning._asdict() for added_warning in difference.added_warnings],
+            "removed": [removed_warning._asdict() for removed_warning in difference.removed_warnings],
         },
-        "lines": [_line(pair, currency) for pair in found.pairs],
-        "unchanged_lines": found.unchanged,
-        "money": _money(found),
+        "lines": [_line(pair, currency) for pair in difference.pairs],
+        "unchanged_lines": difference.unchanged,
+        "money": _money(difference),
         "exchange_rates": {
-            name: {"old": _text(was), "new": _text(became)} for name, (was, became) in found.rates.items()
+            name: {"old": _text(was), "new": _text(became)} for name, (was, became) in difference.rates.items()
         },
         "alternatives": [
             {"name": name, "old": _total(was), "new": _total(became)}
-            for name, (was, became) in found.alternatives.items()
+            for name, (was, became) in difference.alternatives.items()
         ],
-        "expansion": _expansion(found),
-        "notes": list(found.notes),
+        "expansion": _expansion(difference),
+        "notes": list(difference.notes),
         "thresholds_passed": passed,
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedResult) -> dict[str, Any]:
     return {
         "name": side.name,
         "kind": side.kind,
@@ -95,7 +101,7 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _total(money: Money | None) -> dict[str, Any] | None:
+def _total(money: BillTotals | None) -> dict[str, Any] | None:
     if money is None:
         return None
     amount = _amount(money.amount, money.currency)
@@ -147,42 +153,42 @@ def _item(item: Item | None) -> dict[str, Any] | None:
     }
 
 
-def _money(found: Difference) -> dict[str, Any] | None:
-    if found.money is None:
+def _money(difference: Difference) -> dict[str, Any] | None:
+    if difference.money is None:
         return None
-    currency, old = found.new.totals.currency, found.money.old
-    change = found.money.change
+    currency, old = difference.new.totals.currency, difference.money.old
+    change = difference.money.change
     return {
         "currency": currency,
         "old": _amount(old, currency),
-        "new": _amount(found.money.new, currency),
+        "new": _amount(difference.money.new, currency),
         "change": _amount(change, currency),
         "share": float(Fraction(change) / Fraction(old)) if old else None,
-        "parts": {name: _amount(amount, currency) for name, amount in found.money.parts.items()},
+        "parts": {name: _amount(amount, currency) for name, amount in difference.money.parts.items()},
     }
 
 
-def _expansion(found: Difference) -> dict[str, Any] | None:
-    each = found.expansion
+def _expansion(difference: Difference) -> dict[str, Any] | None:
+    each = difference.expansion
     if each is None:
         return None
-    currency = found.new.totals.currency
+    currency = difference.new.totals.currency
     moves = None
-    if found.moves:
+    if difference.moves:
         cables = [
             row._asdict() | {"of_pair_old": list(row.of_pair_old), "of_pair_new": list(row.of_pair_new)}
-            for row in found.moves.cables
+            for row in difference.moves.cables
         ]
-        moves = {"cables": cables, "elsewhere": dict(found.moves.elsewhere)}
+        moves = {"cables": cables, "elsewhere": dict(difference.moves.elsewhere)}
     return {
         "order": [_ordered(row, currency) for row in each.order],
         "free": [_ordered(row, currency) for row in each.free],
         "amount": _amount(each.amount, currency),
         "unpriced": each.unpriced,
-        "charges": _amount(each.charges, currency) if found.money else None,
-        "tax": _amount(each.tax, currency) if found.money else None,
+        "charges": _amount(each.charges, currency) if difference.money else None,
+        "tax": _amount(each.tax, currency) if difference.money else None,
         "moves": moves,
-        "moves_unknown": found.moves_unknown or None,
+        "moves_unknown": difference.moves_unknown or None,
     }
 
 
@@ -224,23 +230,23 @@ def limit(text: str) -> Limit | None:
     return Limit(Fraction(number) / _HUNDRED, None) if found[2] else Limit(None, number)
 
 
-def passed(found: Difference, limits: list[Limit], on_change: bool) -> Iterator[str]:
+def passed(difference: Difference, limits: list[Limit], on_change: bool) -> Iterator[str]:
     """Why each threshold that was passed counts as passed; one that cannot be judged does."""
-    if on_change and found.changed:
+    if on_change and difference.changed:
         yield "something changed"
     for each in limits:
-        if reason := _passed(found, each):
+        if reason := _passed(difference, each):
             yield reason
 
 
-def _passed(found: Difference, most: Limit) -> str:
-    old, new = found.old.totals, found.new.totals
-    if found.money is None:
+def _passed(difference: Difference, most: Limit) -> str:
+    old, new = difference.old.totals, difference.new.totals
+    if difference.money is None:
         return f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
-    if unknown := found.unpriced:
+    if unknown := difference.unpriced:
         ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
         return f"the increase cannot be judged: there is more without a price ({ids})"
-    return exceeds(found.money.old, found.money.new, new.currency, most)
+    return exceeds(difference.money.old, difference.money.new, new.currency, most)
 
 
 def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:

@@ -17,8 +17,8 @@ from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
 from bomgen.documents.diff.changes import Changed, KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
-from bomgen.documents.diff.matching import Names, Pair, names, paired
-from bomgen.documents.diff.side import BILL, Item, Money, Side, Warned, bill_in, side_of
+from bomgen.documents.diff.matching import NewNames, Pair, names, paired
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, bill_in, compared_result_of
 from bomgen.plan.commercial_terms import CHARGED
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class PriceSplit(NamedTuple):
         return ANY_AMOUNT.subtract(self.new, self.old)
 
 
-def split_total(old: Side, new: Side, pairs: Iterable[Pair]) -> PriceSplit | None:
+def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair]) -> PriceSplit | None:
     """The change of the total in parts; None where the sides are in different currencies."""
     if old.totals.currency != new.totals.currency:
         return None
@@ -64,10 +64,10 @@ def split_total(old: Side, new: Side, pairs: Iterable[Pair]) -> PriceSplit | Non
         for name, amount in split_line(pair, new.totals.currency).items():
             parts[name] = ANY_AMOUNT.add(parts[name], amount)
     parts[TAX] = ANY_AMOUNT.subtract(new.totals.tax, old.totals.tax)
-    found = PriceSplit(old.totals.amount, new.totals.amount, parts)
+    price_split = PriceSplit(old.totals.amount, new.totals.amount, parts)
     known = _sum(amount for name, amount in parts.items() if name != OTHER)
-    parts[OTHER] = ANY_AMOUNT.subtract(found.change, known)
-    return found
+    parts[OTHER] = ANY_AMOUNT.subtract(price_split.change, known)
+    return price_split
 
 
 def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
@@ -143,7 +143,7 @@ def line_change(pair: Pair, currency: str | None) -> Decimal | None:
 
 # difference ---------------------------------------------------------------------------------------------------------
 
-__all__ = ["Difference", "Side", "add_moves", "bill_in", "compare", "side_of"]
+__all__ = ["ComparedResult", "Difference", "add_moves", "bill_in", "compare", "compared_result_of"]
 
 _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
@@ -151,15 +151,15 @@ _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 class Difference(NamedTuple):
     """Everything that changed from one side to the other."""
 
-    old: Side
-    new: Side
+    old: ComparedResult
+    new: ComparedResult
     keys: tuple[KeyChange, ...] | None
     """Of the plan; None: a side is no plan."""
     numbers: tuple[Changed, ...]
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
     renamed_fabrics: Mapping[str, str]
-    names: Names
+    names: NewNames
     """Which clusters and fabrics are the same on both sides."""
     added_warnings: tuple[Warned, ...]
     removed_warnings: tuple[Warned, ...]
@@ -171,7 +171,7 @@ class Difference(NamedTuple):
     """None: the sides are in different currencies."""
     rates: Mapping[str, tuple[Decimal, Decimal]]
     """Exchange rates that changed, by the currency of the prices."""
-    alternatives: Mapping[str, tuple[Money | None, Money | None]]
+    alternatives: Mapping[str, tuple[BillTotals | None, BillTotals | None]]
     """Alternatives of the plan whose totals changed, are new or gone."""
     expansion: Expansion | None
     """None: it is none."""
@@ -221,7 +221,7 @@ class Difference(NamedTuple):
         )
 
     @property
-    def unpriced_side(self) -> Side | None:
+    def unpriced_side(self) -> ComparedResult | None:
         """The side on which nothing has a price, where the other one has some: totals are not compared then."""
         unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
         return unknown[0] if self.money and self.money.change and unknown else None
@@ -232,13 +232,13 @@ class Difference(NamedTuple):
         return tuple(_notes(self))
 
 
-def compare(old: Side, new: Side) -> Difference:
+def compare(old: ComparedResult, new: ComparedResult) -> Difference:
     """What changed from one side to the other."""
     same = names(old, new)
     pairs = paired(old.items, new.items, same)
     changed = [pair for pair in pairs if pair.old != pair.new]
     fabrics = {name: same.fabrics.get(name, name) for name in old.fabrics}
-    was, became = ({_unplaced(each): each for each in side.warnings} for side in (old, new))
+    was, became = ({_unplaced(warning): warning for warning in side.warnings} for side in (old, new))
     return Difference(
         old=old,
         new=new,
@@ -259,14 +259,14 @@ def compare(old: Side, new: Side) -> Difference:
     )
 
 
-def add_moves(found: Difference, moves: Moves | None, unknown: str = "") -> Difference:
+def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """A difference with what is to be moved, or why that is not known."""
-    return found._replace(moves=moves, moves_unknown=unknown)
+    return difference._replace(moves=moves, moves_unknown=unknown)
 
 
-def _unplaced(each: Warned) -> tuple[str, str]:
+def _unplaced(warned: Warned) -> tuple[str, str]:
     """What a warning says, wherever it stands and however many it counts."""
-    return each.id, _NUMBERS.sub("#", each.message)
+    return warned.id, _NUMBERS.sub("#", warned.message)
 
 
 def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
@@ -278,24 +278,26 @@ def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
                 yield became.original_currency, (was.exchange_rate, became.exchange_rate)
 
 
-def _alternatives(old: Side, new: Side) -> Iterator[tuple[str, tuple[Money | None, Money | None]]]:
+def _alternatives(
+    old: ComparedResult, new: ComparedResult
+) -> Iterator[tuple[str, tuple[BillTotals | None, BillTotals | None]]]:
     for name in dict.fromkeys((*new.alternatives, *old.alternatives)):
         was, became = old.alternatives.get(name), new.alternatives.get(name)
         if was != became:
             yield name, (was, became)
 
 
-def _notes(found: Difference) -> Iterator[str]:
-    old, new = found.old, found.new
-    if found.keys is None:
+def _notes(difference: Difference) -> Iterator[str]:
+    old, new = difference.old, difference.new
+    if difference.keys is None:
         bills = dict.fromkeys(side.name for side in (old, new) if side.kind == BILL)
         yield message("diff-no-plan", name=" and ".join(bills))
     if old.version != new.version:
         yield message("diff-versions", old=old.version or "unknown", new=new.version or "unknown")
-    if found.money is None:
+    if difference.money is None:
         yield message("diff-currencies", old=old.totals.currency, new=new.totals.currency)
     before, after = (sum(item.lacks_price for item in side.items) for side in (old, new))
     if before or after:
         yield message("diff-unpriced", old=before, old_lines=len(old.items), new=after, new_lines=len(new.items))
-    if found.money and found.money.change and not (old.rates_known and new.rates_known):
+    if difference.money and difference.money.change and not (old.rates_known and new.rates_known):
         yield message("diff-rates")

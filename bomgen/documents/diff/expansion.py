@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.money import ANY_AMOUNT, rounded
-from bomgen.documents.diff.matching import Names, Pair, cluster_prefix, named_by_words
-from bomgen.documents.diff.side import Item, Side
+from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
+from bomgen.documents.diff.side import ComparedResult, Item
 from bomgen.plan.commercial_terms import CHARGED
 
 
@@ -56,7 +56,7 @@ class Expansion(NamedTuple):
     """The charges of the order: shares of what is ordered, and what is charged by the piece for more pieces."""
 
 
-def is_expansion(old: Side, new: Side, names: Names) -> bool:
+def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
     """Whether the new clusters are the old ones with more servers, or with more GPUs where they have no servers.
 
     None of them has fewer, and one that is new is more as well.
@@ -76,7 +76,7 @@ def is_expansion(old: Side, new: Side, names: Names) -> bool:
     return grown
 
 
-def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
+def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
     """The order that leads to the new side. Pieces of a part that one place gives up serve where another needs more."""
     bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
     by_part: dict[Hashable, list[Pair]] = {}
@@ -110,7 +110,7 @@ def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
     )
 
 
-def _charge(new: Side, pair: Pair, ordered: Decimal) -> OrderedLine:
+def _charge(new: ComparedResult, pair: Pair, ordered: Decimal) -> OrderedLine:
     """What a charge comes to for an order of hardware; unknown where it has no price now.
 
     A share is one of what is ordered. More pieces are charged at the new price, as parts are. Otherwise it is what the
@@ -142,9 +142,9 @@ def _part(item: Item) -> Hashable:
     return item.category, item.part, words
 
 
-def _take(found: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
+def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
     """The order of a part: pieces are taken from the lines that need more, in the order of the bill."""
-    for pair in found:
+    for pair in pairs:
         taken = min(pair.pieces, pieces)
         if pair.new is None or taken <= 0:
             continue

@@ -10,49 +10,49 @@ from bomgen.core.messages import message
 from bomgen.documents.diff.changes import Changed, fabric_path
 from bomgen.documents.diff.difference import Difference
 from bomgen.documents.diff.matching import ONLY, cluster_of, cluster_prefix
-from bomgen.documents.diff.side import Side
+from bomgen.documents.diff.side import ComparedResult
 
 ARROW = "->"
 TIERS = ("leaf", "spine", "core")
 
 
-def headline(found: Difference, language: Language) -> str:
+def headline(difference: Difference, language: Language) -> str:
     """Return the whole comparison on one line."""
     word = language.word
-    if not found.changed:
+    if not difference.changed:
         return word("diff-same")
-    if not found.result_changed:
+    if not difference.result_changed:
         return word("diff-same-result")
-    said = [*_design_changes(found, language), *_money(found, language)]
-    if unknown := len(found.unpriced):
+    said = [*_design_changes(difference, language), *_money(difference, language)]
+    if unknown := len(difference.unpriced):
         said.append(language.message(message("diff-need-price", count=unknown)))
     return word("list-comma").join(said)
 
 
-def _money(found: Difference, language: Language) -> Iterator[str]:
-    totals = found.new.totals
-    if found.unpriced_side:
-        yield language.word("diff-no-prices", name=found.unpriced_side.name)
-    elif found.money and found.money.change:
-        change = found.money.change
-        share = language.relative(Fraction(change), Fraction(found.money.old))
+def _money(difference: Difference, language: Language) -> Iterator[str]:
+    totals = difference.new.totals
+    if difference.unpriced_side:
+        yield language.word("diff-no-prices", name=difference.unpriced_side.name)
+    elif difference.money and difference.money.change:
+        change = difference.money.change
+        share = language.relative(Fraction(change), Fraction(difference.money.old))
         sign = "+" if change > 0 else "-"
         yield f"{sign}{totals.currency} {language.amount(abs(change), totals.currency)}" + (share and f" ({share})")
-    elif found.money is None:
+    elif difference.money is None:
         yield f" {ARROW} ".join(
-            language.money(side.totals.amount, side.totals.currency) for side in (found.old, found.new)
+            language.money(side.totals.amount, side.totals.currency) for side in (difference.old, difference.new)
         )
     elif totals.amount:
         yield language.word("diff-same-total")
 
 
-def _design_changes(found: Difference, language: Language) -> Iterator[str]:
+def _design_changes(difference: Difference, language: Language) -> Iterator[str]:
     """GPUs, servers, switches, days; clusters and fabrics that are new or gone."""
     word = language.word
-    numbers = {each.path: each for each in found.numbers}
-    yield from (word("diff-new-cluster", name=name) for name in found.added_clusters)
-    yield from (word("diff-cluster-gone", name=name) for name in found.removed_clusters)
-    clusters = [cluster_prefix(found.new, name) for name in found.new.clusters or (ONLY,)]
+    numbers = {number.path: number for number in difference.numbers}
+    yield from (word("diff-new-cluster", name=name) for name in difference.added_clusters)
+    yield from (word("diff-cluster-gone", name=name) for name in difference.removed_clusters)
+    clusters = [cluster_prefix(difference.new, name) for name in difference.new.clusters or (ONLY,)]
     for each in (numbers.get(f"{before}cluster.{key}") for before in clusters for key in ("gpu", "server")):
         if each:
             yield _change(each, "", language)
@@ -60,25 +60,25 @@ def _design_changes(found: Difference, language: Language) -> Iterator[str]:
         if (each := numbers.get(f"cluster.{unit.lower()}")) and each.change:
             yield _more(int(each.change), language.value(abs(int(each.change)), unit))
     for tier in TIERS:
-        if change := _switches_added(found, tier):
+        if change := _switches_added(difference, tier):
             yield _more(change, f"{language.integer(abs(change))} {language.value(tier, 'word')}")
-    for name in found.added_fabrics:
-        if cluster_of(name) not in found.added_clusters:
+    for name in difference.added_fabrics:
+        if cluster_of(name) not in difference.added_clusters:
             yield word("diff-new-fabric", name=name)
-    for name in found.removed_fabrics:
-        if cluster_of(name) not in found.removed_clusters:
+    for name in difference.removed_fabrics:
+        if cluster_of(name) not in difference.removed_clusters:
             yield word("diff-fabric-gone", name=name)
-    for name in found.new.fabrics:
-        if each := numbers.get(f"{fabric_path(found.new, name)}.topology"):
+    for name in difference.new.fabrics:
+        if each := numbers.get(f"{fabric_path(difference.new, name)}.topology"):
             yield f"{name} {_change(each, '', language)}"
     for each in filter(None, (numbers.get(f"{before}workload.days") for before in clusters)):
         yield _change(each, "days", language)
 
 
-def _change(each: Changed, unit: str, language: Language) -> str:
+def _change(changed: Changed, unit: str, language: Language) -> str:
     was, became = (
         language.word("diff-none") if value is None else language.value(value, of)
-        for value, of in ((each.old, ""), (each.new, unit))
+        for value, of in ((changed.old, ""), (changed.new, unit))
     )
     return f"{was} {ARROW} {became}"
 
@@ -87,11 +87,11 @@ def _more(change: int, text: str) -> str:
     return f"{'+' if change > 0 else '-'}{text}"
 
 
-def _switches_added(found: Difference, tier: str) -> int:
+def _switches_added(difference: Difference, tier: str) -> int:
     """How many more switches of a tier there are over all fabrics."""
 
-    def total(side: Side) -> int:
+    def total(side: ComparedResult) -> int:
         counts = (side.numbers.get(f"{fabric_path(side, name)}.switches.{tier}") for name in side.fabrics)
         return sum(count for count in counts if type(count) is int)
 
-    return total(found.new) - total(found.old)
+    return total(difference.new) - total(difference.old)

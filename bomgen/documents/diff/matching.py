@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen import __version__
 from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.side import BILL, Item, Money, Side
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine
 
@@ -16,7 +16,7 @@ ONLY = ""
 """What the cluster is called here of a result that has one."""
 
 
-class Names(NamedTuple):
+class NewNames(NamedTuple):
     """What the new side calls what the old one has."""
 
     clusters: Mapping[str, str]
@@ -27,7 +27,7 @@ class Names(NamedTuple):
     """Those of them whose own name is another, not only that of their cluster."""
 
 
-def names(old: Side, new: Side) -> Names:
+def names(old: ComparedResult, new: ComparedResult) -> NewNames:
     """What is the same on both sides."""
     clusters = _clusters(old, new)
     moved = {name: _fabric_in(name, clusters) for name in old.fabrics}
@@ -41,10 +41,10 @@ def names(old: Side, new: Side) -> Names:
         if len(taken) == 1 == list(kinds.values()).count(kind):
             renamed[name] = taken[0]
     known = {name: now for name, now in moved.items() if now in new.fabrics and now != name}
-    return Names(clusters, {**{name: now for name, now in known.items() if now}, **renamed}, renamed)
+    return NewNames(clusters, {**{name: now for name, now in known.items() if now}, **renamed}, renamed)
 
 
-def own_names(names: Names, cluster: str) -> dict[str, str]:
+def own_names(names: NewNames, cluster: str) -> dict[str, str]:
     """Fabrics of one cluster of the old side that are called otherwise, without the name of their cluster."""
     found = ((old.rpartition("."), new.rpartition(".")) for old, new in names.fabrics.items())
     return {old[-1]: new[-1] for old, new in found if old[0] == cluster and old[-1] != new[-1]}
@@ -55,12 +55,12 @@ def cluster_of(fabric: str) -> str:
     return fabric.rpartition(".")[0]
 
 
-def cluster_prefix(side: Side, cluster: str) -> str:
+def cluster_prefix(side: ComparedResult, cluster: str) -> str:
     """What the paths of numbers of a cluster begin with."""
     return f"{CLUSTERS}.{cluster}." if side.clusters else ""
 
 
-def described_cluster(side: Side, cluster: str) -> str:
+def described_cluster(side: ComparedResult, cluster: str) -> str:
     """A cluster in a few words."""
     get, base = side.numbers.get, f"{cluster_prefix(side, cluster)}cluster"
     gpus = f"{get(f'{base}.gpus', 0)} x {get(f'{base}.gpu', 'GPU')}"
@@ -77,7 +77,7 @@ def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
     return f"{now}.{own}" if now else own
 
 
-def _clusters(old: Side, new: Side) -> dict[str, str]:
+def _clusters(old: ComparedResult, new: ComparedResult) -> dict[str, str]:
     before, after = old.clusters or (ONLY,), new.clusters or (ONLY,)
     found = {name: name for name in before if name in after}
     gone = [name for name in before if name not in found]
@@ -93,12 +93,12 @@ def _clusters(old: Side, new: Side) -> dict[str, str]:
     return found
 
 
-def _machines(side: Side, cluster: str) -> tuple[object, ...]:
+def _machines(side: ComparedResult, cluster: str) -> tuple[object, ...]:
     base = f"{cluster_prefix(side, cluster)}cluster"
     return tuple(side.numbers.get(f"{base}.{key}") for key in ("gpu", "server"))
 
 
-def _size(side: Side, cluster: str) -> float:
+def _size(side: ComparedResult, cluster: str) -> float:
     """How many GPUs a cluster has; none where that is not known."""
     found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
     return found if type(found) is int else 0
@@ -109,7 +109,7 @@ def _size(side: Side, cluster: str) -> float:
 
 CABLE = "cable"
 """The category of parts that are told apart by their length, which stands in the description of generic ones alone."""
-NO_NAMES = Names({}, {}, {})
+NO_NAMES = NewNames({}, {}, {})
 ADDED, REMOVED, CHANGED, RENAMED = "added", "removed", "changed", "renamed"
 
 
@@ -165,7 +165,7 @@ def named_by_words(item: Item) -> bool:
     return item.part in (None, item.category) or item.category == CABLE
 
 
-def paired(old: Sequence[Item], new: Sequence[Item], names: Names) -> list[Pair]:
+def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pair]:
     """Every line of both bills, in the order of the new one, those that are gone where they stood.
 
     Lines are the same where id and part are; then where part, use and fabric are, such as cables that became one of
@@ -193,7 +193,7 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: Names) -> list[Pair]
     return _in_order(old, new, partner, instead)
 
 
-def _moved_id(item: Item, names: Names) -> str:
+def _moved_id(item: Item, names: NewNames) -> str:
     """The id of an old line as the new bill would call it."""
     if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
         return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
@@ -204,12 +204,12 @@ def _moved_id(item: Item, names: Names) -> str:
     return f"{cluster}.{own}" if cluster else own
 
 
-def _use(item: Item, names: Names) -> Hashable:
+def _use(item: Item, names: NewNames) -> Hashable:
     """What is bought for which use, whatever the line is called."""
     return *_place(item, names), item.part, item.description
 
 
-def _place(item: Item, names: Names) -> tuple[Hashable, ...]:
+def _place(item: Item, names: NewNames) -> tuple[Hashable, ...]:
     fabric = names.fabrics.get(item.fabric, item.fabric) if item.fabric else None
     return item.category, names.clusters.get(item.cluster, item.cluster), fabric, item.role, item.in_stock
 
@@ -235,13 +235,13 @@ def _join_alone(
     partner: Mapping[int, int],
     old: Sequence[Item],
     new: Sequence[Item],
-    names: Names,
+    names: NewNames,
 ) -> None:
     """Lines that stand in the place of another because each is the only one left in its use."""
     if len(partner) + len(instead) == len(new):
         return
 
-    def places_by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
+    def places_by_use(items: Sequence[Item], taken: Iterable[int], names: NewNames) -> dict[Hashable, list[int]]:
         gone, found = set(taken), dict[Hashable, list[int]]()
         for at, item in enumerate(items):
             if at not in gone:
@@ -284,18 +284,18 @@ UNKNOWN = "unknown"
 """The category of lines of parts that nobody knows."""
 
 
-def side_of_bill(bill: SentBill) -> Side:
+def side_of_bill(bill: SentBill) -> ComparedResult:
     """The side of a bill, whose currency may not be known."""
     items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
     amounts = [item.amount for item in items]
     total = Decimal(0)
     for amount in amounts:
         total = ANY_AMOUNT.add(total, amount or Decimal(0))
-    money = Money(bill.currency, Decimal(0), total, None not in amounts)
-    return Side(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
+    money = BillTotals(bill.currency, Decimal(0), total, None not in amounts)
+    return ComparedResult(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
 
 
-def beside_bill(old: Side, new: Side) -> tuple[Side, Side]:
+def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResult, ComparedResult]:
     """Both sides by part, where one is somebody's bill: one that names no currency has that of the other."""
     currency = old.totals.currency or new.totals.currency
     one, other = _without_design(old), _without_design(new)
@@ -304,7 +304,7 @@ def beside_bill(old: Side, new: Side) -> tuple[Side, Side]:
     )
 
 
-def _without_design(side: Side) -> Side:
+def _without_design(side: ComparedResult) -> ComparedResult:
     """A side with its lines by part, and nothing else."""
     return side._replace(
         items=tuple(_by_part(side.items)),

@@ -29,48 +29,48 @@ if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moved
 
 
-def review_document(found: Difference, language: Language, ranked: bool = False) -> Document:
+def review_document(difference: Difference, language: Language, ranked: bool = False) -> Document:
     """Return everything that changed for a review; numbers `ranked` by what a reader asks first, or by group."""
     sections = (
-        plan_section(found, language),
-        _money_review(found, language),
-        *_order_review(found, language),
-        _moves(found, language),
-        design_section(found, language, review=True, ranked=ranked),
-        _bill_review(found, language),
-        alternatives_section(found, language, review=True),
-        warnings_section(found, language, review=True),
-        Section("notes", "", notes=notes_of(found.notes, language)),
+        plan_section(difference, language),
+        _money_review(difference, language),
+        *_order_review(difference, language),
+        _moves(difference, language),
+        design_section(difference, language, review=True, ranked=ranked),
+        _bill_review(difference, language),
+        alternatives_section(difference, language, review=True),
+        warnings_section(difference, language, review=True),
+        Section("notes", "", notes=notes_of(difference.notes, language)),
     )
     return Document(
-        title=f"{found.old.name} {ARROW} {found.new.name}",
-        subtitle=headline(found, language),
+        title=f"{difference.old.name} {ARROW} {difference.new.name}",
+        subtitle=headline(difference, language),
         language=language.code,
-        sections=tuple(section for section in sections if section) if found.changed else (),
+        sections=tuple(section for section in sections if section) if difference.changed else (),
     )
 
 
-def _money_review(found: Difference, language: Language) -> Section | None:
+def _money_review(difference: Difference, language: Language) -> Section | None:
     """The change of the total with its causes, each as a share of the total before."""
-    word, split = language.word, found.money
+    word, split = language.word, difference.money
     if split is not None and not split.change and not any(split.parts.values()):
         return None
     totals = [
         word("ui-no-price") if side.totals.is_unknown else language.cell(total_of(side.totals))
-        for side in (found.old, found.new)
+        for side in (difference.old, difference.new)
     ]
     changes = [(f"{word('ui-total')} {f' {ARROW} '.join(totals)}", None if split is None else split.change)]
-    if split is None or found.unpriced_side:
+    if split is None or difference.unpriced_side:
         return Section("money", word("compare-money"), text=(changes[0][0],))
     for name, amount in split.parts.items():
-        rates = f" ({_rates(found)})" if name == EXCHANGE else ""
+        rates = f" ({_rates(difference)})" if name == EXCHANGE else ""
         changes += [(word(f"diff-{name}") + rates, amount)] if amount else []
     columns = (
         Column("cause", word("diff-cause")),
         Column("amount", word("diff-change"), "money"),
         Column("share", word("diff-share"), "number"),
     )
-    currency, base = found.new.totals.currency, Fraction(split.old)
+    currency, base = difference.new.totals.currency, Fraction(split.old)
     rows = tuple(
         row_of(
             name,
@@ -83,20 +83,20 @@ def _money_review(found: Difference, language: Language) -> Section | None:
     return Section("money", word("compare-money"), tables=(Table("money", word("compare-money"), columns, rows),))
 
 
-def _rates(found: Difference) -> str:
-    return ", ".join(f"1 {name}: {was} {ARROW} {became}" for name, (was, became) in found.rates.items())
+def _rates(difference: Difference) -> str:
+    return ", ".join(f"1 {name}: {was} {ARROW} {became}" for name, (was, became) in difference.rates.items())
 
 
 def _sign(change: int | Decimal) -> Sign:
     return "+" if change > 0 else "-" if change < 0 else ""
 
 
-def _order_review(found: Difference, language: Language) -> Iterator[Section]:
+def _order_review(difference: Difference, language: Language) -> Iterator[Section]:
     """The order with what it comes to, and what is left over."""
-    section, expansion = order_section(found, language), found.expansion
+    section, expansion = order_section(difference, language), difference.expansion
     if section is None or expansion is None:
         return
-    currency = found.new.totals.currency
+    currency = difference.new.totals.currency
     said = []
     if expansion.order and expansion.unpriced == len(expansion.order):
         said.append(message("diff-order-unpriced"))
@@ -113,12 +113,12 @@ def _order_review(found: Difference, language: Language) -> Iterator[Section]:
         yield Section(table.id, table.title, tables=(table,), notes=notes)
 
 
-def _moves(found: Difference, language: Language) -> Section | None:
+def _moves(difference: Difference, language: Language) -> Section | None:
     """The cables of an expansion that stay, move and come free, by kind of link."""
-    word, moves = language.word, found.moves
+    word, moves = language.word, difference.moves
     title = word("diff-moves")
     if moves is None:
-        said = [message("diff-moves-unknown", why=found.moves_unknown)] if found.moves_unknown else []
+        said = [message("diff-moves-unknown", why=difference.moves_unknown)] if difference.moves_unknown else []
         return Section("moves", title, notes=notes_of(said, language)) if said else None
     keys = ("before", "stay", "moved", "free", "added")
     columns = (
@@ -127,13 +127,13 @@ def _moves(found: Difference, language: Language) -> Section | None:
         *(Column(key, word(f"expansion-{key}"), "number") for key in keys),
         Column("remarks", word("diff-remarks")),
     )
-    cables = [each for each in moves.cables if each.old]
+    cables = [cable for cable in moves.cables if cable.old]
     rows = []
-    for each in cables:
-        counts = (each.old, each.stay, each.moved, each.free, each.added)
-        remarks = word("list-comma").join(_remarks(each, language))
-        texts = (Cell(each.fabric), Cell(each.kind, "word"))
-        rows.append(row_of(*texts, *counts, remarks, sign="~" if each.moved or each.free else ""))
+    for cable in cables:
+        counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
+        remarks = word("list-comma").join(_remarks(cable, language))
+        texts = (Cell(cable.fabric), Cell(cable.kind, "word"))
+        rows.append(row_of(*texts, *counts, remarks, sign="~" if cable.moved or cable.free else ""))
     said = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
     if machines := sum(moves.elsewhere.values()):
         said.append(message("diff-machines-move", machines=machines))
@@ -142,18 +142,18 @@ def _moves(found: Difference, language: Language) -> Section | None:
     )
 
 
-def _remarks(each: Moved, language: Language) -> Iterator[str]:
-    if each.of_pair_old != each.of_pair_new and each.of_pair_new[1]:
-        old, new = ("–".join(map(str, dict.fromkeys(ends))) for ends in (each.of_pair_old, each.of_pair_new))
+def _remarks(moved: Moved, language: Language) -> Iterator[str]:
+    if moved.of_pair_old != moved.of_pair_new and moved.of_pair_new[1]:
+        old, new = ("–".join(map(str, dict.fromkeys(ends))) for ends in (moved.of_pair_old, moved.of_pair_new))
         yield language.word("diff-between-devices", old=old, new=new)
-    for key, count in (("diff-other-length", each.other_length), ("diff-other-cable", each.other_cable)):
+    for key, count in (("diff-other-length", moved.other_length), ("diff-other-cable", moved.other_cable)):
         if count:
             yield language.word(key, count=language.integer(count))
 
 
-def _bill_review(found: Difference, language: Language) -> Section:
+def _bill_review(difference: Difference, language: Language) -> Section:
     """The lines that changed, each with what changed on it."""
-    word, currency = language.word, found.new.totals.currency if found.money else None
+    word, currency = language.word, difference.new.totals.currency if difference.money else None
     columns = (
         Column("pieces", word("quote-pieces"), "number"),
         Column("part", word("column-description")),
@@ -162,7 +162,7 @@ def _bill_review(found: Difference, language: Language) -> Section:
         *((Column("amount", word("column-amount"), "money"),) if currency else ()),
     )
     rows = []
-    for pair in found.pairs:
+    for pair in difference.pairs:
         if pair.change == RENAMED:
             continue
         amount = Cell(line_change(pair, currency), currency or "", base=0)
@@ -171,10 +171,10 @@ def _bill_review(found: Difference, language: Language) -> Section:
         cells = (pieces, Cell(item_name(pair.item, language)), Cell(pair.item.id), Cell(what))
         sign: Sign = "+" if pair.change == ADDED else "-" if pair.change == REMOVED else _sign(pair.pieces) or "~"
         rows.append(row_of(*cells, *((amount,) if currency else ()), sign=sign))
-    same, title = found.unchanged + len(found.pairs) - len(rows), word("section-bill")
+    same, title = difference.unchanged + len(difference.pairs) - len(rows), word("section-bill")
     text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(rows)))
     tables = (Table("lines", title, columns, tuple(rows), most=MOST_ROWS, keys=2),) if rows else ()
-    return Section("lines", title, text=(text,) if found.pairs else (), tables=tables)
+    return Section("lines", title, text=(text,) if difference.pairs else (), tables=tables)
 
 
 def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:

@@ -107,7 +107,7 @@ class Item(NamedTuple):
         return self.quantity + self.spare
 
 
-class Money(NamedTuple):
+class BillTotals(NamedTuple):
     """What a bill comes to."""
 
     currency: str
@@ -141,7 +141,7 @@ Ends = tuple[int | Fraction, int | Fraction]
 """The least and the most that an estimate may be."""
 
 
-class Side(NamedTuple):
+class ComparedResult(NamedTuple):
     """One side of a comparison."""
 
     name: str
@@ -153,7 +153,7 @@ class Side(NamedTuple):
     version: str
     """Of the program that made it."""
     items: tuple[Item, ...]
-    totals: Money
+    totals: BillTotals
     numbers: Mapping[str, Any]
     """Numbers and words of the design by their path in bom.json."""
     units: Mapping[str, str]
@@ -161,7 +161,7 @@ class Side(NamedTuple):
     fabrics: Mapping[str, str]
     """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
     warnings: tuple[Warned, ...]
-    alternatives: Mapping[str, Money]
+    alternatives: Mapping[str, BillTotals]
     rates_known: bool
     """Whether the lines say which exchange rate they were priced with."""
     source: Source | None = None
@@ -200,7 +200,9 @@ Seen = dict[str, tuple[Mapping[str, Any], Item]]
 """Lines as they were read, by id: the data, and what it was read as."""
 
 
-def side_of(data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None) -> Side:
+def compared_result_of(
+    data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None
+) -> ComparedResult:
     """A side from the data of a bom.json; `source` is that of the plan that it was worked out from just now.
 
     `seen` has the lines of the other side and takes in those of this one: most are the same, and read once.
@@ -208,7 +210,7 @@ def side_of(data: Mapping[str, Any], name: str, source: Source | None = None, se
     Raises PlanErrors when the data is not what `bomgen build` writes, or of a format that is not known.
     """
     try:
-        return _Reader(name, {} if seen is None else seen).side(data, source)
+        return _ResultReader(name, {} if seen is None else seen).side(data, source)
     except _Wrong as error:
         message = f"{error}; give a bom.json as `bomgen build` writes it, or the plan"
         raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
@@ -218,7 +220,7 @@ class _Wrong(Exception):
     """The data is not what it should be."""
 
 
-class _Reader:
+class _ResultReader:
     """Reads the data of one bom.json."""
 
     def __init__(self, name: str, seen: Seen) -> None:
@@ -226,7 +228,7 @@ class _Reader:
         self.amounts: dict[str, Decimal] = {}
         """By their text: a bill has the same prices over and over."""
 
-    def side(self, data: Mapping[str, Any], source: Source | None) -> Side:
+    def side(self, data: Mapping[str, Any], source: Source | None) -> ComparedResult:
         version = data.get("bomgen")
         if version != FORMAT or isinstance(version, bool):
             raise self.unknown(data)
@@ -237,7 +239,7 @@ class _Reader:
         items = tuple(self.item(line, at) for at, line in enumerate(lines))
         if len({item.id for item in items}) < len(items):
             raise _Wrong("two lines have the same id")
-        return Side(
+        return ComparedResult(
             name=self.name,
             kind=BILL if source is None else PLAN,
             plan=self.text(plan, "plan.name", "name"),
@@ -335,14 +337,14 @@ class _Reader:
             raise _Wrong(f"`{where}` has an amount that is no decimal number in quotes")
         return self.amounts.setdefault(value, Decimal(value, ANY_AMOUNT))
 
-    def money(self, data: Mapping[str, Any], path: str) -> Money:
+    def money(self, data: Mapping[str, Any], path: str) -> BillTotals:
         currency, complete = data.get("currency"), data.get("complete")
         if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency) or not isinstance(complete, bool):
             raise _Wrong(f"`{path}` lacks a currency, or whether it is complete")
         tax, amount = self.amount(data.get("tax"), f"{path}.tax"), self.amount(data.get("amount"), f"{path}.amount")
         if amount is None:
             raise _Wrong(f"`{path}.amount` is missing")
-        return Money(currency, tax or Decimal(0), amount, complete)
+        return BillTotals(currency, tax or Decimal(0), amount, complete)
 
     def numbers(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for section in SECTIONS:
@@ -375,20 +377,20 @@ class _Reader:
 
     def roles_in(self, data: Mapping[str, Any]) -> dict[str, str]:
         fabrics = data.get("fabrics")
-        if not isinstance(fabrics, dict) or not all(isinstance(each, dict) for each in fabrics.values()):
+        if not isinstance(fabrics, dict) or not all(isinstance(fabric, dict) for fabric in fabrics.values()):
             raise _Wrong("`fabrics` is not a mapping of mappings")
         return {name: str(fabric.get("role", "")) for name, fabric in fabrics.items()}
 
     def warnings(self, data: Mapping[str, Any]) -> Iterator[Warned]:
         checks = data.get("checks") or []
-        if not isinstance(checks, list) or not all(isinstance(each, dict) for each in checks):
+        if not isinstance(checks, list) or not all(isinstance(check, dict) for check in checks):
             raise _Wrong("`checks` is not a list of mappings")
         for check in checks:
             if check.get("status") == "warn":
                 texts = (check.get(key, "") for key in ("id", "path", "message"))
                 yield Warned(*(text if isinstance(text, str) else str(text) for text in texts))
 
-    def alternatives(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Money]]:
+    def alternatives(self, data: Mapping[str, Any]) -> Iterator[tuple[str, BillTotals]]:
         found = data.get("alternatives") or []
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise _Wrong("`alternatives` is not a list of mappings")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.columns import Column
+from bomgen.core.columns import ExactVector
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import MONEY, from_minor_units, minor_unit
 from bomgen.core.provenance import Figure
@@ -35,7 +35,7 @@ WIDEST = max(COVERAGES)
 """Percent of the interval that is shown where no confidence is asked for."""
 
 
-class Candidate(NamedTuple):
+class SearchedDesign(NamedTuple):
     """One design of a search."""
 
     place: int
@@ -57,23 +57,23 @@ class Candidate(NamedTuple):
         return {name: self.ends[name] for name in ESTIMATED if name in self.ends}
 
 
-def candidate(place: int, report: Report, confidence: int | None = None) -> Candidate:
+def candidate(place: int, report: Report, confidence: int | None = None) -> SearchedDesign:
     """What a design comes to, by its whole result. A power that leaves something out is none.
 
     With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
     """
-    designs = [each.design for each in report.each_cluster]
+    designs = [cluster.design for cluster in report.each_cluster]
     hardware = measure_hardware(designs, report.quote)
     days, ends = days_of_runs([(design.plan, design.sizing) for design in designs], confidence)
     ranges = {**hardware.ends, "days": ends} if ends else hardware.ends
     return hardware._replace(place=place, measures={**hardware.measures, "days": days}, ends=ranges)
 
 
-def measure_hardware(designs: Sequence[Design], quote: Quote) -> Candidate:
+def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
     """Return what designs come to without time. Where their counts are columns, so are its measures."""
     figures, totals = _built_figures(designs), quote.totals
-    unpriced = [each.line for each in quote.lines if each.amount is None]
-    return Candidate(
+    unpriced = [line.line for line in quote.lines if line.amount is None]
+    return SearchedDesign(
         0,
         {
             "cost": totals.amount if totals.complete else None,
@@ -124,7 +124,7 @@ def _end(plan: Plan, sizing: Sizing, coverage: int, end: int) -> Figure | None:
 
 def _slowest(figures: Sequence[Figure | None]) -> Measured:
     """The days of the slowest of several clusters; None where those of one are not known."""
-    return max((each.value for each in figures if each), default=None) if all(figures) else None
+    return max((figure.value for figure in figures if figure), default=None) if all(figures) else None
 
 
 def _sum(figures: Sequence[Figure | None]) -> Measured:
@@ -192,15 +192,15 @@ class Evaluator(Protocol):
         """
 
 
-def column_value(name: str, value: Measured | Column, currency: str) -> Any:
+def column_value(name: str, value: Measured | ExactVector, currency: str) -> Any:
     """Return a measure as columns have it, for each row of a column; 0 for one that is not known.
 
     Raises OverflowError where no column holds it.
     """
     unit = Fraction(minor_unit(currency)) if UNITS[name] == MONEY else 1
     if UNITS[name] not in WHOLE:
-        return value.numerators / value.denominator if isinstance(value, Column) else float(value or 0)
-    whole: Any = (value / unit).integers() if isinstance(value, Column) else int(Fraction(value or 0) / unit)
+        return value.numerators / value.denominator if isinstance(value, ExactVector) else float(value or 0)
+    whole: Any = (value / unit).integers() if isinstance(value, ExactVector) else int(Fraction(value or 0) / unit)
     most = int(np.max(np.abs(whole)))
     if most > np.iinfo(np.int64).max:
         raise OverflowError(f"{name} {from_minor_units(most, currency) if UNITS[name] == MONEY else most}")
@@ -212,14 +212,14 @@ def column_type(name: str) -> type[np.int64] | type[np.float64]:
     return np.int64 if UNITS[name] in WHOLE else np.float64
 
 
-def values_of(found: Candidate) -> dict[str, Measured]:
+def values_of(searched_design: SearchedDesign) -> dict[str, Measured]:
     """Return what a design comes to, by the names of columns; one that cannot be built has no measures."""
-    measures = (found.measures.get(name) for name in MEASURES)
-    ends = (end for name in RANGED for end in found.ends.get(name, (None, None)))
+    measures = (searched_design.measures.get(name) for name in MEASURES)
+    ends = (end for name in RANGED for end in searched_design.ends.get(name, (None, None)))
     return dict(zip(UNITS, (*measures, *ends), strict=True))
 
 
-def candidate_at(columns: Columns, row: int, currency: str) -> Candidate:
+def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
     """Return the design of a row. What is no whole number is the shortest decimal that the row stands for."""
     values = dict[str, Any]()
     for name, column in columns.measures.items():
@@ -233,10 +233,10 @@ def candidate_at(columns: Columns, row: int, currency: str) -> Candidate:
     ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
     ends = {name: found for name, found in ends.items() if found != (None, None)}
-    return Candidate(columns.start + row, values, currency, parts, ends)
+    return SearchedDesign(columns.start + row, values, currency, parts, ends)
 
 
-def columns_of(start: int, candidates: Iterable[Candidate], currency: str) -> Columns:
+def columns_of(start: int, candidates: Iterable[SearchedDesign], currency: str) -> Columns:
     """Columns of designs that were worked out whole, in the order of the space.
 
     Raises OverflowError as `column_value`.

@@ -10,7 +10,7 @@ from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Sec
 from bomgen.core.language import Language
 from bomgen.core.money import MONEY, decimal
 from bomgen.documents.charts.types import Chart, Point, Points
-from bomgen.documents.search.candidates import WIDEST, Candidate, Ends, Measured
+from bomgen.documents.search.candidates import WIDEST, Ends, Measured, SearchedDesign
 from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import MEASURES
 
@@ -71,7 +71,7 @@ def front_chart(front: Front, language: Language) -> Chart | None:
     return Chart("front", title, word("search-chart-text"), Points(points, names, (second_ends, first_ends)))
 
 
-def describe_design(front: Front, candidate: Candidate) -> str:
+def describe_design(front: Front, candidate: SearchedDesign) -> str:
     """What a design has where designs differ: the values of the axes that have several."""
     space = front.space
     pairs = zip(space.axes, space.values(candidate.place), strict=True)
@@ -144,17 +144,17 @@ def _describe_next(front: Front, row: FrontRow, language: Language) -> str | Non
     return language.word("search-beyond", design=design, broken=_describe_excess(broken, other, language))
 
 
-def _describe_excess(broken: Sequence[Excess], found: Candidate, language: Language) -> str:
+def _describe_excess(broken: Sequence[Excess], searched_design: SearchedDesign, language: Language) -> str:
     word = language.word
     texts = []
     for bound, value in broken:
-        unit = _unit(bound.measure, found.currency)
+        unit = _unit(bound.measure, searched_design.currency)
         most = language.value(_written(bound.most, bound.measure), unit)
         name = word(f"search-{bound.measure}")
         if value is None:
             texts.append(word("search-not-known", measure=name))
         else:
-            shown = language.value(_written(value, bound.measure), unit, found.ranges.get(bound.measure))
+            shown = language.value(_written(value, bound.measure), unit, searched_design.ranges.get(bound.measure))
             texts.append(word("search-over", measure=name, value=shown, most=most))
     return word("list-comma").join(texts)
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.money import MONEY, minor_unit
-from bomgen.documents.search.candidates import WHOLE, Candidate, Columned, Columns, column_type, column_value
+from bomgen.documents.search.candidates import WHOLE, Columned, Columns, SearchedDesign, column_type, column_value
 from bomgen.documents.search.pareto import Keys, Mask, Places, concatenate, drop_beaten, empty, likely_best, take
-from bomgen.plan.search_space import MEASURES, Bound, SearchSpace
+from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace
 
 MAX_FRONT = 100_000
 """Designs of a front; nobody reads so many."""
@@ -28,7 +28,7 @@ NOWHERE = np.iinfo(np.int64).max
 class Excess(NamedTuple):
     """A bound that a design breaks."""
 
-    bound: Bound
+    bound: MeasureLimit
     value: Fraction | None
     """What the design comes to; None where nobody knows."""
 
@@ -36,10 +36,10 @@ class Excess(NamedTuple):
 class FrontRow(NamedTuple):
     """A design of the front."""
 
-    candidate: Candidate
+    candidate: SearchedDesign
     equals: int
     """How many other designs come to the same in all that is minimised."""
-    next_better: tuple[Candidate, tuple[Excess, ...]] | None
+    next_better: tuple[SearchedDesign, tuple[Excess, ...]] | None
     """The design between this one and the one before it, in what is minimised first, that breaks a bound: of several
     the closest. None: there is none, or nobody has looked for it."""
 
@@ -51,7 +51,7 @@ class Front(NamedTuple):
     minimised: tuple[str, ...]
     """What the designs are compared by: as asked, without what no design knows where nobody asked for it."""
     rows: tuple[FrontRow, ...]
-    nearest: tuple[Candidate, tuple[Excess, ...]] | None
+    nearest: tuple[SearchedDesign, tuple[Excess, ...]] | None
     """Where nothing keeps within the bounds, the design that breaks them least."""
     tried: int
     """Designs that were looked at, of those of the space: fewer where the search was interrupted."""
@@ -131,7 +131,7 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
     likely = likely_best(keys, front.keys)
     keys, places, counts = drop_beaten(take(keys, likely), columns.start + rows[likely], np.ones(len(likely), np.int64))
     outside = np.flatnonzero(whole & ~within)
-    found = PartialFront(
+    partial_front = PartialFront(
         front.compared,
         keys,
         places,
@@ -143,7 +143,7 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
         {name: missing for name in space.minimise if (missing := int(np.count_nonzero(built & ~known[name])))},
         _count_seen(columns.start, np.where(built, columns.unpriced, 0), columns.unpriced_parts),
     )
-    return merge_fronts(space, front, found)
+    return merge_fronts(space, front, partial_front)
 
 
 def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> PartialFront:
@@ -179,10 +179,10 @@ def no_next_better(front: PartialFront) -> NextBetter:
     return NextBetter(np.zeros(rows, firsts.dtype), np.full(rows, np.inf), np.full(rows, NOWHERE))
 
 
-def look_for_better(space: SearchSpace, front: PartialFront, found: NextBetter, columns: Columns) -> NextBetter:
+def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBetter, columns: Columns) -> NextBetter:
     """What was found for the rows of the front of a whole space, and what stands in further columns."""
     if not len(front.places):
-        return found
+        return next_better
     names = _names(space, front.compared)
     whole = np.logical_and.reduce([columns.refused == 0, *(columns.known[name] for name in names)])
     rows = np.flatnonzero(whole & _broken(space, columns, slice(None)))
@@ -192,7 +192,7 @@ def look_for_better(space: SearchSpace, front: PartialFront, found: NextBetter, 
     inside = gaps < len(own)
     gaps[~inside] = 0
     inside &= own[gaps] != firsts
-    inside &= (found.places[gaps] == NOWHERE) | (firsts >= found.firsts[gaps])
+    inside &= (next_better.places[gaps] == NOWHERE) | (firsts >= next_better.firsts[gaps])
     rows, firsts, gaps = rows[inside], firsts[inside], gaps[inside]
     distances, places = _distances(space, columns, rows), columns.start + rows
     order = np.lexsort((places, distances, -firsts, gaps))
@@ -200,16 +200,18 @@ def look_for_better(space: SearchSpace, front: PartialFront, found: NextBetter, 
     new = no_next_better(front)
     at = gaps[best]
     new.firsts[at], new.distances[at], new.places[at] = firsts[best], distances[best], places[best]
-    return merge_next_better(found, new)
+    return merge_next_better(next_better, new)
 
 
-def merge_next_better(one: NextBetter, other: NextBetter) -> NextBetter:
+def merge_next_better(one: NextBetter, next_better: NextBetter) -> NextBetter:
     """What was found in two parts of a space, whatever the order."""
-    none, further = one.places == NOWHERE, other.places != NOWHERE
-    equal = one.firsts == other.firsts
-    closer = (other.distances < one.distances) | ((other.distances == one.distances) & (other.places < one.places))
-    better = further & (none | (other.firsts > one.firsts) | (equal & closer))
-    return NextBetter(*(np.where(better, new, old) for new, old in zip(other, one, strict=True)))
+    none, further = one.places == NOWHERE, next_better.places != NOWHERE
+    equal = one.firsts == next_better.firsts
+    closer = (next_better.distances < one.distances) | (
+        (next_better.distances == one.distances) & (next_better.places < one.places)
+    )
+    better = further & (none | (next_better.firsts > one.firsts) | (equal & closer))
+    return NextBetter(*(np.where(better, new, old) for new, old in zip(next_better, one, strict=True)))
 
 
 def shown_designs(front: PartialFront, better: NextBetter) -> list[int]:
@@ -226,11 +228,11 @@ def best_designs(front: PartialFront) -> set[int]:
 
 
 def describe_front(
-    space: SearchSpace, front: PartialFront, better: NextBetter, candidate: Callable[[int], Candidate]
+    space: SearchSpace, front: PartialFront, better: NextBetter, candidate: Callable[[int], SearchedDesign]
 ) -> Front:
     """The front of a space as it is shown; `candidate` gives a design of `shown_designs`."""
 
-    def beyond(place: int) -> tuple[Candidate, tuple[Excess, ...]]:
+    def beyond(place: int) -> tuple[SearchedDesign, tuple[Excess, ...]]:
         return (found := candidate(place)), excesses(found, space)
 
     names = _names(space, front.compared)
@@ -252,7 +254,7 @@ def describe_front(
     )
 
 
-def excesses(candidate: Candidate, space: SearchSpace) -> tuple[Excess, ...]:
+def excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...]:
     """The bounds that a design breaks, or that nobody can say it keeps."""
     found = list[Excess]()
     for bound in space.within:
@@ -282,12 +284,12 @@ def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]
     )
 
 
-def _most(bound: Bound, currency: str) -> Columned:
+def _most(bound: MeasureLimit, currency: str) -> Columned:
     exact = _exact_most(bound, currency)
     return min(floor(exact), NOWHERE) if MEASURES[bound.measure] in WHOLE else float(exact)
 
 
-def _exact_most(bound: Bound, currency: str) -> Fraction:
+def _exact_most(bound: MeasureLimit, currency: str) -> Fraction:
     """The bound in the unit of columns."""
     return bound.most / Fraction(minor_unit(currency)) if MEASURES[bound.measure] == MONEY else bound.most
 

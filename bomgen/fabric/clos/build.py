@@ -11,7 +11,7 @@ from bomgen.fabric.clos import ports_in_use, shape
 from bomgen.fabric.clos.leaf_divisions import most_down, room_for_reserved
 from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE, rows_of_rails
 from bomgen.fabric.clos.search import largest_endpoints, require_smallest
-from bomgen.fabric.clos.shape import ClosShape, Numbers
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import ONE_RAIL, UNSET, all_endpoints, attached_ports
@@ -19,14 +19,14 @@ from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
 @formula("demand")
-def in_numbers(**figures: Any) -> Numbers:
+def in_numbers(**figures: Any) -> PlainDemand:
     """A demand in plain numbers, as the search takes it."""
     return demand_numbers(**figures)
 
 
-def demand_numbers(**figures: Any) -> Numbers:
+def demand_numbers(**figures: Any) -> PlainDemand:
     """Return the values as `Numbers`."""
-    return Numbers(**figures)
+    return PlainDemand(**figures)
 
 
 def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
@@ -36,13 +36,13 @@ def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
 
 
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
-def smallest_fabric(demand: Numbers) -> ClosShape:
+def smallest_fabric(demand: PlainDemand) -> ClosShape:
     """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
     return require_smallest(demand)
 
 
 @formula("endpoints", source="even spread with every up-link to a switch of its own")
-def largest_fabric(demand: Numbers) -> int:
+def largest_fabric(demand: PlainDemand) -> int:
     """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
     return largest_endpoints(demand)
 
@@ -60,13 +60,13 @@ def rails_of_leaf(shape: ClosShape) -> int:
 
 
 @formula("ports")
-def most_ports_down(demand: Numbers, up: int) -> int:
+def most_ports_down(demand: PlainDemand, up: int) -> int:
     """Ports down of a leaf that its links up carry at the ratio asked."""
     return room_for_reserved(demand, up)
 
 
 @formula("ports")
-def most_ports_of_leaf(demand: Numbers) -> int:
+def most_ports_of_leaf(demand: PlainDemand) -> int:
     """Ports down of a leaf, as given or the most for which there are links up that keep the ratio."""
     return demand.leaf_down or most_down(demand)
 

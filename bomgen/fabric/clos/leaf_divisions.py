@@ -17,7 +17,7 @@ from math import ceil, gcd
 from typing import NamedTuple
 
 from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.shape import AUTO, SPLIT, Numbers
+from bomgen.fabric.clos.shape import AUTO, SPLIT, PlainDemand
 from bomgen.fabric.ports import ports_left_down
 
 MOST_SHARED = 8
@@ -38,29 +38,29 @@ class Division(NamedTuple):
     """Servers whose ports connect to several leaves."""
 
 
-def room_down(numbers: Numbers, up: int) -> int:
+def room_down(numbers: PlainDemand, up: int) -> int:
     """Return the ports of a leaf left for downlinks by a number of uplinks."""
     return ports_left_down(up, numbers.radix, numbers.up_radix, numbers.cages)
 
 
-def ports_down_at(numbers: Numbers, up: int) -> int:
+def ports_down_at(numbers: PlainDemand, up: int) -> int:
     """Return the most downlinks of a leaf with a number of uplinks: at the ratio, unless the plan fixes the uplinks."""
     room = room_down(numbers, up)
     return room if numbers.leaf_up else min(room, _links_carried(numbers, up))
 
 
-def _links_carried(numbers: Numbers, up: int) -> int:
+def _links_carried(numbers: PlainDemand, up: int) -> int:
     """Return the most downlinks that a number of uplinks carries at the ratio."""
     ratio = numbers.oversubscription
     return ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps)
 
 
-def room_for_reserved(numbers: Numbers, up: int) -> int:
+def room_for_reserved(numbers: PlainDemand, up: int) -> int:
     """Return the downlinks of a leaf for endpoints and reserved ports: those that its uplinks carry."""
     return numbers.leaf_down or ports_down_at(numbers, up)
 
 
-def most_down(numbers: Numbers) -> int:
+def most_down(numbers: PlainDemand) -> int:
     """Return the most downlinks of a leaf for which there are uplinks that keep the ratio."""
     if numbers.leaf_up:
         return ports_down_at(numbers, numbers.leaf_up)
@@ -81,14 +81,14 @@ def _first_that_carry(room: Callable[[int], int], carried: Callable[[int], int],
     return bisect_left(range(most_up + 1), True, key=lambda up: carried(up) >= room(up))
 
 
-def most_down_when_full(numbers: Numbers) -> int:
+def most_down_when_full(numbers: PlainDemand) -> int:
     """Return the most downlinks of a leaf whose ports are all used, at the ratio or with the uplinks fixed."""
     room, carried = partial(room_down, numbers), partial(_links_carried, numbers)
     up = numbers.leaf_up or _first_that_carry(room, carried, numbers.up_radix)
     return room(up) if up <= numbers.up_radix else 0
 
 
-def links_up_for(numbers: Numbers, down: int) -> int:
+def links_up_for(numbers: PlainDemand, down: int) -> int:
     """Return the fewest uplinks that keep the ratio, or those fixed by the plan."""
     if numbers.leaf_up:
         return numbers.leaf_up
@@ -96,7 +96,7 @@ def links_up_for(numbers: Numbers, down: int) -> int:
     return max(-(-down * numbers.down_gbps * ratio.denominator // (ratio.numerator * numbers.up_gbps)), 1)
 
 
-def divide_leaves(numbers: Numbers) -> Iterator[Division]:
+def divide_leaves(numbers: PlainDemand) -> Iterator[Division]:
     """Yield every division of a leaf's ports that serves the endpoints, with its lowest leaf count."""
     most = most_down(numbers)
     if numbers.rails == 1:
@@ -108,12 +108,12 @@ def divide_leaves(numbers: Numbers) -> Iterator[Division]:
             yield from _divide(numbers, most, each, each, numbers.rails // each)
 
 
-def most_leaves_of_group(numbers: Numbers) -> int:
+def most_leaves_of_group(numbers: PlainDemand) -> int:
     """Return the most leaves of a rail that share spines below a core: half of a spine's ports, whatever its ratio."""
     return max(min(numbers.spine_down or numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up), 1)
 
 
-def count_ports_together(numbers: Numbers, most: int) -> list[int]:
+def count_ports_together(numbers: PlainDemand, most: int) -> list[int]:
     """Return the possible numbers of a server's ports on one leaf with `most` downlinks: all, or one."""
     whole = numbers.ports_per_server
     if numbers.split_servers == SPLIT or numbers.leaf_down or whole > most:
@@ -122,7 +122,7 @@ def count_ports_together(numbers: Numbers, most: int) -> list[int]:
     return [whole, 1] if may_split and whole > 1 else [whole]
 
 
-def count_rails_per_leaf(numbers: Numbers) -> list[int]:
+def count_rails_per_leaf(numbers: PlainDemand) -> list[int]:
     """Return the possible rails per leaf: those fixed by the plan, one on a full build-out, else any."""
     if numbers.rails_per_leaf:
         return [numbers.rails_per_leaf]
@@ -152,7 +152,7 @@ class _Row(NamedTuple):
         return max(self.together * ceil(self.servers / leaves), ceil(self.in_use / leaves))
 
 
-def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -> Iterator[Division]:
+def _divide(numbers: PlainDemand, most: int, ports: int, together: int, rows: int) -> Iterator[Division]:
     """Yield the divisions of equal rows of leaves; a server has `ports` ports per row, `together` of them per leaf."""
     has_rails, servers = numbers.rails > 1, numbers.nic_ports // numbers.ports_per_server * (ports // together)
     in_use = max(servers * together + ceil(numbers.host_ports / rows), 1)
@@ -167,7 +167,7 @@ def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -
             yield Division(down, up, leaves * rows, ports, leaves if has_rails else 0, split)
 
 
-def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
+def _idle_ports(numbers: PlainDemand, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
     """Yield downlinks and uplinks of a leaf that do not exceed the demand of its endpoints, and leaves.
 
     More leaves and more uplinks than the ports in use need make room for reserved ones. The first leaf of one more
@@ -197,7 +197,7 @@ def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, i
                 yield down, up, leaves
 
 
-def _all_ports(numbers: Numbers, row: _Row) -> Iterator[tuple[int, int, int]]:
+def _all_ports(numbers: PlainDemand, row: _Row) -> Iterator[tuple[int, int, int]]:
     """Yield the downlinks that the uplinks of a leaf leave ports for, in whole servers, the uplinks, and the leaves."""
     for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
         room = room_down(numbers, up)

@@ -61,7 +61,7 @@ class ClosCounts(NamedTuple):
             _take(self.switches, chosen),
             _take(self.down, chosen),
             _take(self.up, chosen),
-            {tier: Kinds(*(each[:, chosen] for each in kinds)) for tier, kinds in self.kinds.items()},
+            {tier: Kinds(*(kind[:, chosen] for kind in kinds)) for tier, kinds in self.kinds.items()},
             _take(self.links, chosen),
             self.pods[chosen],
         )

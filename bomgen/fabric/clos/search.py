@@ -33,7 +33,7 @@ from bomgen.fabric.clos.leaf_divisions import (
     room_down,
     room_for_reserved,
 )
-from bomgen.fabric.clos.shape import ClosShape, Numbers, Steps
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand, Steps
 from bomgen.fabric.ports import ports_left_down
 
 MAX_TIERS = 3
@@ -50,7 +50,7 @@ KEPT = 50_000
 Cost = tuple[int, ...]
 
 
-def find_smallest(numbers: Numbers) -> ClosShape | None:
+def find_smallest(numbers: PlainDemand) -> ClosShape | None:
     """Return the smallest fabric with a number of tiers, or None when none carries the demand.
 
     Raises TooMuch when the plan has used up its work budget.
@@ -61,7 +61,7 @@ def find_smallest(numbers: Numbers) -> ClosShape | None:
 
 
 @lru_cache(maxsize=KEPT)
-def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
+def _search(numbers: PlainDemand) -> tuple[ClosShape | None, int]:
     """Return the smallest fabric, and the steps of the search, which count again when the result is cached."""
     found = _Smallest(numbers, Steps(MAX_STEPS))
     bounds = ((_fewest_switches(found, each, 1, each.leaves), each) for each in divide_leaves(numbers))
@@ -72,7 +72,7 @@ def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
     return found.shape, found.steps.done
 
 
-def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
+def find_smallest_by_division(numbers: PlainDemand) -> list[ClosShape]:
     """Return the smallest fabric for each division of a leaf's ports, the smallest of all first."""
     found = []
     steps = Steps(MAX_STEPS)
@@ -85,7 +85,7 @@ def find_smallest_by_division(numbers: Numbers) -> list[ClosShape]:
     return [shape for _, shape in sorted(found)]
 
 
-def is_feasible(numbers: Numbers) -> bool:
+def is_feasible(numbers: PlainDemand) -> bool:
     """Return whether there is a fabric with a number of tiers, without searching for the smallest.
 
     False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `find_smallest` does.
@@ -96,7 +96,7 @@ def is_feasible(numbers: Numbers) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def _look_for_any(numbers: Numbers) -> tuple[bool, int]:
+def _look_for_any(numbers: PlainDemand) -> tuple[bool, int]:
     """Return whether there is a fabric, and the steps of the search; a report rebuilds a fabric with each other one."""
     found = _Smallest(numbers, Steps(MAX_STEPS_TO_FIT))
     for division in divide_leaves(numbers):
@@ -106,13 +106,13 @@ def _look_for_any(numbers: Numbers) -> tuple[bool, int]:
     return found.shape is not None, found.steps.done
 
 
-def require_smallest(numbers: Numbers) -> ClosShape:
+def require_smallest(numbers: PlainDemand) -> ClosShape:
     """Return the smallest fabric where there is one."""
     return require(find_smallest(numbers), "no fabric carries the demand")
 
 
 class _Smallest:
-    def __init__(self, numbers: Numbers, steps: Steps) -> None:
+    def __init__(self, numbers: PlainDemand, steps: Steps) -> None:
         self.numbers, self.steps = numbers, steps
         self.most_below_spine = most_down_of_spine(numbers)
         self.shape: ClosShape | None = None
@@ -127,7 +127,7 @@ class _Smallest:
         return self.shape is not None and self.cost[0] < switches
 
 
-def cost_of(numbers: Numbers, division: Division, shape: ClosShape) -> Cost:
+def cost_of(numbers: PlainDemand, division: Division, shape: ClosShape) -> Cost:
     """Return the criteria of the smallest fabric, in order of priority."""
     return (
         shape.switches,
@@ -140,7 +140,7 @@ def cost_of(numbers: Numbers, division: Division, shape: ClosShape) -> Cost:
     )
 
 
-def _mixes_a_cage(numbers: Numbers, down: int, up: int) -> bool:
+def _mixes_a_cage(numbers: PlainDemand, down: int, up: int) -> bool:
     """Return whether a cage of a leaf holds uplinks together with downlinks."""
     of_cage = numbers.ports_per_cage
     if of_cage == 1 or numbers.down_gbps != numbers.up_gbps:
@@ -194,7 +194,7 @@ def _numbers_of_pods(found: _Smallest, division: Division, rows: int, together: 
             yield from range(ceil(row / most), min(row, numbers.core_radix) + 1)
 
 
-def most_down_of_spine(numbers: Numbers) -> int:
+def most_down_of_spine(numbers: PlainDemand) -> int:
     """Return the most downlinks of a spine for which it has uplinks that keep its ratio."""
     if numbers.spine_down:
         return numbers.spine_down
@@ -206,16 +206,16 @@ def most_down_of_spine(numbers: Numbers) -> int:
     return most_at_crossing(room, partial(_spine_links_carried, numbers), numbers.spine_up_radix)
 
 
-def _spine_room_down(numbers: Numbers, up: int) -> int:
+def _spine_room_down(numbers: PlainDemand, up: int) -> int:
     return ports_left_down(up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
 
 
-def _spine_links_carried(numbers: Numbers, up: int) -> int:
+def _spine_links_carried(numbers: PlainDemand, up: int) -> int:
     ratio = numbers.spine_oversubscription
     return ratio.numerator * up * numbers.core_gbps // (ratio.denominator * numbers.up_gbps)
 
 
-def spine_links_up_for(numbers: Numbers, down: int) -> int:
+def spine_links_up_for(numbers: PlainDemand, down: int) -> int:
     """Return the fewest uplinks of a spine that keep its ratio."""
     ratio = numbers.spine_oversubscription
     return -(-down * numbers.up_gbps * ratio.denominator // (ratio.numerator * numbers.core_gbps))
@@ -228,7 +228,7 @@ def _fewest_switches(found: _Smallest, division: Division, pods: int, of_pod: in
     return division.leaves + spines + _fewest_cores(found.numbers, division, pods, of_pod)
 
 
-def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) -> int:
+def _fewest_cores(numbers: PlainDemand, division: Division, pods: int, of_pod: int) -> int:
     """Return a lower bound of the core count of a division: cores whose ports hold the uplinks of all spines."""
     if not numbers.core_radix or numbers.spine_up:
         return 0
@@ -312,7 +312,7 @@ def _shape(division: Division, up: int, pods: int, spines: int, spine_up: int, c
     return ClosShape(division.down, up, division.leaves, pods, spines, spine_up, cores, division.rails_per_leaf)
 
 
-def unplaced_reserved_ports(numbers: Numbers, shape: ClosShape) -> int:
+def unplaced_reserved_ports(numbers: PlainDemand, shape: ClosShape) -> int:
     """Return the reserved ports that do not fit on leaves whose uplinks carry them too."""
     room = shape.leaves * room_for_reserved(numbers, shape.up)
     return max(numbers.reserved_ports - (room - numbers.nic_ports - numbers.host_ports), 0)
@@ -322,7 +322,7 @@ def unplaced_reserved_ports(numbers: Numbers, shape: ClosShape) -> int:
 # The maximum endpoints of a folded Clos of given switches.
 
 
-def largest_endpoints(numbers: Numbers) -> int:
+def largest_endpoints(numbers: PlainDemand) -> int:
     """Return the most endpoints known to fit a fabric: those of the demand, which fits, or the result of `reach`.
 
     Counts fixed by the plan may spread links evenly for the demand and for no larger number of servers.
@@ -331,7 +331,7 @@ def largest_endpoints(numbers: Numbers) -> int:
     return max(reach(numbers), endpoints)
 
 
-def reach(numbers: Numbers) -> int:
+def reach(numbers: PlainDemand) -> int:
     """Return the most endpoints of as many tiers of the same switches; 0 when pods without a core have no limit.
 
     Whole servers are added to the other machines and reserved ports. The fabric has every leaf for which uplinks spread
@@ -350,7 +350,7 @@ def reach(numbers: Numbers) -> int:
     return servers * each + others if servers > 0 else 0
 
 
-def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
+def _count_servers(numbers: PlainDemand, reserved_ports: int) -> int:
     """Return the servers on the most leaves, with the other machines and some of the reserved ports."""
     best, most = 0, most_down(numbers)
     for leaves, together in _largest_leaves(numbers):
@@ -365,7 +365,7 @@ def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
     return best
 
 
-def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:
+def _largest_leaves(numbers: PlainDemand) -> Iterator[tuple[int, int]]:
     """Yield the most leaves, and the ports of a server that connect together to one of them."""
     most = most_down_of_spine(numbers)
     if numbers.rails == 1:
@@ -385,7 +385,7 @@ def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:
             yield rows, together
 
 
-def most_servers(numbers: Numbers, servers: int, ports_per_server: int, surely: int = 0) -> int:
+def most_servers(numbers: PlainDemand, servers: int, ports_per_server: int, surely: int = 0) -> int:
     """Return the most servers, up to `servers`, for which there is a fabric; by bisection, so one more does not fit.
 
     For `surely` servers there is one. Raises TooMuch as `find_smallest` does.

@@ -15,7 +15,7 @@ AUTO, WHOLE, SPLIT = 0, 1, 2
 """Whether the ports of a server may connect to several leaves: by the number of its ports, no, or yes."""
 
 
-class Numbers(NamedTuple):
+class PlainDemand(NamedTuple):
     """A demand in plain numbers, for the search for the smallest fabric; 0 means not fixed."""
 
     tiers: int

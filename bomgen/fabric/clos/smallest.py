@@ -19,7 +19,7 @@ from bomgen.fabric.clos.search import (
     most_servers,
     reach,
 )
-from bomgen.fabric.clos.shape import ClosShape, Numbers
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
@@ -71,7 +71,7 @@ def _check_fixed_ports(demand: Demand) -> None:
                     raise Infeasible(message, because=fixed, rule="ports")
 
 
-def _check_pods(demand: Demand, numbers: Numbers) -> None:
+def _check_pods(demand: Demand, numbers: PlainDemand) -> None:
     """Raise Infeasible when no spine has the ports for a pod of the leaves set by the plan."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
@@ -94,12 +94,12 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
     given = demand.rails_per_leaf
     if given is None or rails is None or rails.value % given.value == 0:
         return
-    fits = ", ".join(str(each) for each in shape.divisors(rails.value))
+    fits = ", ".join(str(divisor) for divisor in shape.divisors(rails.value))
     message = f"{rails.value} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
     raise Infeasible(message, because=given, rule="range")
 
 
-def _check_rails(demand: Demand, numbers: Numbers) -> None:
+def _check_rails(demand: Demand, numbers: PlainDemand) -> None:
     """Raise Infeasible when leaves cannot serve the rails per leaf set by the plan."""
     given = demand.rails_per_leaf
     if given is None or numbers.rails == 1:
@@ -134,12 +134,12 @@ def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
     return demand.unit is None or bool(demand.unit.value * rails.value <= ports.value)
 
 
-def _without_fixed_counts(numbers: Numbers) -> Numbers:
+def _without_fixed_counts(numbers: PlainDemand) -> PlainDemand:
     """Return a demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
 
 
-def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
+def _only_fixed_counts_refuse(demand: Demand, numbers: PlainDemand) -> bool:
     """Return whether only spines or uplinks fixed by the plan make a demand infeasible.
 
     Those of a pod may require a third tier.
@@ -193,7 +193,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
 
 
-def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
+def _refuse_reserved_ports(demand: Demand, numbers: PlainDemand | None, others: int) -> Infeasible:
     """Return the error that other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
@@ -202,7 +202,7 @@ def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int)
     return Infeasible(f"{message}; the switches reach at most {group_thousands(most)} endpoints", because)
 
 
-def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
+def _radix_that_fits(numbers: PlainDemand, endpoints: int) -> int:
     """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known.
 
     Tried are switches of one port per cage, the same in all three tiers.
@@ -226,7 +226,7 @@ def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
     return high
 
 
-def _set_radix(numbers: Numbers, ports: int) -> Numbers:
+def _set_radix(numbers: PlainDemand, ports: int) -> PlainDemand:
     above = ports if numbers.core_radix else 0
     return numbers._replace(
         radix=ports,
@@ -239,12 +239,12 @@ def _set_radix(numbers: Numbers, ports: int) -> Numbers:
     )
 
 
-def _least_down(numbers: Numbers) -> int:
+def _least_down(numbers: PlainDemand) -> int:
     """Return the fewest downlinks of a leaf that hold what the plan fixes: its downlinks, or a rail of a unit."""
     return max(numbers.leaf_down, numbers.unit if numbers.rails > 1 else 0, 1)
 
 
-def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
+def _refuse_division(demand: Demand, numbers: PlainDemand) -> Infeasible:
     """Return the error that no division of a leaf's ports fits the plan's fixed values and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription

@@ -89,7 +89,9 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
         groups = (ceil(endpoints / (numbers["a"] * numbers["p"])), numbers["s"] * numbers["h"] + 1)
         candidates = groups if letter == "g" else range(1, max(ports.leaf_down, ports.spine_down) + 1)
         fitting = [
-            each for each in candidates if each != value and is_feasible({**given, letter: each}, endpoints, ports)
+            candidate
+            for candidate in candidates
+            if candidate != value and is_feasible({**given, letter: candidate}, endpoints, ports)
         ]
         if fitting:
             return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"

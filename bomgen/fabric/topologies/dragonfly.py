@@ -130,7 +130,7 @@ class DragonflyShape(NamedTuple):
     g: Figure
 
 
-class GroupKind(NamedTuple):
+class RouterGroups(NamedTuple):
     """Groups with the same number of routers, and the endpoints on them."""
 
     groups: Figure
@@ -286,13 +286,13 @@ def _fabric(
 
 def _kinds(
     shape: DragonflyShape, endpoints: Figure, small: SmallGroups | None
-) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
+) -> tuple[Figure, Figure, tuple[RouterGroups, ...]]:
     """Return the links between large groups, those to a small one, and the groups by size, the large ones first."""
     p, a, h, g = shape
     if small is None:
         between = dragonfly.links_between(a, h, g)
         group_ports = dragonfly.global_ports_of_group(between, g)
-        return between, between, (GroupKind(g, a, dragonfly.routers(a, g), group_ports, endpoints),)
+        return between, between, (RouterGroups(g, a, dragonfly.routers(a, g), group_ports, endpoints),)
     to_small = dragonfly.links_between(small.size, h, g)
     large = dragonfly.large_groups(g, small.groups)
     between = dragonfly.links_between_large(a, h, large, small.groups, to_small)
@@ -302,8 +302,10 @@ def _kinds(
         between,
         to_small,
         (
-            GroupKind(large, a, routers, dragonfly.global_ports_of_large(between, large, to_small, small.groups), held),
-            GroupKind(
+            RouterGroups(
+                large, a, routers, dragonfly.global_ports_of_large(between, large, to_small, small.groups), held
+            ),
+            RouterGroups(
                 small.groups,
                 small.size,
                 others,
@@ -314,7 +316,7 @@ def _kinds(
     )
 
 
-def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
+def _alike(kind: RouterGroups) -> Iterator[tuple[Figure, Figure, Figure]]:
     """Yield the routers with equal numbers of ports to others: how many, local ports and global ports of each."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
@@ -330,7 +332,7 @@ def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
             yield switches, local, global_
 
 
-def _fitted(kind: GroupKind, exact: bool, p: Figure) -> Iterator[Fitted]:
+def _fitted(kind: RouterGroups, exact: bool, p: Figure) -> Iterator[Fitted]:
     """Yield the equally filled routers of groups with equal numbers of ports to others."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
@@ -349,7 +351,7 @@ def _bisection(
     demand: Demand,
     attached: Figure,
     shape: DragonflyShape,
-    kinds: tuple[GroupKind, ...],
+    kinds: tuple[RouterGroups, ...],
     outer: Figure,
     between: Figure,
 ) -> Figure:

@@ -114,7 +114,7 @@ SPINES, OTHER_SPINES = "spines_per_group", "spines_per_other_group"
 """Dimensions of the fabric."""
 
 
-class GroupKind(NamedTuple):
+class LeafSpineGroups(NamedTuple):
     """Equal groups, as figures."""
 
     groups: Figure
@@ -236,13 +236,13 @@ def build(demand: Demand) -> Fabric:
 
 def _kinds(
     a: Figure, s: Figure, h: Figure, g: Figure, parallel: Figure | None, given: Mapping[str, Figure]
-) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
+) -> tuple[Figure, Figure, tuple[LeafSpineGroups, ...]]:
     """Return the links between two groups, those to one of the last, and the groups by size. Raises Infeasible."""
     others = [given.get(key) for key in (OTHER_GROUPS, "other_a", "other_s")]
     named = next((figure for figure in (*others, given.get("other_parallel")) if figure), None)
     if named is None:
         between = dragonfly.links_between(s, h, g)
-        return between, between, (GroupKind(g, a, s, parallel, dragonfly.global_ports_of_group(between, g)),)
+        return between, between, (LeafSpineGroups(g, a, s, parallel, dragonfly.global_ports_of_group(between, g)),)
     if None in others or not set(LETTERS) <= set(given):
         message = (
             "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
@@ -258,10 +258,10 @@ def _kinds(
     to_others = dragonfly_plus.links_to_group(s, other_s, h, g)
     between = dragonfly.links_between_large(s, h, large, groups, to_others)
     ports = dragonfly.global_ports_of_large(between, large, to_others, groups)
-    last = GroupKind(
+    last = LeafSpineGroups(
         groups, other_a, other_s, given.get("other_parallel"), dragonfly.global_ports_of_group(to_others, g)
     )
-    return between, to_others, (GroupKind(large, a, s, parallel, ports), last)
+    return between, to_others, (LeafSpineGroups(large, a, s, parallel, ports), last)
 
 
 def _check_others(
@@ -271,7 +271,7 @@ def _check_others(
     p: Figure,
     h: Figure,
     g: Figure,
-    kinds: tuple[GroupKind, ...],
+    kinds: tuple[LeafSpineGroups, ...],
 ) -> None:
     """Raise Infeasible when the last groups do not fit their switches, or the groups do not hold the endpoints."""
     first, last = kinds
@@ -294,7 +294,7 @@ def _check_others(
         raise Infeasible(f"{message}: at most {_servers(demand, held)} servers", because=endpoints)
 
 
-def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
+def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
     """Return the fewest links between a leaf and a spine of any group, where groups differ; else None."""
     if len(kinds) == 1:
         return None
@@ -302,12 +302,12 @@ def _parallel(kinds: tuple[GroupKind, ...]) -> Figure | None:
     return dragonfly_plus.links_in_common(one, other)
 
 
-def _outer(kind: GroupKind) -> Figure:
+def _outer(kind: LeafSpineGroups) -> Figure:
     """Return the global ports in use on the spine of a group that has the most."""
     return dragonfly.global_ports(kind.group_ports, kind.s)
 
 
-def _spines_alike(kinds: tuple[GroupKind, ...]) -> Iterator[Fitted]:
+def _spines_alike(kinds: tuple[LeafSpineGroups, ...]) -> Iterator[Fitted]:
     """Yield the spines of groups with equal numbers of ports in use."""
     for kind in kinds:
         spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
@@ -324,7 +324,9 @@ def _largest(
     return dragonfly_plus.largest_of(p, a, s, h) if set(fixed) - {"g"} else dragonfly_plus.largest_balanced(*ports)
 
 
-def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKind, ...], between: Figure) -> Figure:
+def _bisection(
+    demand: Demand, attached: Figure, p: Figure, kinds: tuple[LeafSpineGroups, ...], between: Figure
+) -> Figure:
     """Return the bound on the flow over the first groups; none where servers are on others."""
     first = kinds[0]
     if len(kinds) > 1 and attached.value > first.leaves.value * p.value:
@@ -336,12 +338,12 @@ def _bisection(demand: Demand, attached: Figure, p: Figure, kinds: tuple[GroupKi
     return dragonfly_plus.bisection_at_least(attached, *shape, down_gbps, up_gbps, global_gbps)
 
 
-def _free(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
+def _free(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
     found = [dragonfly.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
     return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
 
 
-def _free_on_spines(kinds: tuple[GroupKind, ...], ports: tuple[Figure, ...]) -> Figure:
+def _free_on_spines(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
     """Return the unused ports of all spines, as links to leaves."""
     found = [
         dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)

@@ -17,7 +17,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.columns import of_each_distinct
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.many import Kinds
-from bomgen.optics.cages import Plug, PortDemand, PortMap, TooFewCages, filled_places, map_ports
+from bomgen.optics.cages import CagePlug, PortDemand, PortMap, TooFewCages, filled_places, map_ports
 
 BASE = 1 << 15
 """An exclusive upper bound of a switch's ports, the base for packing four numbers of ports into one."""
@@ -29,7 +29,7 @@ class TierLinks(NamedTuple):
 
     kinds: tuple[str, ...]
     rates: tuple[Figure, ...]
-    plugs: tuple[Plug, ...]
+    plugs: tuple[CagePlug, ...]
 
 
 class PieceCounter:

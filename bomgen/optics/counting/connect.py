@@ -34,8 +34,8 @@ from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.cages import (
     FIXED_FORMS,
     UNKNOWN,
+    CagePlug,
     LeafShares,
-    Plug,
     PortMap,
     TooFewCages,
     cage_of,
@@ -106,7 +106,7 @@ from bomgen.optics.types import (
 )
 
 
-def connect(
+def count_parts(
     fabric: Fabric,
     servers: Figure,
     server_cage: Cage,
@@ -125,7 +125,7 @@ def connect(
     """
 
     def count_parts(wanted: Mapping[str, LinkSpec]) -> Interconnect:
-        builder = _Builder(fabric, servers, server_cage, others, rows, fitted, parts, populate_all)
+        builder = _PartCounter(fabric, servers, server_cage, others, rows, fitted, parts, populate_all)
         for links in fabric.links:
             builder.choose(links, wanted[links.kind])
         return builder.count()
@@ -137,7 +137,7 @@ def connect(
         again = count_parts(
             {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
-        if not lacks_cages(again) and all(each.option for each in again.choices):
+        if not lacks_cages(again) and all(choice.option for choice in again.choices):
             return again
     return found
 
@@ -146,9 +146,9 @@ def _is_open(spec: LinkSpec) -> bool:
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
 
 
-def lacks_cages(found: Interconnect) -> bool:
+def lacks_cages(interconnect: Interconnect) -> bool:
     """Return whether different parts need more cages than a switch has."""
-    return any(problem.rule == CAGES for problem in found.problems)
+    return any(problem.rule == CAGES for problem in interconnect.problems)
 
 
 CAGES = "cages"
@@ -169,13 +169,13 @@ class _Kind(NamedTuple):
         """All groups, that of the servers first."""
         return (self.main, *self.separate)
 
-    def plug(self, device: str, group: EndpointGroup | None = None) -> Plug:
+    def plug(self, device: str, group: EndpointGroup | None = None) -> CagePlug:
         """Return the part that the links of a group, by default the main one, have in the cages of a device."""
         group, upper = group or self.main, self.links.ends[1] == device
         return plug_at(group.medium, self.upper if upper else group.lower, upper)
 
 
-class _Builder:
+class _PartCounter:
     """The modules and cables of one fabric: how each kind of link is built, then the parts it takes."""
 
     def __init__(
@@ -246,7 +246,7 @@ class _Builder:
             leaf_shares=self.leaf_shares,
         )
 
-    def _plug(self, links: Links, device: str) -> Plug:
+    def _plug(self, links: Links, device: str) -> CagePlug:
         """Return the part of links in the cages of a device; if the servers' is unknown, that of other machines."""
         kind = self.kinds.get(links.kind)
         if kind is None:
@@ -269,8 +269,8 @@ class _Builder:
                 self._part_warnings(kind, group, group.medium)
             described.append(group.medium)
             length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
-            found = LinkGroup(links.kind, group.medium, length, group.rate, group.others, span=group.span)
-            self.link_groups.append(found)
+            link_group = LinkGroup(links.kind, group.medium, length, group.rate, group.others, span=group.span)
+            self.link_groups.append(link_group)
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
         lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
@@ -278,7 +278,7 @@ class _Builder:
         leaf = self.fabric.tier(links.ends[1])
         if lower.device == SERVER and leaf is not None and self.rows.value == 1:
             ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
-            together = gcd(leaf.down.value, *(each.value for each in ports))
+            together = gcd(leaf.down.value, *(port.value for port in ports))
         single = links.within_tier and links.parallel is None
         return Span(lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, single, bool(spec.panels))
 
@@ -490,11 +490,11 @@ class _Builder:
         ports = require(ports, missing)
         if not links.within_tier:
             return ports
-        kinds = [each for each in self.fabric.links if each.within_tier and device in each.ends]
+        kinds = [link for link in self.fabric.links if link.within_tier and device in link.ends]
         if links.kind != kinds[-1].kind:
             return fitted.local or require(links.ports, missing)
-        for other in kinds[:-1]:
-            ports = remaining_ports(ports, fitted.local or require(other.ports, missing))
+        for kind in kinds[:-1]:
+            ports = remaining_ports(ports, fitted.local or require(kind.ports, missing))
         return ports
 
     def _unknown_part_warning(self, links: Links, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:
@@ -563,7 +563,9 @@ class _Builder:
         links, upper, spec = kind.links, kind.upper, kind.spec
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         orderable = (
-            each for each in transceivers(span, self.parts) if not any(part.identity.generic for part in each.modules)
+            transceiver
+            for transceiver in transceivers(span, self.parts)
+            if not any(part.identity.generic for part in transceiver.modules)
         )
         real = next(orderable, None)
         planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")

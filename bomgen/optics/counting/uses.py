@@ -17,7 +17,7 @@ from bomgen.optics.cages import LeafShares, PortMap
 from bomgen.optics.compatibility import Adapter, Cage, Unbuildable
 from bomgen.optics.counting.per_device import modules_of_servers, sum_of_links, sum_of_modules
 from bomgen.optics.selection import choose
-from bomgen.optics.types import AUTO, Choice, LinkSpec, Medium, MediumOption, PartsLookup, Patch, Span
+from bomgen.optics.types import AUTO, LinkChoice, LinkSpec, Medium, MediumOption, PartsLookup, Patch, Span
 
 
 class AttachedHosts(NamedTuple):
@@ -185,11 +185,11 @@ class EndpointGroup(NamedTuple):
         return self.others is not None
 
 
-def same_module(one: Module | None, other: Module | None) -> bool:
+def same_module(one: Module | None, module: Module | None) -> bool:
     """Return whether two modules are the same part with the same ports, or both are None."""
-    if one is None or other is None:
-        return one is other
-    return one.identity.id == other.identity.id and one.ports.value == other.ports.value
+    if one is None or module is None:
+        return one is module
+    return one.identity.id == module.identity.id and one.ports.value == module.ports.value
 
 
 def same_parts(one: Medium | None, other: Medium | None) -> bool:
@@ -239,7 +239,7 @@ def choose_medium(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | No
     return None
 
 
-def chosen(kind: str, choice: Choice) -> Chosen:
+def chosen(kind: str, choice: LinkChoice) -> Chosen:
     """Return a choice for a kind of link as a record of the interconnect."""
     medium = choice.medium
     parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []

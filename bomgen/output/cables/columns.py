@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.types import NOWHERE, Changes, Column, Wiring
+from bomgen.cabling.types import NOWHERE, CableChanges, Column, Wiring
 from bomgen.catalog.parts import Module
 from bomgen.fabric.declaration import link_kinds
 from bomgen.optics.types import TRANSCEIVER, Medium
@@ -49,7 +49,7 @@ Table = Mapping[str, NDArray[Any]]
 """A batch of the wiring: the columns `NAMES`, all of one length. Texts and empty values (None) are objects."""
 
 
-class _Words:
+class _Labels:
     def __init__(self, wiring: Wiring) -> None:
         self.wiring = wiring
         self.devices = _objects(wiring.names)
@@ -174,7 +174,7 @@ def words_of(wiring: Wiring) -> Iterator[str]:
     """Every word that a table may hold."""
     if wiring.changes:
         yield from words_of(wiring.changes.old)
-    words = _Words(wiring)
+    words = _Labels(wiring)
     yield from (wiring.site, *wiring.names, *wiring.ports, *words.stems)
     for column in (words.fabric, words.kind, words.medium, *words.modules.values()):
         yield from (word for word in column if word)
@@ -193,7 +193,7 @@ def has_joined_ends(wiring: Wiring) -> bool:
 
 def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
     """The links as tables of a row per link, each with the rows that it stands for; no cable is split over two."""
-    words = _Words(wiring)
+    words = _Labels(wiring)
     start = 0
     while start < len(wiring):
         stop = min(start + BATCH, len(wiring))
@@ -221,7 +221,7 @@ def _tables(wiring: Wiring, joined: bool) -> Iterator[Table]:
         yield _join_ends(table, wiring.piece[rows]) if joined else table
 
 
-def _list_work(wiring: Wiring, changes: Changes) -> Iterator[Table]:
+def _list_work(wiring: Wiring, changes: CableChanges) -> Iterator[Table]:
     """What is to be done to each cable: what is pulled, what is plugged elsewhere, what is new, and what stays."""
     before, after = _label_cables(wiring, changes)
     serves = changes.same_length
@@ -268,8 +268,10 @@ def _blank(size: int) -> NDArray[Any]:
 
 
 def _by_fabric(wiring: Wiring, cables: Column) -> Column:
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(each.fabric for each in wiring.cable_types))}
-    fabric = np.array([numbers[each.fabric] for each in wiring.cable_types], dtype=np.int64)
+    numbers = {
+        name: at for at, name in enumerate(dict.fromkeys(cable_type.fabric for cable_type in wiring.cable_types))
+    }
+    fabric = np.array([numbers[cable_type.fabric] for cable_type in wiring.cable_types], dtype=np.int64)
     first = np.flatnonzero(np.diff(wiring.piece, prepend=-1))[cables]
     return cables[np.argsort(fabric[wiring.cable_type[first]], kind="stable")] if len(cables) else cables
 
@@ -280,10 +282,10 @@ def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:
     return {name: np.concatenate([_blank(0), *(part[number] for part in parts)]) for number, name in enumerate(TODAY)}
 
 
-def _label_cables(wiring: Wiring, changes: Changes) -> tuple[Wiring, Wiring]:
+def _label_cables(wiring: Wiring, changes: CableChanges) -> tuple[Wiring, Wiring]:
     """The wirings of today and of the plan with labels: a cable keeps its own, new numbers follow those of today."""
     old = changes.old
-    words, today = _Words(replace(wiring, changes=None)), _Words(old)
+    words, today = _Labels(replace(wiring, changes=None)), _Labels(old)
     before = tuple(today.labels(np.arange(old.pieces, dtype=np.int64)).tolist())
     digits = dict(zip(today.stems, today.digits.tolist(), strict=True))
     ends = [*today.first[1:].tolist(), old.pieces]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.cables.subnet import Node, Subnet
+from bomgen.output.cables.subnet import Subnet, SubnetNode
 from bomgen.output.registry import Progress, Unsuitable
 
 SPEEDS = {200: "HDR", 100: "EDR", 56: "FDR", 40: "QDR", 20: "DDR"}
@@ -63,7 +63,7 @@ def _header(subnet: Subnet) -> Iterator[str]:
     yield "\n"
 
 
-def _lines(subnet: Subnet, number: int, node: Node, names: list[str]) -> Iterator[str]:
+def _lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str]) -> Iterator[str]:
     """A node and its ports, and the empty line that ends it: ibsim takes the next line for a port otherwise."""
     name, guid = names[number], GUIDS + ((number + 1) << GUID_BITS)
     if node.adapter is None:

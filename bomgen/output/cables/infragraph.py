@@ -43,7 +43,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     for start in range(0, len(wiring), BATCH):
         lines = []
         for cable_type, a, a_port, b, b_port in zip(
-            *(each[start : start + BATCH].tolist() for each in columns), strict=True
+            *(column[start : start + BATCH].tolist() for column in columns), strict=True
         ):
             edge = {
                 "scheme": "one2one",

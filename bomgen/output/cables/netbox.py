@@ -203,7 +203,7 @@ def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     port = np.concatenate((wiring.a_port, wiring.b_port))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
     lane = np.concatenate((wiring.a_lane, wiring.b_lane))
-    known = [tuple(_interface(each, upper) for upper in (False, True)) for each in wiring.cable_types]
+    known = [tuple(_interface(cable_type, upper) for upper in (False, True)) for cable_type in wiring.cable_types]
     for row in np.lexsort((lane, cage, device)).tolist():
         yield (wiring.names[device[row]], wiring.ports[port[row]], *known[cable_type[row]][end[row]])
 
@@ -226,7 +226,9 @@ def _type(cable_type: CableType, module: Module | None) -> str:
 
 def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
     """Every link as a cable; those of one cable carry its label and say which they are."""
-    types = [netbox_cable_type(each.medium.cable if each.medium else None) for each in wiring.cable_types]
+    types = [
+        netbox_cable_type(cable_type.medium.cable if cable_type.medium else None) for cable_type in wiring.cable_types
+    ]
     of_piece = np.bincount(wiring.piece) if len(wiring) else wiring.piece
     place = np.arange(len(wiring)) - np.searchsorted(wiring.piece, wiring.piece)
     for rows, table in batches(wiring):

@@ -22,7 +22,7 @@ OF_NIC = "/"
 """Between the name of a NIC and the number of one of its ports."""
 
 
-class Node(NamedTuple):
+class SubnetNode(NamedTuple):
     """A switch, or one channel adapter of a server or another machine."""
 
     device: int
@@ -97,7 +97,7 @@ class Subnet:
         device, adapter = divmod(int(self.keys[number]), len(self.stems) + 1)
         return device, self.stems[adapter - 1] if adapter else None
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[SubnetNode]:
         """Every node with its links by port."""
         wiring = self.wiring
         own = np.concatenate((self.a_node, self.b_node))
@@ -121,7 +121,7 @@ class Subnet:
             device, adapter = self.node(number)
             links = tuple(Link(*row) for row in columns[order[start:stop]].tolist())
             ports = self.radix(device) if adapter is None else ports_of[adapter]
-            yield Node(device, adapter, ports, links)
+            yield SubnetNode(device, adapter, ports, links)
 
 
 def _check(wiring: Wiring) -> None:

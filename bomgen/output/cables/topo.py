@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bomgen.cabling.types import DeviceKind, Wiring
 from bomgen.catalog.identity import ascii_slug
-from bomgen.output.cables.subnet import Node, Subnet
+from bomgen.output.cables.subnet import Subnet, SubnetNode
 from bomgen.output.registry import Progress
 
 WIDTH_AND_SPEED = "-4x-10G->"
@@ -63,7 +63,9 @@ def _start_with_letter(name: str) -> str:
     return name if name[:1].isalpha() else f"{BEFORE_DIGIT}{name}"
 
 
-def _system_lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str], ports: list[str]) -> Iterator[str]:
+def _system_lines(
+    subnet: Subnet, node: SubnetNode, kinds: list[str], names: list[str], ports: list[str]
+) -> Iterator[str]:
     for link in node.links:
         device, _ = subnet.node(link.peer)
         system = kinds[int(subnet.wiring.kind_numbers[device])]
@@ -71,7 +73,7 @@ def _system_lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str]
         yield f"   {port} {WIDTH_AND_SPEED} {system} {names[device]} {peer_port}\n"
 
 
-def _learn(system: System, node: Node, ports: list[str]) -> None:
+def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:
     name = node.adapter or SWITCH_NODE
     _, count, named = system.get(name, ("", 0, {}))
     named |= {link.port: ports[link.name] for link in node.links}

@@ -23,7 +23,7 @@ from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
 from bomgen.output.cables.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table, tables
 from bomgen.output.registry import Progress, Unsuitable
-from bomgen.output.xlsx.cells import clean, plain
+from bomgen.output.xlsx.cells import clean, header_text
 from bomgen.output.xlsx.package import pack
 
 LAST_ROW = 1_048_576
@@ -188,7 +188,7 @@ def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
     margins = sheet.page_margins
     margins.left = margins.right = margins.header = margins.footer = MARGIN_IN
     margins.top = margins.bottom = 2 * MARGIN_IN
-    sheet.oddFooter.left.text = f"{plain(wiring.site, MOST_FOOTER)}: {plain(wanted, MOST_TITLE)}"
+    sheet.oddFooter.left.text = f"{header_text(wiring.site, MOST_FOOTER)}: {header_text(wanted, MOST_TITLE)}"
     sheet.oddFooter.right.text = "&P / &N"
     return sheet
 

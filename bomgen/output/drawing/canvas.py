@@ -59,7 +59,7 @@ _STYLE = (
 )
 
 
-class Box(NamedTuple):
+class DrawnBox(NamedTuple):
     """A thing that is drawn, or, with `more`, the place of so many that are not."""
 
     x: float
@@ -176,7 +176,7 @@ class Canvas:
 
     # Shapes
 
-    def boxes(self, middle: float, boxes: Sequence[Box]) -> None:
+    def boxes(self, middle: float, boxes: Sequence[DrawnBox]) -> None:
         """A row of boxes with their numbers."""
         for box in boxes:
             top = middle - BOX_HEIGHT / 2
@@ -256,21 +256,21 @@ def _dash_style(dashed: bool) -> str:
     return ' stroke-dasharray="2 3"' if dashed else ""
 
 
-def lay_out_frames(count: int, shown: int, gap: float = PADDING) -> Iterator[Box]:
+def lay_out_frames(count: int, shown: int, gap: float = PADDING) -> Iterator[DrawnBox]:
     """So many frames when they are few; else the first ones, the place of the others, and the last."""
     room = RIGHT - LEFT
     if count <= shown:
         width = (room - (count - 1) * gap) / max(count, 1)
-        yield from (Box(LEFT + index * (width + gap), width, index + 1, False) for index in range(count))
+        yield from (DrawnBox(LEFT + index * (width + gap), width, index + 1, False) for index in range(count))
         return
     width = (room - _MORE_FRAMES - (shown - 1) * gap) / (shown - 1)
     for index in range(shown - 2):
-        yield Box(LEFT + index * (width + gap), width, index + 1, False)
-    yield Box(RIGHT - width - gap - _MORE_FRAMES, _MORE_FRAMES, count - shown + 1, True)
-    yield Box(RIGHT - width, width, count, False)
+        yield DrawnBox(LEFT + index * (width + gap), width, index + 1, False)
+    yield DrawnBox(RIGHT - width - gap - _MORE_FRAMES, _MORE_FRAMES, count - shown + 1, True)
+    yield DrawnBox(RIGHT - width, width, count, False)
 
 
-def lay_out_boxes(left: float, room: float, count: int) -> Iterator[Box]:
+def lay_out_boxes(left: float, room: float, count: int) -> Iterator[DrawnBox]:
     """Boxes in the middle of the room: all when they fit, else the first, the place of the others, and the last."""
     slots = min(int(room // _SLOT), _MOST_SLOTS)
     shown = min(count, slots)
@@ -280,9 +280,9 @@ def lay_out_boxes(left: float, room: float, count: int) -> Iterator[Box]:
     for slot in range(shown):
         x = start + slot * pitch
         if count > slots and slot == shown - 2:
-            yield Box(x, width, count - shown + 1, True)
+            yield DrawnBox(x, width, count - shown + 1, True)
         else:
-            yield Box(x, width, count if slot == shown - 1 else slot + 1, False)
+            yield DrawnBox(x, width, count if slot == shown - 1 else slot + 1, False)
 
 
 def wrap_words(text: str) -> list[str]:
@@ -298,7 +298,7 @@ def wrap_words(text: str) -> list[str]:
     lines.append(line)
     if len(lines) > _NAME_LINES:
         lines = [*lines[: _NAME_LINES - 1], " ".join(lines[_NAME_LINES - 1 :])]
-    return [cut_words(each, _WORDS_WIDTH, _WORD_SIZE) for each in lines]
+    return [cut_words(line, _WORDS_WIDTH, _WORD_SIZE) for line in lines]
 
 
 def fit_words(text: str, width: float) -> str:

@@ -11,13 +11,13 @@ from itertools import groupby
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts.types import Bar, Bars, Box, Chart, HeatMap, Matrix, OneLine, Points
+from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
 from bomgen.documents.compare.comparison import Comparison, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.results.elevations.types import FREE, Block, Elevations
+from bomgen.results.elevations.types import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
 # Bars from one origin to one scale: plain, stacked, or from one value to another.
@@ -128,15 +128,15 @@ _LEAST_PITCH = 4
 _WATTS = "W"
 
 
-def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None:
+def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) -> None:
     """All rows with their racks, and the key to the tones below."""
-    power = _power_of_racks(found)
+    power = _power_of_racks(elevations)
     most = max(Fraction(each.value) for each in power.values() if each)
-    width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in found.rows), _WIDEST)
-    pitch = min(_HIGHEST / len(found.rows), _TALLEST)
+    width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in elevations.rows), _WIDEST)
+    pitch = min(_HIGHEST / len(elevations.rows), _TALLEST)
     top = max(_RACK_WORDS - pitch, 0)
     named = max(1, round(LINE / pitch + 1 / 2))
-    for index, row in enumerate(found.rows):
+    for index, row in enumerate(elevations.rows):
         y = top + index * pitch
         if index % named == 0:
             text = language.word("ui-floor-row", number=index + 1)
@@ -144,15 +144,15 @@ def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None
                 "row", 0, y + pitch * (1 - _AISLE) / 2, text, _LABEL - _RACK_GAP, anchor="start", largest=_RACK_WORDS
             )
         _draw_row(canvas, row, power, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
-    canvas.bottom = top + len(found.rows) * pitch
+    canvas.bottom = top + len(elevations.rows) * pitch
     _draw_key(canvas, power, most, language)
 
 
-def _power_of_racks(found: Elevations) -> dict[int, Figure | None]:
+def _power_of_racks(elevations: Elevations) -> dict[int, Figure | None]:
     """The power of each rack [W] by its number; None where it is not known."""
     return {
         rack: group.sums.power_w
-        for group in found.groups
+        for group in elevations.groups
         for first, last in group.racks
         for rack in range(first, last + 1)
     }
@@ -160,7 +160,7 @@ def _power_of_racks(found: Elevations) -> dict[int, Figure | None]:
 
 def _draw_row(
     canvas: Canvas,
-    row: Sequence[Block],
+    row: Sequence[RackBlock],
     power: dict[int, Figure | None],
     place: tuple[float, float, float, float],
     most: Fraction,
@@ -216,7 +216,7 @@ _LIGHTEST_CELL, _DARKEST_CELL = 0.04, 0.4
 _FRAME = 3
 
 
-def draw_matrix(canvas: Canvas, shape: Matrix) -> None:
+def draw_matrix(canvas: Canvas, shape: PairMatrix) -> None:
     """All cells with their values, and the names of rows and columns."""
     pitch = (NARROW - _LEFT) / max(len(shape.columns), 1)
     most = max(value for _, values in shape.rows for value in values)
@@ -286,7 +286,7 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
 
 
 def _box(
-    canvas: Canvas, box: Box, lines: tuple[str, ...], strong: int, x: float, y: float, width: float, height: float
+    canvas: Canvas, box: PowerNode, lines: tuple[str, ...], strong: int, x: float, y: float, width: float, height: float
 ) -> None:
     canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
     start = y + height / 2 - LINE * (len(lines) - 1) / 2
@@ -357,7 +357,7 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
     canvas, shape = Canvas("chart", NARROW), chart.shape
     if isinstance(shape, Bars):
         draw_bars(canvas, shape)
-    elif isinstance(shape, Matrix):
+    elif isinstance(shape, PairMatrix):
         draw_matrix(canvas, shape)
     elif isinstance(shape, HeatMap):
         draw_heat_map(canvas, shape.found, language)
@@ -376,16 +376,16 @@ _PALE = (0,)
 """A first part of nothing: what follows it is paler."""
 
 
-def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
+def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | None:
     """What the plans come to, or their power or GPUs where not all have prices; None where nothing differs."""
-    line = charted(found)
+    line = charted(comparison)
     if line is None:
         return None
     bars = tuple(
         Bar(
             each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
         )
-        for each, cell in zip(found.columns, line.cells, strict=True)
+        for each, cell in zip(comparison.columns, line.cells, strict=True)
     )
     return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
 
@@ -399,9 +399,9 @@ def _text(cell: Cell, language: Language) -> str:
     return language.cell(replace(cell, best=False))
 
 
-def changes_drawing(found: Difference, language: Language) -> Drawing | None:
+def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
     """What each category that changed came to, and comes to; None where no amount changed, or currencies differ."""
-    changed, word = changed_categories(found), language.word
+    changed, word = changed_categories(difference), language.word
     if not changed:
         return None
 

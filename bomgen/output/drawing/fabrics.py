@@ -32,9 +32,9 @@ from bomgen.output.drawing.canvas import (
     NUMBER_SIZE,
     PADDING,
     RIGHT,
-    Box,
     Canvas,
     DrawingRow,
+    DrawnBox,
     lay_out_boxes,
     lay_out_frames,
 )
@@ -62,7 +62,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         rows[0] = rows[0]._replace(links=[line for links in beside for line in wording.between_pods(links)])
     middles = canvas.rows([*rows, label_servers(wording)])
     _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
-    above: list[list[Box]] = []
+    above: list[list[DrawnBox]] = []
     for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
         groups = _boxes_by_pod(fabric, tier, pods)
         for boxes in groups:
@@ -78,7 +78,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
 
 
-def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[Box]], top: float) -> None:
+def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[DrawnBox]], top: float) -> None:
     """A line that all switches of the top tier lead up to: it joins every pod with every other."""
     boxes = [box for group in groups for box in group if not box.more]
     height = top - 2 * PADDING
@@ -104,7 +104,7 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
             canvas.line(x + shift, start, x + shift, top)
 
 
-def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
+def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[DrawnBox]) -> list[list[DrawnBox]]:
     """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
     if not pods or tier.name == CORE:
         return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
@@ -117,7 +117,7 @@ def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[Box]) -> list[list[
     ]
 
 
-def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: Sequence[float]) -> None:
+def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[DrawnBox], middles: Sequence[float]) -> None:
     if not pods:
         return
     top = middles[0] - BOX_HEIGHT / 2 - PADDING
@@ -133,8 +133,8 @@ def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: S
 
 def _draw_links(
     canvas: Canvas,
-    groups: Sequence[Sequence[Box]],
-    above: Sequence[Sequence[Box]],
+    groups: Sequence[Sequence[DrawnBox]],
+    above: Sequence[Sequence[DrawnBox]],
     heights: tuple[float, float],
     all_joined: bool,
 ) -> None:
@@ -211,7 +211,7 @@ def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
         canvas.words("more" if more else "number", left, top, number, 2 * _ROUTER - 2)
 
 
-def _draw_curves(canvas: Canvas, shown: Sequence[Box], top: float) -> None:
+def _draw_curves(canvas: Canvas, shown: Sequence[DrawnBox], top: float) -> None:
     """A curve from every group to every other; they leave side by side, the farthest in the middle."""
     count = len(shown)
     for first, last in combinations(range(count), 2):
@@ -222,7 +222,7 @@ def _draw_curves(canvas: Canvas, shown: Sequence[Box], top: float) -> None:
         canvas.curve([(start, top), (start, top - height), (end, top - height), (end, top)], dashed)
 
 
-def _curve_foot(box: Box, index: int, other: int, count: int) -> float:
+def _curve_foot(box: DrawnBox, index: int, other: int, count: int) -> float:
     """Where the curve to another group leaves: those to the left, near before far, then to the right, far first."""
     order = [*range(index - 1, -1, -1), *range(count - 1, index, -1)]
     return box.middle + (order.index(other) - (count - 2) / 2) * NUMBER_SIZE
@@ -276,7 +276,7 @@ def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
     [middle] = canvas.rows([DrawingRow(_label(wording, torus), height=tall)])
     wide = x.last * _PITCH_X + z.last * _BEHIND_X
-    grid = _Grid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
+    grid = _NodeGrid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
     grid.draw()
     grid.name(wording)
 
@@ -297,7 +297,7 @@ def _label(wording: Wording, torus: Torus) -> list[str]:
     return [*lines, language.word("ui-wrapped", axes=", ".join(closed))] if closed else lines
 
 
-class _Grid:
+class _NodeGrid:
     """Where the nodes of a grid stand, from its first one on."""
 
     def __init__(self, canvas: Canvas, left: float, top: float, axes: tuple[_Axis, _Axis, _Axis]) -> None:

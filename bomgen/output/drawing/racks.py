@@ -11,9 +11,9 @@ from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.results.elevations.types import (
     FREE,
     TRAY,
-    Block,
     Elevation,
     Elevations,
+    RackBlock,
     Slot,
     named_text,
     pdu_words,
@@ -47,18 +47,18 @@ _LIGHT, _DARK = 0.07, 0.22
 _TITLE, _BODY = "rack-title", "rack-text"
 
 
-def racks_to_draw(found: Elevations) -> tuple[Elevation, ...]:
+def racks_to_draw(elevations: Elevations) -> tuple[Elevation, ...]:
     """The racks that are drawn: those of which there are most, in the order of the floor."""
-    order = sorted(range(len(found.groups)), key=lambda index: (-found.groups[index].number, index))
-    return tuple(found.groups[index] for index in sorted(order[:MOST_DRAWN]))
+    order = sorted(range(len(elevations.groups)), key=lambda index: (-elevations.groups[index].number, index))
+    return tuple(elevations.groups[index] for index in sorted(order[:MOST_DRAWN]))
 
 
-def rack_svgs(found: Elevations, language: Language, name: str = "racks") -> Iterator[tuple[str, str]]:
+def rack_svgs(elevations: Elevations, language: Language, name: str = "racks") -> Iterator[tuple[str, str]]:
     """The drawings of the racks, some of them side by side in each: title and SVG element.
 
     The name makes their ids unique within a page.
     """
-    drawn = racks_to_draw(found)
+    drawn = racks_to_draw(elevations)
     for start in range(0, len(drawn), BESIDE):
         beside = drawn[start : start + BESIDE]
         canvas = Canvas()
@@ -270,27 +270,27 @@ class _Scale(NamedTuple):
     """From one row to the next."""
 
 
-def floor_svg(found: Elevations, site: Site, language: Language, name: str = "floor") -> str:
+def floor_svg(elevations: Elevations, site: Site, language: Language, name: str = "floor") -> str:
     """The floor as an SVG element, whose ids begin with the name.
 
     Rows and racks that find no room are named where they would stand.
     """
     canvas = Canvas()
-    widest = max(sum(block.racks for block in row) for row in found.rows)
-    scale = _scale(site, widest, len(found.rows))
+    widest = max(sum(block.racks for block in row) for row in elevations.rows)
+    scale = _scale(site, widest, len(elevations.rows))
     most = max(2, int(_TALLEST_FLOOR // scale.row))
-    shown = _rows_shown(found.rows, most)
+    shown = _rows_shown(elevations.rows, most)
     y, before = float(_HEAD), 0
     for number in shown:
         if number != before + 1:
-            left_out = found.rows[before : number - 1]
+            left_out = elevations.rows[before : number - 1]
             _more_rows(canvas, language, (before + 1, number - 1), left_out, y, scale)
             y += scale.row
-        _row(canvas, language, number, found.rows[number - 1], y, scale)
+        _row(canvas, language, number, elevations.rows[number - 1], y, scale)
         y += scale.row
         before = number
     below = y - scale.row + scale.depth + _FLOOR_LINE
-    _legend(canvas, language, found, below)
+    _legend(canvas, language, elevations, below)
     pitches = (site.layout.rack_pitch_m, site.layout.row_pitch_m)
     racks, rows = (language.value(pitch.value, _METRES) for pitch in pitches)
     canvas.words(
@@ -313,7 +313,7 @@ def _scale(site: Site, widest: int, rows: int) -> _Scale:
     return _Scale(rack, max(depth * metre, _NARROWEST), max(row_pitch * metre, _FLOOR_LINE))
 
 
-def _rows_shown(rows: Sequence[Sequence[Block]], most: int) -> list[int]:
+def _rows_shown(rows: Sequence[Sequence[RackBlock]], most: int) -> list[int]:
     """The rows that are drawn: all, or the first ones, the first with racks of more than servers, and the last."""
     count = len(rows)
     other = next((number for number, row in enumerate(rows, 1) if any(block.kind != COMPUTE for block in row)), 1)
@@ -329,7 +329,7 @@ def _shown_ends(count: int, most: int) -> list[int]:
     return list(range(1, count + 1)) if count <= most else [*range(1, most - 1), count]
 
 
-def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[Block], y: float, scale: _Scale) -> None:
+def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackBlock], y: float, scale: _Scale) -> None:
     middle = y + scale.depth / 2
     name = language.word("ui-floor-row", number=number)
     canvas.words("row", 0, middle, fit_words(name, _LABEL), _LABEL, anchor="start", strong=True)
@@ -350,7 +350,7 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[Block
     canvas.spoken.append(f"{name}: {', '.join(parts)}")
 
 
-def _each_rack(blocks: Sequence[Block]) -> Iterator[tuple[str, int]]:
+def _each_rack(blocks: Sequence[RackBlock]) -> Iterator[tuple[str, int]]:
     for block in blocks:
         yield from ((block.kind, block.first + index) for index in range(block.racks))
 
@@ -366,7 +366,12 @@ def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Sc
 
 
 def _more_rows(
-    canvas: Canvas, language: Language, span: tuple[int, int], rows: Sequence[Sequence[Block]], y: float, scale: _Scale
+    canvas: Canvas,
+    language: Language,
+    span: tuple[int, int],
+    rows: Sequence[Sequence[RackBlock]],
+    y: float,
+    scale: _Scale,
 ) -> None:
     """What stands in rows that are not drawn."""
     first, last = rows[0][0].first, rows[-1][-1].first + rows[-1][-1].racks - 1
@@ -378,9 +383,9 @@ def _more_rows(
     canvas.spoken.append(text)
 
 
-def _legend(canvas: Canvas, language: Language, found: Elevations, y: float) -> None:
+def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float) -> None:
     """What the tones mean, for the kinds of rack that there are."""
-    kinds = {block.kind for row in found.rows for block in row}
+    kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH
         canvas.rectangle(

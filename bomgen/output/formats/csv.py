@@ -7,14 +7,14 @@ import io
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "The lines of the bill, a row a line."
 FILE = "bom.csv"
 BINARY = False
 
 
-def write(source: Source) -> bytes:
+def write(source: DocumentInputs) -> bytes:
     """The lines as CSV (RFC 4180) with a header row, the keys of `lines[]` in their order.
 
     Text that a spreadsheet would run as a formula is kept text by a leading apostrophe.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "Each fabric as a Graphviz graph; deprecated."
 FILE = "fabric-{name}.dot"
@@ -13,10 +13,11 @@ BINARY = False
 DEPRECATED = "svg draws each fabric, and bomgen wiring -f dot has every device"
 
 
-def write(source: Source) -> dict[str, bytes]:
+def write(source: DocumentInputs) -> dict[str, bytes]:
     """The graphs by the names of the fabrics."""
     from bomgen.output.drawing.graphviz import fabric_dot
 
     return {
-        each.name: fabric_dot(each.fabric, each.name, source.language, each.servers).encode() for each in source.fabrics
+        fabric.name: fabric_dot(fabric.fabric, fabric.name, source.language, fabric.servers).encode()
+        for fabric in source.fabrics
     }

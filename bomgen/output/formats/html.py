@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "A single page that needs no other file; the report with derivations."
 FILE = "{kind}.html"
 BINARY = False
 
 
-def write(source: Source, kind: str) -> bytes:
+def write(source: DocumentInputs, kind: str) -> bytes:
     """A page that needs no other file."""
     return source.html(kind)

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "The whole result for programs; bomgen schema bom describes it."
 FILE = "bom.json"
 BINARY = False
 
 
-def write(source: Source) -> bytes:
+def write(source: DocumentInputs) -> bytes:
     """The result as JSON, UTF-8, in a fixed order."""
     from bomgen.results.result import result
 

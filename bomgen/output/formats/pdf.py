@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "The quote as PDF; needs the extra bomgen[pdf]."
 FILE = "quote.pdf"
 BINARY = True
 
 
-def write(source: Source) -> bytes:
+def write(source: DocumentInputs) -> bytes:
     """The page as PDF. Raises OutputError when WeasyPrint is not installed."""
     from bomgen.output.pdf import NotPrinted, pdf
     from bomgen.output.registry import QUOTE

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "A drawing of each fabric."
 FILE = "fabric-{name}.svg"
 BINARY = False
 
 
-def write(source: Source) -> dict[str, bytes]:
+def write(source: DocumentInputs) -> dict[str, bytes]:
     """The drawings by the names of the fabrics."""
     from bomgen.output.drawing.fabrics import fabric_svg
 
     return {
-        each.name: fabric_svg(each.fabric, each.name, source.language, each.servers, True).encode()
-        for each in source.fabrics
+        fabric.name: fabric_svg(fabric.fabric, fabric.name, source.language, fabric.servers, True).encode()
+        for fabric in source.fabrics
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import Source
+    from bomgen.output.source import DocumentInputs
 
 ABOUT = "A workbook whose prices and quantities can be changed."
 FILE = "{kind}.xlsx"
 BINARY = True
 
 
-def write(source: Source, kind: str) -> bytes:
+def write(source: DocumentInputs, kind: str) -> bytes:
     """The workbook, byte-identical for the same result."""
     from bomgen.output.registry import QUOTE
     from bomgen.output.xlsx.quote import quote_workbook

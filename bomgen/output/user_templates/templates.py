@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
-from bomgen.core.limited_child import Ended, Limits, run_limited
+from bomgen.core.limited_child import ChildOutput, Limits, run_limited
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder, text
 from bomgen.core.safety import DEVICES
@@ -46,7 +46,7 @@ def shipped() -> dict[str, Path]:
     return {path.name.partition(".")[0]: path for path in sorted((folder("templates") / ORDERS).glob(f"*{SUFFIX}"))}
 
 
-def described() -> list[tuple[str, str]]:
+def describe_templates() -> list[tuple[str, str]]:
     """The templates that come with bomgen, each with what its first line says that it writes."""
     return [(name, _ABOUT.match(text(path))[1]) for name, path in shipped().items()]  # type: ignore[index]
 
@@ -129,7 +129,7 @@ def _each(
         yield template, text, _problems(template, faults)
 
 
-def _answers(ended: Ended, count: int) -> list[Any]:
+def _answers(ended: ChildOutput, count: int) -> list[Any]:
     """A text or faults for each template; where the child ended before the last one, the fault of the one it was at."""
     try:
         answers = [json.loads(line) for line in ended.answer.split(b"\n")[:-1]]

@@ -78,7 +78,7 @@ class Subtotal(NamedTuple):
     unpriced: int
 
 
-class Bill(NamedTuple):
+class BillReferences(NamedTuple):
     """What other sheets refer to: the lines, the labels of the totals, and the subtotals."""
 
     sheet: Sheet
@@ -91,7 +91,7 @@ class Bill(NamedTuple):
     """By category."""
 
 
-def bill(sheet: Sheet, section: Section) -> Bill:
+def bill(sheet: Sheet, section: Section) -> BillReferences:
     """Write a line for each part of the section's one table, its amount as a formula, and the totals below."""
     book = sheet.book
     word, currency = book.language.word, book.document.totals.currency
@@ -111,7 +111,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
         hints.append(word("xlsx-shares"))
-    if any(table.id == "required" for each in book.document.sections for table in each.tables):
+    if any(table.id == "required" for section in book.document.sections for table in section.tables):
         hints.append(word("xlsx-required-elsewhere"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
@@ -145,7 +145,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
     named = f"{sheet.quoted}!{{}}"
-    return Bill(
+    return BillReferences(
         sheet=sheet,
         areas=areas,
         lines=lines,

@@ -64,7 +64,7 @@ def cut(text: str, most: int) -> str:
     return text if len(units) <= 2 * most else units[: 2 * (most - 1)].decode("utf-16-le", "ignore") + "…"
 
 
-def plain(text: str, most: int) -> str:
+def header_text(text: str, most: int) -> str:
     """Text for a header or footer, at most `most` long with its ampersands doubled; a single one begins a command."""
     words = " ".join(clean(text).split())
     return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")

@@ -20,7 +20,7 @@ from openpyxl.utils.units import pixels_to_points
 
 from bomgen.core.document import Cell, Column, Document, Logo, Section
 from bomgen.core.language import is_prefixed
-from bomgen.output.xlsx.bill import Bill, results_of, total_format
+from bomgen.output.xlsx.bill import BillReferences, results_of, total_format
 from bomgen.output.xlsx.cells import (
     BLACK,
     FONT,
@@ -149,7 +149,7 @@ _BAR_GAP = 45
 """Between bars [per cent of a bar]."""
 
 
-def cover(sheet: Sheet, document: Document, live: Bill) -> None:
+def cover(sheet: Sheet, document: Document, live: BillReferences) -> None:
     """Write what is proposed and what it costs, by formulas that refer to the bill, and the notes without a sheet."""
     section = document.section("summary")
     sheet.widths = list(_WIDTHS)
@@ -204,7 +204,7 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     sheet.row += 1
 
 
-def totals(sheet: Sheet, live: Bill) -> None:
+def totals(sheet: Sheet, live: BillReferences) -> None:
     """The totals of the bill."""
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
     money, results = money_format(of_bill.currency), results_of(of_bill)
@@ -220,7 +220,7 @@ def totals(sheet: Sheet, live: Bill) -> None:
     sheet.row += 1
 
 
-def categories(sheet: Sheet, live: Bill) -> None:
+def categories(sheet: Sheet, live: BillReferences) -> None:
     """What each category comes to, as a table and as a chart of it."""
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
     columns = (

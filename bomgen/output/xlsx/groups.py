@@ -12,7 +12,7 @@ from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 
 from bomgen.core.document import Column
-from bomgen.output.xlsx.bill import Bill, BillRow, results_of
+from bomgen.output.xlsx.bill import BillReferences, BillRow, results_of
 from bomgen.output.xlsx.cells import (
     AMBER,
     GRAND,
@@ -38,7 +38,7 @@ _WIDTHS_BY_ROLE = (_NAME_WIDTH, _ROLE_WIDTH, *(_AMOUNT_WIDTH,) * 3)
 _SUM = NUMBER._replace(bold=True)
 
 
-def groups(sheet: Sheet, live: Bill) -> None:
+def groups(sheet: Sheet, live: BillReferences) -> None:
     """Write the table of fabrics by categories, and that of fabrics and roles."""
     word, currency = sheet.book.language.word, sheet.book.document.totals.currency
     by_category = (_NAME_WIDTH, *(_AMOUNT_WIDTH for _ in (*live.subtotals, "sum")))
@@ -52,7 +52,7 @@ def groups(sheet: Sheet, live: Bill) -> None:
         _role_table(sheet, live, fabrics)
 
 
-def _category_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
+def _category_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
     """A row for each fabric and one for what belongs to none, a column for each category."""
     word, form, start = sheet.book.language.word, _amounts(sheet), sheet.row
     categories = list(live.subtotals)
@@ -82,7 +82,7 @@ def _category_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
         one_of(live.sheet, live.areas["fabric"], word("column-fabric"), choices)
 
 
-def _role_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
+def _role_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
     """A row for each role in a fabric: pieces bought, what they come to, and their share."""
     word, form, net = sheet.book.language.word, _amounts(sheet), results_of(sheet.book.document.totals)["net"]
     sheet.subheading(word("xlsx-by-role"))

@@ -173,7 +173,7 @@ def inputs(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
     formula = f"SUM({COLUMN_NAMES[HARDWARE]})"
     define(sheet, HARDWARE_NAME, sheet.calculate(column, formula, comes_to, NUMBER, money_format(totals.currency)))
     sheet.row += 1
-    name = [each.key for each in table.columns].index(_NAME)
+    name = [column.key for column in table.columns].index(_NAME)
     for number, (at, share) in enumerate(price_shares(table).items(), 1):
         text = word("xlsx-share-of-hardware", name=table.rows[at].cells[name].value)
         sheet.put(column - 1, text, TOTAL_LABEL)

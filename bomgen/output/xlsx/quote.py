@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from bomgen.core.document import Column, Document, Row, Section
 from bomgen.core.language import Language
-from bomgen.output.xlsx.bill import Bill, bill, results_of
+from bomgen.output.xlsx.bill import BillReferences, bill, results_of
 from bomgen.output.xlsx.cells import (
     GRAND,
     GRAND_TEXT,
@@ -74,7 +74,7 @@ def quote_workbook(document: Document, language: Language) -> bytes:
     return package(book.workbook, book.results, day)
 
 
-def _cover(sheet: Sheet, document: Document, live: Bill, unpriced: str) -> None:
+def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str) -> None:
     """Who offers what to whom, the totals, and the alternatives that the customer asked for.
 
     `unpriced` is a formula for how many required parts have no price.
@@ -246,7 +246,7 @@ def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
     sheet.row += 1
 
 
-def _terms(sheet: Sheet, sections: Sequence[Section], live: Bill) -> None:
+def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> None:
     """What the quote rests on, and room for the signatures of both sides."""
     word = sheet.book.language.word
     sheet.widths = list(_WIDTHS)

@@ -48,10 +48,10 @@ from bomgen.output.xlsx.cells import (
     comment,
     cut,
     estimate_format,
+    header_text,
     is_narrow,
     more_lines,
     number_format,
-    plain,
     storable,
     summarize,
     width_of,
@@ -385,9 +385,9 @@ class Sheet:
         page.sheet_view.showGridLines = False
         arrange(page, self._seen()[: self.printed], max(self.row - 1, 1), self.together)
         for part, text in (
-            (page.oddHeader.left, plain(document.title, _MAX_HEADER)),
-            (page.oddHeader.right, plain(self.title, _MAX_HEADER)),
-            (page.oddFooter.left, plain(document.footer, _MAX_FOOTER)),
+            (page.oddHeader.left, header_text(document.title, _MAX_HEADER)),
+            (page.oddHeader.right, header_text(self.title, _MAX_HEADER)),
+            (page.oddFooter.left, header_text(document.footer, _MAX_FOOTER)),
             (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
         ):
             part.text, part.size, part.color = text, _PRINTED_SIZE, GREY

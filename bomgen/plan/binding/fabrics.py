@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
-from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, described, link_kinds
+from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
@@ -241,7 +241,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
             section.problem("topology", message, "uplink")
         return None
     if not topology.uplinked:
-        linked = " or ".join(each.name for each in described() if each.uplinked)
+        linked = " or ".join(topology.name for topology in describe_topologies() if topology.uplinked)
         message = f"only leaves of topology {linked} are linked into another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
@@ -261,15 +261,15 @@ def _role(fabrics: PlanSection, name: str) -> str:
 def _topology(section: PlanSection, name: str) -> Topology:
     """Return the topology of a fabric, which may only have options under that topology's name."""
     found: Topology | None = None
-    for each in described():
-        if each.name == name:
-            found = each
-        elif section.has(each.name):
+    for topology in describe_topologies():
+        if topology.name == name:
+            found = topology
+        elif section.has(topology.name):
             message = (
-                f"`{each.name}:` describes that topology, and this fabric is a {name}; remove it, or write "
-                f"`topology: {each.name}`"
+                f"`{topology.name}:` describes that topology, and this fabric is a {name}; remove it, or write "
+                f"`topology: {topology.name}`"
             )
-            section.problem(each.name, message, "topology")
+            section.problem(topology.name, message, "topology")
     if found is None:
         raise ValueError(f"the schema lets no topology {name} pass")
     return found

@@ -33,11 +33,11 @@ from bomgen.results.elevations.types import (
     NO_HEIGHT,
     NO_ROOM,
     TRAY,
-    Block,
     Elevation,
     Elevations,
     HungPdu,
     Named,
+    RackBlock,
     Slot,
     Span,
     Unplaced,
@@ -48,7 +48,7 @@ from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
 from bomgen.site.power_supply import feed_letter
 
 
-class Rows(NamedTuple):
+class RackedDevices(NamedTuple):
     """All devices that stand in racks, sorted by rack, unit and number."""
 
     device: Column
@@ -77,7 +77,7 @@ def elevations(design: Design) -> Elevations | None:
         return None
     found = number_devices(design)
     placed = locate_devices(design, found, site, floor)
-    if any(each.patch for built in design.fabrics for each in built.interconnect.link_groups):
+    if any(link_group.patch for built in design.fabrics for link_group in built.interconnect.link_groups):
         table = wire(design).each_cable
         found, placed = found._replace(kinds=table.kinds), table.places or placed
     rows = _rows(found, placed, len(floor.row))
@@ -94,16 +94,16 @@ def elevations(design: Design) -> Elevations | None:
 # Racks that are alike
 
 
-def _rows(found: DeviceTable, placed: Places, racks: int) -> Rows:
+def _rows(device_table: DeviceTable, placed: Places, racks: int) -> RackedDevices:
     device = np.flatnonzero(placed.rack != NOWHERE).astype(np.int64)
-    kinds = np.repeat(np.arange(len(found.kinds), dtype=np.int64), [kind.number for kind in found.kinds])
+    kinds = np.repeat(np.arange(len(device_table.kinds), dtype=np.int64), [kind.number for kind in device_table.kinds])
     kind, unit, rack = kinds[device], placed.unit[device], placed.rack[device]
     order = np.lexsort((device, unit, rack))
     start = np.searchsorted(rack[order], np.arange(1, racks + 2)).astype(np.int64)
-    return Rows(device[order], kind[order], unit[order], start)
+    return RackedDevices(device[order], kind[order], unit[order], start)
 
 
-def _alike(floor: Floor, rows: Rows) -> list[tuple[str, list[int]]]:
+def _alike(floor: Floor, rows: RackedDevices) -> list[tuple[str, list[int]]]:
     """The racks of a kind that hold the same kinds of device at the same units, from 0, by the first of them."""
     scale = int(rows.unit.max(initial=0)) + 2
     what = rows.kind * scale + rows.unit + 1
@@ -117,21 +117,27 @@ def _alike(floor: Floor, rows: Rows) -> list[tuple[str, list[int]]]:
 
 
 def _group(
-    design: Design, site: Site, floor: Floor, found: DeviceTable, rows: Rows, kind: str, racks: list[int]
+    design: Design,
+    site: Site,
+    floor: Floor,
+    device_table: DeviceTable,
+    rows: RackedDevices,
+    kind: str,
+    racks: list[int],
 ) -> Elevation:
     """Equal racks, their numbers from 0."""
     numbers = np.array(racks, dtype=np.int64)
     held = rows.start[racks[0] + 1] - rows.start[racks[0]]
     devices = rows.device[rows.start[numbers][:, None] + np.arange(held)]
     first = slice(rows.start[racks[0]], rows.start[racks[0] + 1])
-    of_pdus = found.hosts.get(PDUS)
+    of_pdus = device_table.hosts.get(PDUS)
     is_pdu = _are(rows.device[first], of_pdus)
     server = design.facility.server
     scale = server is not None and server.rack_scale
-    is_spare = _are(rows.device[first], found.spare)
+    is_spare = _are(rows.device[first], device_table.spare)
     slots = tuple(
         _slot(standing, devices, scale and standing.kind.device == SERVERS, bool(is_spare[standing.boxes[0][0]]))
-        for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
+        for standing in _standing(device_table, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
     )
     pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
     return Elevation(
@@ -152,11 +158,11 @@ def _are(devices: Column, kind: DeviceKind | None) -> NDArray[np.bool_]:
     return (devices >= start) & (devices < start + number)
 
 
-def _standing(found: DeviceTable, kind: Column, unit: Column, rows: Column) -> Iterator[RackStack]:
+def _standing(device_table: DeviceTable, kind: Column, unit: Column, rows: Column) -> Iterator[RackStack]:
     """The rows of a rack put together to boxes, and these to what stands one above the other."""
     below: RackStack | None = None
     for row in rows.tolist():
-        of, at = found.kinds[int(kind[row])], int(unit[row])
+        of, at = device_table.kinds[int(kind[row])], int(unit[row])
         same = below is not None and below.kind is of
         if below and same and at != NOWHERE and at == below.unit + (len(below.boxes) - 1) * _height(of):
             first, _ = below.boxes[-1]
@@ -235,14 +241,16 @@ def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 # The floor
 
 
-def _drawn(floor: Floor) -> tuple[tuple[Block, ...], ...]:
+def _drawn(floor: Floor) -> tuple[tuple[RackBlock, ...], ...]:
     """The rows with their racks, those of one kind side by side together."""
     kind = np.zeros(len(floor.row), dtype=np.int64)
     kind[floor.compute], kind[floor.management] = 1, 2
     named = (FREE, COMPUTE, MANAGEMENT)
-    rows: dict[int, list[Block]] = {}
+    rows: dict[int, list[RackBlock]] = {}
     for first, last in _runs((np.diff(floor.row) != 0) | (np.diff(kind) != 0)):
-        rows.setdefault(int(floor.row[first]), []).append(Block(named[int(kind[first])], first + 1, last - first + 1))
+        rows.setdefault(int(floor.row[first]), []).append(
+            RackBlock(named[int(kind[first])], first + 1, last - first + 1)
+        )
     return tuple(tuple(row) for row in rows.values())
 
 
@@ -263,9 +271,9 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
             yield Unplaced(name, missing, boxes, why)
 
 
-def _panels_without_room(found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
+def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about patch panels above which, or for which, there is no room in their racks."""
-    panels = [kind for kind in found.kinds if kind.device == PANEL]
+    panels = [kind for kind in device_table.kinds if kind.device == PANEL]
     numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
     high = numbers[placed.unit[numbers] == NOWHERE]
     if len(high):
@@ -274,10 +282,10 @@ def _panels_without_room(found: DeviceTable, placed: Places) -> Iterator[tuple[s
         yield message("panels-without-room", panels=len(high), all=len(numbers), racks=named), "rack-units"
 
 
-def _doubts(design: Design, site: Site, found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
+def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about racks that are too few for what must stand in them."""
-    yield from _panels_without_room(found, placed)
-    given, packed = design.facility.management_racks, stack_of_machines(design, found, site)
+    yield from _panels_without_room(device_table, placed)
+    given, packed = design.facility.management_racks, stack_of_machines(design, device_table, site)
     full = list(_unplaced(packed.kinds, placed))
     if not full:
         return

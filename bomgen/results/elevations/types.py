@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Identity, PowerSupplies
 from bomgen.core.language import Language
-from bomgen.core.plain_data import plain, range_data
+from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Figure
 from bomgen.site.power import UNKNOWN_POWER
 
@@ -127,7 +127,7 @@ class Unplaced(NamedTuple):
     """NO_ROOM or NO_HEIGHT."""
 
 
-class Block(NamedTuple):
+class RackBlock(NamedTuple):
     """Racks of one kind side by side in a row."""
 
     kind: str
@@ -144,7 +144,7 @@ class Elevations(NamedTuple):
     """Of a rack."""
     groups: tuple[Elevation, ...]
     """By their first rack."""
-    rows: tuple[tuple[Block, ...], ...]
+    rows: tuple[tuple[RackBlock, ...], ...]
     unplaced: tuple[Unplaced, ...]
     warnings: tuple[tuple[str, str], ...]
     """Message and rule."""
@@ -157,10 +157,10 @@ def spans_text(spans: tuple[Span, ...], most: int = 0) -> str:
     return text if len(shown) == len(spans) else f"{text}, … +{len(spans) - len(shown)}"
 
 
-def left_out(found: Elevations, shown: tuple[Elevation, ...]) -> str:
+def left_out(elevations: Elevations, shown: tuple[Elevation, ...]) -> str:
     """The numbers of the racks that are not among those shown; empty when all are."""
     drawn = {group.racks for group in shown}
-    spans = sorted(span for group in found.groups if group.racks not in drawn for span in group.racks)
+    spans = sorted(span for group in elevations.groups if group.racks not in drawn for span in group.racks)
     joined: list[Span] = []
     for first, last in spans:
         if joined and joined[-1][1] + 1 == first:
@@ -196,13 +196,15 @@ def named_text(named: Named) -> str:
 # Elevations as plain data, as bom.json holds them: groups of equal racks, so that many racks stay short.
 
 
-def to_data(found: Elevations) -> dict[str, Any]:
+def to_data(elevations: Elevations) -> dict[str, Any]:
     """What the racks hold and what stands nowhere, for the site of bom.json."""
     return {
-        "elevations": [_group(group) for group in found.groups],
-        "rows": [[{"kind": kind, "first": first, "racks": racks} for kind, first, racks in row] for row in found.rows],
+        "elevations": [_group(group) for group in elevations.groups],
+        "rows": [
+            [{"kind": kind, "first": first, "racks": racks} for kind, first, racks in row] for row in elevations.rows
+        ],
         "unplaced": [
-            {"name": each.name, "number": each.number, "of": each.of, "why": each.why} for each in found.unplaced
+            {"name": each.name, "number": each.number, "of": each.of, "why": each.why} for each in elevations.unplaced
         ],
     }
 
@@ -256,7 +258,7 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 def _value(figure: Figure | None) -> Any:
     """A figure as JSON holds it."""
-    return plain(figure.value) if figure else None
+    return json_value(figure.value) if figure else None
 
 
 def _range(key: str, figure: Figure | None) -> dict[str, Any]:

@@ -44,18 +44,18 @@ INDENTED = Branches("  ", "  ", "  ", "  ")
 """For terminals that cannot draw."""
 
 
-def lines(found: Explanation, branches: Branches = DRAWN) -> Iterator[Line]:
+def explanation_lines(explanation: Explanation, branches: Branches = DRAWN) -> Iterator[Line]:
     """An explanation as text: a tree for every number, then the reasons."""
     seen: set[Reference] = set()
-    several = len(found.trees) > 1
-    for position, (path, node) in enumerate(found.trees.items()):
+    several = len(explanation.trees) > 1
+    for position, (path, node) in enumerate(explanation.trees.items()):
         if several:
             if position:
                 yield ()
             yield (Piece(NAME, f"{path}:"),)
         yield from _tree(node, branches, "  " if several else "", "", seen)
-    for position, reason in enumerate(found.reasons):
-        if found.trees or position:
+    for position, reason in enumerate(explanation.reasons):
+        if explanation.trees or position:
             yield ()
         yield from _reason(reason, branches)
 
@@ -114,18 +114,18 @@ def _reason(reason: Reason, branches: Branches) -> Iterator[Line]:
         yield Piece(PLAIN, f"  {branch}not "), Piece(NAME, other.name), Piece(ORIGIN, f": {other.reason}")
 
 
-def text(found: Explanation) -> str:
+def text(explanation: Explanation) -> str:
     """An explanation as text without colours."""
-    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines(found))
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in explanation_lines(explanation))
 
 
-def markdown(found: Explanation) -> str:
+def markdown(explanation: Explanation) -> str:
     """An explanation as Markdown: nested lists."""
     seen: set[Reference] = set()
     written: list[str] = []
-    for path, node in found.trees.items():
+    for path, node in explanation.trees.items():
         written += ["", f"## {_escaped(path)}", "", *_items(node, "", seen)]
-    for reason in found.reasons:
+    for reason in explanation.reasons:
         place = f" ({_code(str(reason.place))})" if reason.place else ""
         written += ["", f"## Why {_escaped(reason.subject)}", ""]
         written.append(f"**{_escaped(reason.chosen)}**, {BY[reason.by]}{place}: {_escaped(reason.because)}")
@@ -154,17 +154,17 @@ def _escaped(text: str) -> str:
     return text
 
 
-def to_data(found: Explanation) -> dict[str, Any]:
+def to_data(explanation: Explanation) -> dict[str, Any]:
     """An explanation as plain data."""
     return {
-        "explained": {path: _node_data(node) for path, node in found.trees.items()},
-        "why": [_reason_data(reason) for reason in found.reasons],
+        "explained": {path: _node_data(node) for path, node in explanation.trees.items()},
+        "why": [_reason_data(reason) for reason in explanation.reasons],
     }
 
 
-def data(found: Explanation) -> str:
+def data(explanation: Explanation) -> str:
     """An explanation as JSON."""
-    return json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(to_data(explanation), ensure_ascii=False, indent=1) + "\n"
 
 
 def _node_data(node: Node) -> dict[str, Any]:
@@ -177,7 +177,9 @@ def _node_data(node: Node) -> dict[str, Any]:
         "origin": node.origin,
         "rests_on": node.rests_on,
         "place": _place_data(node.place),
-        "documents": [{"title": each.title, "url": each.url, "read": each.read} for each in node.documents],
+        "documents": [
+            {"title": document.title, "url": document.url, "read": document.read} for document in node.documents
+        ],
         "confidence": node.confidence,
         "notes": list(node.notes),
         "explained_at": node.see,

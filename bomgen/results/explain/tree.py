@@ -11,8 +11,18 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language
 from bomgen.core.money import MONEY, minor_unit
-from bomgen.core.plain_data import plain
-from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, Reference, origin_text, telling_inputs
+from bomgen.core.plain_data import json_value
+from bomgen.core.provenance import (
+    Assumed,
+    Cited,
+    Derived,
+    Figure,
+    Given,
+    Mark,
+    Reference,
+    informative_inputs,
+    origin_text,
+)
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import QuoteLine
@@ -70,7 +80,7 @@ class Trees:
         before = self.explained.get(id(figure))
         if before is not None and not whole:
             return node._replace(see=before)
-        inputs = telling_inputs(figure)
+        inputs = informative_inputs(figure)
         if self.depth is not None and level >= self.depth:
             return node._replace(left_out=len(inputs))
         self.explained.setdefault(id(figure), path)
@@ -79,7 +89,7 @@ class Trees:
 
 def _origin_node(name: str, shown: str, figure: Figure) -> Node:
     """A figure without its inputs."""
-    node = Node(name, shown, plain(figure.value), figure.unit, "", origin_text(figure))
+    node = Node(name, shown, json_value(figure.value), figure.unit, "", origin_text(figure))
     match figure.origin:
         case Derived(formula=derivation):
             return node._replace(kind="derived", rests_on=derivation.source)
@@ -120,7 +130,7 @@ PRICED = "priced"
 """The kind of what rests on a price."""
 
 
-class Money:
+class AmountTrees:
     """Makes trees of the amounts of a report."""
 
     def __init__(self, report: Report, trees: Trees, words: Language) -> None:
@@ -205,9 +215,9 @@ class Money:
         totals = self.report.quote.totals
         least = "" if totals.complete else f"at least: {totals.lines - totals.priced_lines} lines have no price"
         lines = [
-            self._amount(each.line.id, each.list_amount, self._how_listed(each))
-            for each in self.report.quote.lines
-            if each.list_amount is not None
+            self._amount(line.line.id, line.list_amount, self._how_listed(line))
+            for line in self.report.quote.lines
+            if line.list_amount is not None
         ]
         listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
         off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
@@ -271,7 +281,7 @@ def explained(
     Raises NotKnown when there is nothing at the path.
     """
     making = Trees(words.shown, depth, report.plan.quote.currency)
-    money = Money(report, making, words)
+    money = AmountTrees(report, making, words)
     found: dict[str, Node] = {}
     figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     if path and "#" in path:

@@ -23,7 +23,18 @@ from bomgen.optics.counting.uses import Chosen
 from bomgen.optics.types import MediumOption, metres
 from bomgen.plan import fabric_demand
 from bomgen.plan.types import COMPUTE, FabricPlan
-from bomgen.results.reasons.types import DEFAULT, PLAN, RULE, SEARCH, Asked, Other, Reason, Topic, chosen_by, named
+from bomgen.results.reasons.types import (
+    DEFAULT,
+    PLAN,
+    RULE,
+    SEARCH,
+    Other,
+    Reason,
+    ReasonInputs,
+    Topic,
+    chosen_by,
+    named,
+)
 from bomgen.results.what_if import compare_design
 
 SHOWN = 5
@@ -33,7 +44,7 @@ STEP = 2
 _TIERS = {1: "one-tier", 2: "two-tiers", 3: "three-tiers"}
 
 
-def fabric_topics(asked: Asked) -> Iterator[Topic]:
+def fabric_topics(asked: ReasonInputs) -> Iterator[Topic]:
     """Topology, tiers, up-links and switches of every fabric."""
     for built in asked.report.design.fabrics:
         base, of = f"fabrics.{built.plan.name}", built.plan.name
@@ -57,7 +68,7 @@ def fabric_topics(asked: Asked) -> Iterator[Topic]:
             yield Topic(f"{base}.{tier.name}.switch", covers, partial(_switch, asked, built, tier))
 
 
-def _topology(asked: Asked, built: BuiltFabric) -> Reason:
+def _topology(asked: ReasonInputs, built: BuiltFabric) -> Reason:
     by, place, because = chosen_by(asked, built.plan.topology)
     name = asked.words.value(built.plan.topology.value, "word")
     title = message("choice-topology", fabric=built.plan.name)
@@ -66,7 +77,7 @@ def _topology(asked: Asked, built: BuiltFabric) -> Reason:
     return Reason(f"fabrics.{built.plan.name}.topology", title, name, by, because, place, others)
 
 
-def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
+def _dealt(asked: ReasonInputs, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
     """What one plane of a fabric must carry, homed as it is built, and the ports that have leaves of their own."""
     servers, deal_ports = asked.report.design.sizing.servers, built.plan.declared.deal_ports
     if built.attachment is None or servers is None or deal_ports is None:
@@ -77,7 +88,7 @@ def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | N
     return deal_ports(whole._replace(homing=(built.fabric.plane or built.fabric).homing))
 
 
-def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
+def _tiers(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     dealt = _dealt(asked, built)
     if dealt is None:
         return None
@@ -101,7 +112,7 @@ def _tiers_word(tiers: int) -> Message:
     return message(_TIERS[tiers])
 
 
-def _other_tiers(asked: Asked, tried: Tried, wanted: int) -> Other:
+def _other_tiers(asked: ReasonInputs, tried: Tried, wanted: int) -> Other:
     name = _tiers_word(tried.tiers)
     if tried.lacks:
         return Other(name, _impossible(asked, tried.lacks))
@@ -114,14 +125,14 @@ def _other_tiers(asked: Asked, tried: Tried, wanted: int) -> Other:
     return Other(name, message("not-even"))
 
 
-def _impossible(asked: Asked, why: str) -> Message:
+def _impossible(asked: ReasonInputs, why: str) -> Message:
     """That something cannot be built, and why, unless that is said in another language only."""
     if isinstance(why, Message) or asked.words.code == ENGLISH:
         return message("not-possible-because", reason=why)
     return message("not-possible")
 
 
-def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
+def _division(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     dealt = _dealt(asked, built)
     leaf = built.fabric.tier("leaf")
     if dealt is None or leaf is None or leaf.up is None:
@@ -143,7 +154,7 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
     )
 
 
-def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
+def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | None:
     """The rate of links between switches, and what the fabric would take at others that both ends carry."""
     tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
     spec, taken = built.plan.links[links.kind], links.rate_gbps
@@ -155,7 +166,7 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
     found, rates = [], [min(built.fabric.links[0].rate_gbps.value, taken.value // STEP)]
     while rates[-1] < ports:
         rates.append(min(rates[-1] * STEP, ports))
-    for rate in (each for each in rates if each != taken.value):
+    for rate in (rate for rate in rates if rate != taken.value):
         specs = {**built.plan.links, links.kind: spec._replace(rate_gbps=Figure(rate, taken.unit, taken.origin))}
         found.append(_other(asked, built, f"{rate}G", built.plan._replace(links=specs)))
     return Reason(
@@ -169,7 +180,7 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
     )
 
 
-def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
+def _rails_per_leaf(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     """The rails that a leaf serves, and what the fabric would take with more or fewer."""
     taken = built.fabric.rails_per_leaf
     if taken is None or built.attachment is None:
@@ -177,10 +188,10 @@ def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
     ports = built.attachment.ports_per_plane
     place = asked.given("fabrics", built.plan.name, "rails_per_leaf")
     found = []
-    for each in divisors(int(ports.value)):
-        if each != taken.value:
-            wanted = built.plan._replace(rails_per_leaf=Figure(each, taken.unit, ports.origin))
-            found.append(_other(asked, built, message("count-rails", rails=each), wanted))
+    for divisor in divisors(int(ports.value)):
+        if divisor != taken.value:
+            wanted = built.plan._replace(rails_per_leaf=Figure(divisor, taken.unit, ports.origin))
+            found.append(_other(asked, built, message("count-rails", rails=divisor), wanted))
     return Reason(
         f"fabrics.{built.plan.name}.rails_per_leaf",
         message("choice-rails", fabric=built.plan.name),
@@ -192,7 +203,7 @@ def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
     )
 
 
-def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
+def _build_out(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     """Whether what serves nobody is bought, and what the other way would take."""
     by, place, because = chosen_by(asked, built.plan.build_out)
     taken, title = (
@@ -205,41 +216,41 @@ def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
     return Reason(f"fabrics.{built.plan.name}.build_out", title, taken, by, because, place, others)
 
 
-def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
-    other = compare_design(asked.report, built, wanted)
-    if other is None:
+def _other(asked: ReasonInputs, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
+    design = compare_design(asked.report, built, wanted)
+    if design is None:
         return Other(name, message("not-possible-or-known"))
-    counts = {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+    counts = {"switches": design.switches, "links": design.links, "modules": design.modules, "cables": design.cables}
     changes = [
         message(f"more-{what}" if count > 0 else f"fewer-{what}", count=abs(count))
         for what, count in counts.items()
         if count
     ]
-    if other.amount:
-        amount = asked.words.money(abs(other.amount), asked.report.quote.totals.currency)
-        changes.append(message(f"amount-{'more' if other.amount > 0 else 'less'}", amount=amount))
+    if design.amount:
+        amount = asked.words.money(abs(design.amount), asked.report.quote.totals.currency)
+        changes.append(message(f"amount-{'more' if design.amount > 0 else 'less'}", amount=amount))
     said = changes or [message("as-many-pieces")]
-    if other.fabric.switches.value == 1:
+    if design.fabric.switches.value == 1:
         return Other(name, message("would-take-one", changes=said))
-    return Other(name, message("would-take", switches=tiers_in_words(other.fabric), changes=said))
+    return Other(name, message("would-take", switches=tiers_in_words(design.fabric), changes=said))
 
 
 def _size(shape: ClosShape) -> Message:
     return message("size-of-clos", switches=shape.switches, links=shape.links)
 
 
-def _worse(best: ClosShape, other: ClosShape) -> Message:
+def _worse(best: ClosShape, clos_shape: ClosShape) -> Message:
     """What a shape has more of than the best: switches, else links between them."""
-    if other.switches > best.switches:
-        more = message("more-switches", count=other.switches - best.switches)
-    elif other.links > best.links:
-        more = message("more-links", count=other.links - best.links)
+    if clos_shape.switches > best.switches:
+        more = message("more-switches", count=clos_shape.switches - best.switches)
+    elif clos_shape.links > best.links:
+        more = message("more-links", count=clos_shape.links - best.links)
     else:
         more = message("no-better-division")
-    return message("not-best-division", more=more, shape=str(other))
+    return message("not-best-division", more=more, shape=str(clos_shape))
 
 
-def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
+def _switch(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Reason:
     name = built.plan.name
     place = asked.given("fabrics", name, tier.name, "switch") or asked.given("fabrics", name, "switch")
     return Reason(
@@ -253,7 +264,7 @@ def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
     )
 
 
-def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
+def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
     """What the fabric would take with other switches of one protocol whose ports are as fast.
 
     Those first that change the number of switches least, of the same vendor, by id; then those that are impossible.
@@ -265,18 +276,18 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
     for switch in _alike(asked, tier.switch):
         name, wanted = named(switch.identity), _with_switch(built.plan, tier, switch)
         try:
-            other = fabric_demand.build(wanted, attached, servers, built.hosts, built.fabric.uplink_gbps)
+            planes = fabric_demand.build_planes(wanted, attached, servers, built.hosts, built.fabric.uplink_gbps)
         except Infeasible as error:
             refused.append(Other(name, _impossible(asked, error.message)))
         else:
-            more = abs(int(other.switches.value - built.fabric.switches.value))
+            more = abs(int(planes.switches.value - built.fabric.switches.value))
             found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
     nearest = sorted(found, key=lambda each: each[:3])[:SHOWN]
     yield from (_other(asked, built, name, wanted) for *_, name, wanted in nearest)
     yield from refused[: SHOWN - len(nearest)]
 
 
-def _alike(asked: Asked, switch: Switch) -> Iterator[Switch]:
+def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
     """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
     rate = max(group.port_gbps.value for group in switch.groups)
     for id in asked.report.catalog.ids("switch"):
@@ -303,7 +314,7 @@ def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
 # Why a modular switch is fitted with so many line cards.
 
 
-def line_card_topics(asked: Asked) -> Iterator[Topic]:
+def line_card_topics(asked: ReasonInputs) -> Iterator[Topic]:
     """The line cards of every tier of modular switches."""
     for built in asked.report.design.fabrics:
         name = built.plan.name
@@ -315,7 +326,9 @@ def line_card_topics(asked: Asked) -> Iterator[Topic]:
                     yield Topic(subject, covers, partial(_line_card_reason, asked, built, fitted, use, use.each))
 
 
-def _line_card_reason(asked: Asked, built: BuiltFabric, fitted: FittedTier, use: CardUse, each: Figure) -> Reason:
+def _line_card_reason(
+    asked: ReasonInputs, built: BuiltFabric, fitted: FittedTier, use: CardUse, each: Figure
+) -> Reason:
     place = asked.given("fabrics", built.plan.name, fitted.tier, LINE_CARDS)
     cards = {"cards": each.value, "switch": fitted.switch.name}
     chosen = (
@@ -344,7 +357,7 @@ BY_PLAN = ("named", "asked", "copper")
 """Reason codes of what the plan decides."""
 
 
-def link_topics(asked: Asked) -> Iterator[Topic]:
+def link_topics(asked: ReasonInputs) -> Iterator[Topic]:
     """Every kind of link of every fabric."""
     for built in asked.report.design.fabrics:
         for chosen in built.interconnect.choices:
@@ -358,7 +371,7 @@ def link_topics(asked: Asked) -> Iterator[Topic]:
             yield Topic(f"fabrics.{name}.links_chosen.{kind}", covers, partial(_link_reason, asked, built, chosen))
 
 
-def _link_reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
+def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Reason:
     words, spec = asked.words, built.plan.links[chosen.kind]
     option = words.value(chosen.option, "word")
     of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
@@ -384,11 +397,11 @@ def rejection(option: MediumOption) -> Message:
     return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
 
 
-def _why_not(asked: Asked, option: MediumOption) -> str:
+def _why_not(asked: ReasonInputs, option: MediumOption) -> str:
     return f"{asked.words.message(rejection(option))}{_cost(asked, option)}"
 
 
-def _cost(asked: Asked, option: MediumOption | Chosen) -> str:
+def _cost(asked: ReasonInputs, option: MediumOption | Chosen) -> str:
     if option.cost is None:
         return ""
     currency = asked.report.quote.totals.currency

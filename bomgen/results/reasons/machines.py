@@ -13,15 +13,26 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.results.reasons.types import DEFAULT, PLAN, RULE, SEARCH, Asked, Other, Reason, Topic, chosen_by, named
+from bomgen.results.reasons.types import (
+    DEFAULT,
+    PLAN,
+    RULE,
+    SEARCH,
+    Other,
+    Reason,
+    ReasonInputs,
+    Topic,
+    chosen_by,
+    named,
+)
 from bomgen.site import racks
 from bomgen.site.power import power_of
 from bomgen.sizing.cluster_size import Sizing
-from bomgen.sizing.training.memory import Candidate
+from bomgen.sizing.training.memory import ModelSplit
 from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 
-def machine_topics(asked: Asked) -> Iterator[Topic]:
+def machine_topics(asked: ReasonInputs) -> Iterator[Topic]:
     """Servers, the NICs of every fabric, servers of a rack."""
     report = asked.report
     if report.plan.cluster.server:
@@ -36,7 +47,7 @@ def machine_topics(asked: Asked) -> Iterator[Topic]:
         yield Topic("site.servers_per_rack", of_racks, partial(_per_rack, asked))
 
 
-def _server(asked: Asked) -> Reason | None:
+def _server(asked: ReasonInputs) -> Reason | None:
     cluster = asked.report.plan.cluster
     server = cluster.server
     if server is None:
@@ -56,7 +67,7 @@ def _server(asked: Asked) -> Reason | None:
     )
 
 
-def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
+def _alike(asked: ReasonInputs, gpu: str) -> list[tuple[Record, Server]]:
     """The servers of the catalogue with a GPU; none where a part file that the plan does not use is wrong."""
     try:
         return [
@@ -66,7 +77,7 @@ def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
         return []
 
 
-def _described(asked: Asked, server: Server) -> list[str]:
+def _described(asked: ReasonInputs, server: Server) -> list[str]:
     words: list[str] = [message("count-gpus", gpus=server.gpus.value)]
     if server.compute:
         words.append(_nics(asked, server.compute.count, server.compute.gbps))
@@ -77,13 +88,13 @@ def _described(asked: Asked, server: Server) -> list[str]:
     return words
 
 
-def _nics(asked: Asked, count: Figure, rate: Figure | None) -> Message:
+def _nics(asked: ReasonInputs, count: Figure, rate: Figure | None) -> Message:
     if rate is None:
         return message("count-nics", nics=count.value)
     return message("count-nics-at", nics=count.value, rate=asked.value(rate))
 
 
-def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
+def _nic(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     attached, server = built.attachment, asked.report.plan.cluster.server
     if attached is None or server is None:
         return None
@@ -102,7 +113,7 @@ def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
     return Reason(subject, title, chosen, PLAN if place else RULE, because, place, others)
 
 
-def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
+def _own_ports(asked: ReasonInputs, built: BuiltFabric, server: Server) -> Message:
     if built.plan.role == OUT_OF_BAND:
         ports = server.bmc_ports
         return (
@@ -116,7 +127,7 @@ def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
     return message(f"supplied-{what}-at", count=own.count.value, rate=asked.value(own.gbps))
 
 
-def _per_rack(asked: Asked) -> Reason | None:
+def _per_rack(asked: ReasonInputs) -> Reason | None:
     site, server = asked.report.plan.site, asked.report.plan.cluster.server
     found = asked.report.design.facility.servers_per_rack
     if site is None or server is None or found is None:
@@ -147,7 +158,7 @@ def _per_rack(asked: Asked) -> Reason | None:
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
 
-def parallelism_topics(asked: Asked) -> Iterator[Topic]:
+def parallelism_topics(asked: ReasonInputs) -> Iterator[Topic]:
     """The split of a training run, or of a replica that serves."""
     sizing, plan = asked.report.design.sizing, asked.report.plan
     if sizing.fit and plan.training:
@@ -156,13 +167,13 @@ def parallelism_topics(asked: Asked) -> Iterator[Topic]:
         yield Topic("workload.parallelism", COVERS, partial(_serving_reason, asked))
 
 
-def _training_reason(asked: Asked) -> Reason | None:
+def _training_reason(asked: ReasonInputs) -> Reason | None:
     sizing, training = asked.report.design.sizing, asked.report.plan.training
     fit = sizing.fit
     if fit is None or training is None:
         return None
     split = fit.split
-    chosen = Candidate(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
+    chosen = ModelSplit(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
     by_hand = training.parallelism
     because = message("because-plan" if by_hand else "because-fewest-per-replica")
     if fit.fastest:
@@ -189,7 +200,7 @@ def _faster(sizing: Sizing) -> Iterator[Other]:
         yield Other(str(faster.candidate), reason)
 
 
-def _serving_reason(asked: Asked) -> Reason | None:
+def _serving_reason(asked: ReasonInputs) -> Reason | None:
     serving, inference = asked.report.design.sizing.serving, asked.report.plan.inference
     if serving is None or inference is None:
         return None
@@ -201,11 +212,11 @@ def _serving_reason(asked: Asked) -> Reason | None:
     return Reason(
         "workload.parallelism",
         message("choice-split"),
-        str(Candidate(found.tensor.value, found.pipeline.value, 1, 1)),
+        str(ModelSplit(found.tensor.value, found.pipeline.value, 1, 1)),
         PLAN if by_hand else SEARCH,
         because,
         by_hand.mark if by_hand else None,
-        _others([each.message for each in need.reasons]),
+        _others([reason.message for reason in need.reasons]),
     )
 
 

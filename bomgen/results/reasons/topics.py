@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from bomgen.core.language import Language
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.results.reasons import fabrics, machines
-from bomgen.results.reasons.types import Asked, Other, Reason, Topic
+from bomgen.results.reasons.types import Other, Reason, ReasonInputs, Topic
 from bomgen.results.result import Report
 
-__all__ = ["Asked", "Other", "Reason", "Topic", "find_reasons", "reasons"]
+__all__ = ["Other", "Reason", "ReasonInputs", "Topic", "find_reasons", "reasons"]
 
 
-def topics(asked: Asked) -> Iterator[Topic]:
+def topics(asked: ReasonInputs) -> Iterator[Topic]:
     """Everything that was chosen for a plan."""
     for topics_of in (
         machines.parallelism_topics,
@@ -31,20 +31,20 @@ def find_reasons(report: Report, words: Language, path: str | None = None, wide:
     `words`: the language of the numbers in the texts; `wide`: also the reasons for what lies below the path.
     """
     found = list[Reason]()
-    for own in report.each_cluster:
-        name = own.plan.cluster_name
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
         place = "".join(f"{step}." for step in cluster_path(name))
         inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
         if name and inner == path and path is not None:
             if not path.startswith(f"{name}."):
                 continue
             inner = path.removeprefix(f"{name}.")
-        about = reasons(Asked(own, words), inner, wide)
+        about = reasons(ReasonInputs(cluster, words), inner, wide)
         found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
     return found
 
 
-def reasons(asked: Asked, path: str | None, wide: bool = True) -> list[Reason]:
+def reasons(asked: ReasonInputs, path: str | None, wide: bool = True) -> list[Reason]:
     """The reasons for what stands at a path of bom.json or on a line of the bill; all of them without one.
 
     `wide`: also those for what lies below the path.

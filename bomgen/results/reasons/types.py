@@ -48,7 +48,7 @@ class Topic(NamedTuple):
     reason: Callable[[], Reason | None]
 
 
-class Asked(NamedTuple):
+class ReasonInputs(NamedTuple):
     """What reasons are worked out from."""
 
     report: Report
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
         return self.words.shown(figure)
 
 
-def chosen_by(asked: Asked, figure: Figure) -> tuple[str, Mark | None, str]:
+def chosen_by(asked: ReasonInputs, figure: Figure) -> tuple[str, Mark | None, str]:
     """Who gave a figure, where, and what is said for it: the plan, an assumption, a search, or a rule."""
     origin = figure.origin
     if isinstance(origin, Given):

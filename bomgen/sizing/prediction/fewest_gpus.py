@@ -19,7 +19,7 @@ from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.shape import divisors
 from bomgen.sizing.prediction.search import Predictor, classify_splits
 from bomgen.sizing.training.fitting_counts import Fitting, fitting
-from bomgen.sizing.training.memory import Candidate, TimedSplit, expert_degrees
+from bomgen.sizing.training.memory import ModelSplit, TimedSplit, expert_degrees
 
 # fewer gpus ---------------------------------------------------------------------------------------------------------
 # Whether a run would be faster on fewer of its GPUs, or with another recomputation.
@@ -79,7 +79,7 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
     recompute = str(predict.training.recompute.value)
     for place in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
         *found, data = map(int, splits[:, place])
-        candidate = Candidate(*found)
+        candidate = ModelSplit(*found)
         yield TimedSplit(float(steps[place]), candidate, candidate.size * data, recompute)
 
 
@@ -182,10 +182,10 @@ class _Fits:
     """The test whether splits fit. One that does not fit on the most GPUs of a range fits nowhere in it."""
 
     def __init__(self, gpus: GpusOfRun, upto: int, most_recomputation: Predictor) -> None:
-        self.gpus, self.upto, self.at_most = gpus, upto, dict[tuple[str, Candidate], bool]()
+        self.gpus, self.upto, self.at_most = gpus, upto, dict[tuple[str, ModelSplit], bool]()
         self.last, self.given = most_recomputation, dict[str, Fitting | None]()
 
-    def __call__(self, predict: Predictor, candidate: Candidate, count: int) -> bool:
+    def __call__(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         """Return whether a split fits on a number of GPUs; the plan's need not with full recomputation."""
         if predict.training.parallelism is not None:
             return predict is self.last or self.fits_given(predict, count)
@@ -204,7 +204,7 @@ class _Fits:
         found = self.given[recompute]
         return found is not None and bool(found.fits[count // unit - 1])
 
-    def _fits(self, predict: Predictor, candidate: Candidate, count: int) -> bool:
+    def _fits(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         split = TimedSplit(0.0, candidate, count, str(predict.training.recompute.value))
         return any(fits for _, fits in classify_splits(predict.training, self.gpus.gpu, self.gpus.first, [split]))
 
@@ -213,7 +213,7 @@ def _counts_of_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, above: int, upto: int
 ) -> Iterator[tuple[int, float]]:
     """Yield the numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
-    left = [_may_be_fast(each, gpus.unit, seconds, above, upto) for each in splits]
+    left = [_may_be_fast(split, gpus.unit, seconds, above, upto) for split in splits]
     if not any(each.degrees.size for each in left):
         return
     if upto - above <= SHORT:
@@ -246,21 +246,21 @@ def _counts_of_short_range(
     splits: Sequence[_Splits], gpus: GpusOfRun, fits: _Fits, seconds: float, counts: Numbers
 ) -> Iterator[tuple[int, float]]:
     """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
-    fast: dict[int, list[tuple[float, int, Candidate]]] = {}
+    fast: dict[int, list[tuple[float, int, ModelSplit]]] = {}
     for place, each in enumerate(splits):
         for candidate, seconds_of_counts in _steps(each, gpus.unit, counts):
             for row in np.flatnonzero(seconds_of_counts <= seconds).tolist():
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
-    predictors = [each.predict for each in splits]
+    predictors = [split.predict for split in splits]
     for count in sorted(fast):
         fitting_splits = (each for each in sorted(fast[count]) if fits(predictors[each[1]], each[2], count))
         for step, place, _ in fitting_splits:
-            if not any(_fits_with(each, gpus, fits, count) for each in predictors[:place]):
+            if not any(_fits_with(predictor, gpus, fits, count) for predictor in predictors[:place]):
                 yield count, step
                 break
 
 
-def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candidate, Any]]:
+def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelSplit, Any]]:
     """Yield the steps of each split over some numbers of GPUs [s]; infinite where it does not divide them."""
     predict, degrees = splits
     whole = degrees[:3].prod(axis=0) * unit_of_replicas(degrees, unit)
@@ -271,7 +271,7 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[Candid
         replicas = counts[rows] / (tensor * pipeline * context)
         found[rows, places] = predict.seconds(tensor, pipeline, context, expert, replicas)
     for place in np.unique(places).tolist():
-        yield Candidate(*map(int, degrees[:, place])), found[:, place]
+        yield ModelSplit(*map(int, degrees[:, place])), found[:, place]
 
 
 def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:

@@ -39,7 +39,7 @@ SELECTIVE_SHARE = {"selective-ac": 0.5}
 """torchtitan's selective activation checkpointing repeats every other matrix product."""
 
 
-class Row(NamedTuple):
+class MeasuredStep(NamedTuple):
     """A measured step with the inputs of the terms."""
 
     number: int
@@ -66,7 +66,7 @@ class Row(NamedTuple):
         return self.work.expert_weights > 0
 
 
-class LeftOut(NamedTuple):
+class UnusedRow(NamedTuple):
     """A row that is not used, and why."""
 
     number: int
@@ -91,7 +91,7 @@ def facts() -> dict[str, Any]:
     return loaded
 
 
-def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
+def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
     rows, left_out = [], []
     known: dict[tuple[str, ...], Work[float]] = {}
@@ -99,7 +99,7 @@ def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
         try:
             rows.append(_row(catalog, number, fields, known))
         except Unusable as reason:
-            left_out.append(LeftOut(number, fields, str(reason)))
+            left_out.append(UnusedRow(number, fields, str(reason)))
     return rows, left_out
 
 
@@ -109,7 +109,9 @@ def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
     yield from enumerate(csv.DictReader(text), start=2)
 
 
-def _row(catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]) -> Row:
+def _row(
+    catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]
+) -> MeasuredStep:
     """Return a row as numbers; `known` caches the work of models. Raises Unusable."""
     cluster = facts()["clusters"].get(fields["cluster"])
     for rule in facts()["left_out"]:
@@ -130,7 +132,7 @@ def _row(catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[t
     precision = family(fields["precision"])
     settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
     split = _split(fields, settings, stack, numbers.layers)
-    return Row(
+    return MeasuredStep(
         number=number,
         fields=fields,
         cluster=fields["cluster"],

@@ -39,7 +39,7 @@ COVERAGES = (50, 90)
 """Percentages of unseen clusters that an interval covers."""
 
 
-class Stack(NamedTuple):
+class SoftwareStack(NamedTuple):
     """A software stack, and its effect on a step."""
 
     name: str
@@ -64,12 +64,12 @@ def stack_names() -> list[str]:
     return sorted(fit()["stack"])
 
 
-def stack_of(name: str) -> Stack:
+def stack_of(name: str) -> SoftwareStack:
     """Return a stack by its name, or that of one of its versions."""
     found = next(
         each for each in facts()["stacks"].values() if name == each["stack"] or _is_version(name, each["stack"])
     )
-    return Stack(
+    return SoftwareStack(
         name,
         str(found["kernel"]),
         bool(found["sequence_parallel"]),
@@ -140,7 +140,7 @@ _FIT = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to pub
 _SPREADS = message("prediction-spread")
 
 
-class Links(NamedTuple):
+class GpuLinks(NamedTuple):
     """The links of a GPU."""
 
     scale_up: Figure
@@ -170,20 +170,20 @@ class Prediction(NamedTuple):
     mfu: Figure
     mfus: Mapping[int, Interval]
     """Bounds of the utilisation by coverage in percent."""
-    stack: Stack
+    stack: SoftwareStack
     generation: str | None
     """Generation of the accelerator; None: it has no measurements."""
     moe: bool
 
 
-def stack_for(training: Training, gpu: Gpu) -> Stack:
+def stack_for(training: Training, gpu: Gpu) -> SoftwareStack:
     """Return the stack that the plan specifies, else the newest with measurements of the accelerator's generation."""
     name = training.stack.value if training.stack else newest_stack(generation(gpu.identity.id))
     return stack_of(str(name))
 
 
 def predict(
-    training: Training, split: ParallelSplit, gpu: Gpu, links: Links, flops_per_token: Figure
+    training: Training, split: ParallelSplit, gpu: Gpu, links: GpuLinks, flops_per_token: Figure
 ) -> Prediction | None:
     """Return the predicted step of a run; None where shape, precision or accelerator are not known enough."""
     ready = prepare(training, gpu, links)
@@ -221,7 +221,9 @@ def predict(
     return Prediction(total, steps, terms, mfu, mfus, stack, born, moe)
 
 
-def prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], Machine[Figure], Stack] | None:
+def prepare(
+    training: Training, gpu: Gpu, links: GpuLinks
+) -> tuple[Work[Figure], Machine[Figure], SoftwareStack] | None:
     """Return work, machine and stack of a run; None where inputs are unknown."""
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
@@ -255,7 +257,7 @@ def _setting(value: float, name: str) -> Figure:
     return Figure(value, "count", Cited(message("prediction-setting", setting=name), (_FIT,), "medium"))
 
 
-def settings(training: Training, stack: Stack) -> dict[str, Figure]:
+def settings(training: Training, stack: SoftwareStack) -> dict[str, Figure]:
     """Return the settings of a step from the run and its stack, independent of the split."""
     recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
@@ -270,7 +272,7 @@ def settings(training: Training, stack: Stack) -> dict[str, Figure]:
     }
 
 
-def _split(training: Training, split: ParallelSplit, stack: Stack, work: Work[Figure]) -> Split[Figure]:
+def _split(training: Training, split: ParallelSplit, stack: SoftwareStack, work: Work[Figure]) -> Split[Figure]:
     moe = work.expert_weights.value > 0
     return Split(
         batch=sequences_of_step(training.batch_tokens, work.sequence),
@@ -290,7 +292,7 @@ def _terms(
     training: Training,
     work: Work[Figure],
     machine: Machine[Figure],
-    stack: Stack,
+    stack: SoftwareStack,
     born: str | None,
     split: Split[Figure],
 ) -> dict[str, Figure]:
@@ -317,33 +319,39 @@ def _all_gpus(split: ParallelSplit) -> Figure:
 
 
 def _plain_step(
-    training: Training, own: OwnStep, work: Work[Figure], machine: Machine[Figure], stack: Stack, born: str | None
+    training: Training,
+    own_step: OwnStep,
+    work: Work[Figure],
+    machine: Machine[Figure],
+    stack: SoftwareStack,
+    born: str | None,
 ) -> float:
     """Return the predicted step of the user's measured run, without correction by measurements [s]."""
     given = training.parallelism
     split = ParallelSplit(
-        tensor=own.tensor,
-        pipeline=own.pipeline,
-        interleave=own.interleave,
-        context=own.context,
-        expert=own.expert,
-        data=replicas(own.gpus, own.tensor, own.pipeline, own.context),
-        sequence_parallel=own.tensor.value > 1 and (given is None or given.sequence_parallel),
+        tensor=own_step.tensor,
+        pipeline=own_step.pipeline,
+        interleave=own_step.interleave,
+        context=own_step.context,
+        expert=own_step.expert,
+        data=replicas(own_step.gpus, own_step.tensor, own_step.pipeline, own_step.context),
+        sequence_parallel=own_step.tensor.value > 1 and (given is None or given.sequence_parallel),
     )
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))
 
 
-def _check_own(training: Training, own: OwnStep, flops_per_token: Figure, peak: Figure) -> None:
+def _check_own(training: Training, own_step: OwnStep, flops_per_token: Figure, peak: Figure) -> None:
     """Raise Infeasible for a measured step that would be faster than the peak."""
-    step = float(own.step.value) * SECONDS_A_DAY
-    mfu = mfu_of_step.plain(flops_per_token.value, training.batch_tokens.value, step, own.gpus.value, peak.value)
+    step = float(own_step.step.value) * SECONDS_A_DAY
+    mfu = mfu_of_step.plain(flops_per_token.value, training.batch_tokens.value, step, own_step.gpus.value, peak.value)
     if mfu > 1:
         text = (
-            f"a step of {step:g} s on {own.gpus.value} GPUs is {float(mfu):.0%} of their dense peak; give the step of "
+            f"a step of {step:g} s on {own_step.gpus.value} GPUs is {float(mfu):.0%} of their "
+            "dense peak; give the step of "
             f"{training.batch_tokens.value} tokens, or their number as `batch_tokens`"
         )
-        raise Infeasible(text, because=own.step, rule="above-peak")
+        raise Infeasible(text, because=own_step.step, rule="above-peak")
 
 
 def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:

@@ -10,18 +10,18 @@ from bomgen.core.provenance import Figure, formula, product, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Plan, Training
 from bomgen.sizing.prediction.measurements import Nearest, nearest_steps
-from bomgen.sizing.prediction.predict import FAMILIES, Links, Prediction, predict
+from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, Prediction, predict
 from bomgen.sizing.servers import bytes_of_network, network_of_gpu
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.parallelism import SERVER_GPUS, Fit
+from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 
 
-def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> Links | None:
+def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
     """Return the links of a GPU of the plan's cluster; None where none are known."""
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
-    switched = any(each.role == COMPUTE and each.name in attached for each in plan.fabrics)
+    switched = any(fabric.role == COMPUTE and fabric.name in attached for fabric in plan.fabrics)
     assumed = plan.training.network if plan.training else None
     network = network_of_gpu(plan, attached, gpus) if switched else assumed
     if network is None:
@@ -29,8 +29,8 @@ def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> Links | None
     outward = bytes_of_network(network)
     if gpu.scale_up:
         domain = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
-        return Links(one_way(gpu.scale_up), outward, domain)
-    return Links(bytes_of_network(gpu.pcie_gbps), outward, gpus) if gpu.pcie_gbps else None
+        return GpuLinks(one_way(gpu.scale_up), outward, domain)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps), outward, gpus) if gpu.pcie_gbps else None
 
 
 @formula("bytes/s")
@@ -67,7 +67,7 @@ class Predicted(NamedTuple):
 
 
 def predict_run(
-    plan: Plan, workload: Training, run: TrainingRun, fit: Fit, gpus: Figure, attached: Mapping[str, Attachment]
+    plan: Plan, workload: Training, run: TrainingRun, fit: MemoryFit, gpus: Figure, attached: Mapping[str, Attachment]
 ) -> Predicted | None:
     """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
     links = links_of_gpu(plan, attached)
@@ -93,7 +93,7 @@ def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) ->
     return Outlook(mfu, training.days(workload, run, gpus), required)
 
 
-def nearest_to_run(workload: Training, predicted: Predicted, fit: Fit, gpus: Figure) -> list[Nearest]:
+def nearest_to_run(workload: Training, predicted: Predicted, fit: MemoryFit, gpus: Figure) -> list[Nearest]:
     """Return the measured steps nearest to a predicted run."""
     if workload.sequence is None:
         return []

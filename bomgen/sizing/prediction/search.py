@@ -16,11 +16,11 @@ from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.prediction import predict, terms
 from bomgen.sizing.prediction.measurements import generation
-from bomgen.sizing.prediction.predict import FAMILIES, Links, predict_steps, prepare, settings
+from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, predict_steps, prepare, settings
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.training.memory import (
-    Candidate,
     FastestSplits,
+    ModelSplit,
     TimedSplit,
     expert_degrees,
     fits_gpu,
@@ -54,7 +54,11 @@ class Predictor(NamedTuple):
 
     def tensor_degrees(self, gpus: int) -> list[int]:
         """Return the degrees that divide GPUs, heads and a scale-up domain."""
-        return [each for each in tensor_degrees(self.training, gpus) if self.machine.domain % each == 0]
+        return [
+            tensor_degree
+            for tensor_degree in tensor_degrees(self.training, gpus)
+            if self.machine.domain % tensor_degree == 0
+        ]
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
         """Return the step of a split [s]."""
@@ -84,7 +88,7 @@ class Predictor(NamedTuple):
         return weights + terms.matrix_seconds.plain(work.expert_weights, *rest) * inverse.experts
 
 
-def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
+def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None:
     """Return the predictor of a run's steps; None where the model or the accelerator is not known enough."""
     ready = prepare(training, gpu, links)
     if ready is None or gpu.memory_bytes is None:
@@ -106,7 +110,7 @@ def predictor(training: Training, gpu: Gpu, links: Links) -> Predictor | None:
 def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> FastestSplits | None:
     """Return the fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
     splits = classify_splits(predict.training, gpu, gpus, _by_speed(predict, gpus.value))
-    too_large: list[Candidate] = []
+    too_large: list[ModelSplit] = []
     for split, fits in splits:
         if fits:
             others = (other for other, fits in splits if fits)
@@ -150,7 +154,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
     """
     recompute = str(predict.training.recompute.value)
     dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
-    waiting: list[tuple[float, int, Candidate]] = []
+    waiting: list[tuple[float, int, ModelSplit]] = []
     for candidate in _candidates(predict, gpus):
         tensor, pipeline, context, _ = map(float, candidate)
         count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
@@ -172,7 +176,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
             heappush(waiting, (float(predict.seconds(*one)), PREDICTED, candidate))
 
 
-def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
+def _candidates(predict: Predictor, gpus: int) -> Iterator[ModelSplit]:
     """Yield every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
 
     Every stage has a layer or more; experts are all on each GPU.
@@ -182,10 +186,10 @@ def _candidates(predict: Predictor, gpus: int) -> Iterator[Candidate]:
         for pipeline in divisors(gpus // tensor):
             if pipeline <= predict.work.layers:
                 for context in divisors(gcd(gpus // (tensor * pipeline), length)):
-                    yield Candidate(tensor, pipeline, context, 1)
+                    yield ModelSplit(tensor, pipeline, context, 1)
 
 
-def _weights_fit(training: Training, candidate: Candidate, gpu: Gpu) -> bool:
+def _weights_fit(training: Training, candidate: ModelSplit, gpu: Gpu) -> bool:
     """Return whether the weights alone could fit, divided equally over the GPUs of the replica: a quick first check."""
     if training.zero.value >= ALL_SHARDED:
         return True

@@ -113,27 +113,27 @@ def cache(inference: Inference) -> Cache | None:
         return None
     if (index := _index_keys(model, value)) is not None:
         layers.insert(1, index)
-    growing = [each for each in layers if each.window is None] if matrices.compressed(model) else layers
+    growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
     token = _sum([(each.add, each.token) for each in growing])
     return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
 
 def request_bytes(held: Cache, tokens: Figure) -> Figure:
     """Return the KV cache of a request of `tokens` tokens [bytes]."""
-    parts = [(each.add, _kept_of_request(each, tokens)) for each in held.layers]
+    parts = [(layer.add, _kept_of_request(layer, tokens)) for layer in held.layers]
     return _sum([*parts, (add_state, held.state)] if held.state else parts)
 
 
 def request_bytes_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
     """Return a request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
-    return _sum_per_gpu(held, [_kept_of_request(each, tokens) for each in held.layers], tensor, stages)
+    return _sum_per_gpu(held, [_kept_of_request(layer, tokens) for layer in held.layers], tensor, stages)
 
 
 def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
     """Return the bytes that a step of a request reads of its KV cache on a GPU of the fullest stage."""
     read = [
-        kv_bytes_of_chosen(each.token, tokens, each.chosen) if each.chosen else _kept_of_request(each, tokens)
-        for each in held.layers
+        kv_bytes_of_chosen(layer.token, tokens, layer.chosen) if layer.chosen else _kept_of_request(layer, tokens)
+        for layer in held.layers
     ]
     return _sum_per_gpu(held, read, tensor, stages)
 

@@ -126,7 +126,7 @@ class Replica(NamedTuple):
         return None if self.weights.value <= self.room.value else False
 
 
-class Choice(NamedTuple):
+class ReplicaChoice(NamedTuple):
     """The replica that the plan specifies, or the smallest that holds the model."""
 
     replica: Replica
@@ -136,7 +136,7 @@ class Choice(NamedTuple):
     """The shortage of a given replica that is too small; None otherwise."""
 
 
-def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
+def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> ReplicaChoice:
     """Return the replica that the plan specifies, else the smallest that holds weights and a request.
 
     Raises Infeasible for degrees that do not divide what they split, PlanErrors when no replica holds the model.
@@ -144,11 +144,11 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
     if inference.degrees:
         return _check_given(inference, inference.degrees, gpu)
     refused: list[Replica] = []
-    for found in _candidates(inference, gpu, gpus_per_server):
-        if found.fits is not False:
+    for candidate in _candidates(inference, gpu, gpus_per_server):
+        if candidate.fits is not False:
             reasons = tuple(_shortage(inference, gpu, one) for one in refused[: -MAX_REASONS - 1 : -1])
-            return Choice(found, reasons, None)
-        refused.append(found)
+            return ReplicaChoice(candidate, reasons, None)
+        refused.append(candidate)
     raise _nothing_fits(inference, gpu, refused)
 
 
@@ -219,7 +219,7 @@ def plan_mark(inference: Inference, *figures: Figure | None) -> Mark:
     return next((mark for mark in marks if mark is not None), inference.mark)
 
 
-def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
+def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaChoice:
     tensor, pipeline = degrees.tensor, degrees.pipeline
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
     if heads is not None and heads.value % tensor.value:
@@ -233,7 +233,7 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
         )
         raise Infeasible(message, because=pipeline)
     found = replica(inference, gpu, tensor, pipeline)
-    return Choice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
+    return ReplicaChoice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
 
 
 def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:

@@ -116,7 +116,7 @@ class Estimate(NamedTuple):
     high: Rate
 
 
-class Bound(NamedTuple):
+class ThroughputLimit(NamedTuple):
     """The upper bound of a GPU's throughput."""
 
     of_gpu: Figure
@@ -185,7 +185,7 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
     return Estimate(top, load.batch, low, typical, rate(compute.high, memory.high))
 
 
-def bound(inference: Inference, gpu: Gpu, replica: Replica) -> Bound | None:
+def bound(inference: Inference, gpu: Gpu, replica: Replica) -> ThroughputLimit | None:
     """Return the maximum throughput of a GPU of a full replica; None when inputs are unknown.
 
     Arithmetic and memory reads may overlap, so each alone is a bound. Weights in a format that the GPU does not support
@@ -200,11 +200,11 @@ def bound(inference: Inference, gpu: Gpu, replica: Replica) -> Bound | None:
     if works_in is not None:
         top = peak.peak_flops(gpu.dense[str(works_in)])
         most = most_by_arithmetic(top, load.prompt, output, FORWARD_FLOPS, inference.model.active_parameters)
-        found.append(Bound(most, ARITHMETIC, load.batch))
+        found.append(ThroughputLimit(most, ARITHMETIC, load.batch))
     if gpu.memory_bandwidth is not None:
         reading = reading_seconds(load.weights, load.turn, load.cache, gpu.memory_bandwidth, _ALL)
         most = most_by_bandwidth(load.batch, replica.pipeline, reading, replica.gpus)
-        found.append(Bound(most, BANDWIDTH, load.batch))
+        found.append(ThroughputLimit(most, BANDWIDTH, load.batch))
     return min(found, key=lambda one: one.of_gpu.value, default=None)
 
 

@@ -59,7 +59,7 @@ _HOLDING = Figure(
 )
 
 
-class Range(NamedTuple):
+class EstimateRange(NamedTuple):
     """A figure at the low and at the high end of an estimate."""
 
     low: Figure | None
@@ -81,7 +81,7 @@ class Need(NamedTuple):
     """The missing input of an estimate, a key of `roofline.LACKS`; None: nothing."""
     replicas: Figure
     gpus_required: Figure
-    gpus_range: Range | None
+    gpus_range: EstimateRange | None
     """GPUs at the efficiencies that need the fewest and the most."""
     prompts: Figure | None
     """Replicas that only prefill; None: all prefill and decode."""
@@ -134,7 +134,7 @@ class Serving(NamedTuple):
     """Tokens/s per GPU, measured or typical."""
     tokens_per_second: Figure | None
     requests_per_minute: Figure | None
-    requests_range: Range | None
+    requests_range: EstimateRange | None
     kv_transfer: Figure | None
     """KV cache that a GPU sends or receives between prefill and decode [bytes/s]; None: one replica does both."""
     cautions: tuple[Caution, ...]
@@ -159,7 +159,7 @@ class _Demand(NamedTuple):
     """Whether prefill has separate replicas."""
 
 
-def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
+def size_serving(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
     """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
 
     Raises PlanErrors when no replica holds the model, the GPU does not support the format of the weights, or a
@@ -236,7 +236,7 @@ def _replicas_estimated(holding: Figure, demand: _Demand | None, rate: Rate | No
     return replicas_with_prompts(answering, prompts), prompts
 
 
-def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
+def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> EstimateRange | None:
     """Return the GPUs needed at the high and at the low end of an estimate."""
     if option.estimate is None or demand is None:
         return None
@@ -244,7 +244,7 @@ def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
         gpus_of_replicas(_replicas_estimated(option.holding, demand, rate)[0], option.replica.gpus)
         for rate in (option.estimate.high, option.estimate.low)
     )
-    return Range(fewest, most)
+    return EstimateRange(fewest, most)
 
 
 def serve(
@@ -313,7 +313,7 @@ def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -
     return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
 
 
-def _range_of_requests(need: Need, replicas: Figure, output: Figure | None) -> Range | None:
+def _range_of_requests(need: Need, replicas: Figure, output: Figure | None) -> EstimateRange | None:
     if need.estimate is None or output is None:
         return None
 
@@ -321,7 +321,7 @@ def _range_of_requests(need: Need, replicas: Figure, output: Figure | None) -> R
         return requests_answered(tokens_of_cluster(rate, replicas, need.replica.gpus), output)
 
     low, high = need.estimate.low.of_gpu, need.estimate.high.of_gpu
-    return Range(answered(low), answered(high)) if low and high else None
+    return EstimateRange(answered(low), answered(high)) if low and high else None
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:

@@ -24,7 +24,7 @@ from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.memory import Candidate, split_of
+from bomgen.sizing.training.memory import ModelSplit, split_of
 from bomgen.sizing.training.parallelism import check_degrees, fit, given_split, whole_gpus
 from bomgen.sizing.training.states import has_room_for_parts
 
@@ -70,7 +70,7 @@ def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitti
         fits = _searched(training, limit, gpus, counts)
         return Fitting(fits, fits)
     # Nothing limits the unknown degrees: a replica of all GPUs holds the least of the model's states.
-    whole = Candidate(1, most, 1, 1) if layers is None else Candidate(most, 1, 1, 1)
+    whole = ModelSplit(1, most, 1, 1) if layers is None else ModelSplit(most, 1, 1, 1)
     split = split_of(whole, gpus)
     need = memory.per_gpu(training, split)
     if need.activations is not None:
@@ -109,17 +109,17 @@ def _has_split(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figu
     return True
 
 
-def _given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting:
+def _given(training: Training, parallelism: Parallelism, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitting:
     """Return the numbers of GPUs that given degrees can split, and those on which their split fits."""
-    step, none = whole_gpus(given), np.zeros(len(counts), np.bool_)
+    step, none = whole_gpus(parallelism), np.zeros(len(counts), np.bool_)
     try:
-        check_degrees(training, given, replace(gpus, value=step))
+        check_degrees(training, parallelism, replace(gpus, value=step))
     except Infeasible:
         return Fitting(none, none)
     possible = counts % step == 0
     if gpu.memory_bytes is None or not possible.any():
         return Fitting(possible, possible)
-    need = memory.per_gpu(training, given_split(given, gpus))
+    need = memory.per_gpu(training, given_split(parallelism, gpus))
     if need.activations is None:
         # A shortage of states alone is no reason for more recomputation.
         return Fitting(possible, possible)
@@ -166,7 +166,7 @@ def _fit_of_pair(
     The test takes expert and context degrees and replicas. Where activations are unknown GPUs count alike as parts and
     as replicas.
     """
-    split = split_of(Candidate(*pair, 1, 1), gpus)
+    split = split_of(ModelSplit(*pair, 1, 1), gpus)
     need = memory.per_gpu(training, split)
     total = function_of(need.total, (split.expert, split.context, gpus))
     contexts = longest if need.activations is not None else int(gpus.value)

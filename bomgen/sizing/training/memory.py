@@ -204,7 +204,7 @@ NARAYANAN = Reference(
 )
 
 
-class Candidate(NamedTuple):
+class ModelSplit(NamedTuple):
     """A split of the model that a search may choose."""
 
     tensor: int
@@ -228,7 +228,7 @@ class TimedSplit(NamedTuple):
     """A split and its predicted step."""
 
     seconds: float
-    candidate: Candidate
+    candidate: ModelSplit
     gpus: int
     """GPUs of all replicas."""
     recompute: str
@@ -240,7 +240,7 @@ class FastestSplits(NamedTuple):
 
     fitting: list[TimedSplit]
     """The fastest of those that fit, the fastest first."""
-    too_large: list[Candidate]
+    too_large: list[ModelSplit]
     """Faster ones that do not fit, those nearest in speed first."""
 
 
@@ -264,12 +264,12 @@ def expert_degrees(training: Training, ranks: int) -> list[int]:
     return [degree for degree in divisors(experts.value) if ranks % degree == 0]
 
 
-def memory_needed(training: Training, candidate: Candidate, gpus: Figure) -> Memory:
+def memory_needed(training: Training, candidate: ModelSplit, gpus: Figure) -> Memory:
     """Return the memory of the fullest GPU of a split."""
     return per_gpu(training, split_of(candidate, gpus))
 
 
-def split_of(candidate: Candidate, gpus: Figure, fastest: bool = False) -> ParallelSplit:
+def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> ParallelSplit:
     """Return a candidate as a split of all GPUs, chosen as the fastest or for its size."""
     degree, degree_why, tensor_name, pipeline_name, context_name, expert_name = _names_of_degrees()
     why, expert_why = _reasons_of_degrees(fastest)

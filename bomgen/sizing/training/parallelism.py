@@ -27,9 +27,9 @@ from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
 from bomgen.sizing.training.memory import (
     NARAYANAN,
-    Candidate,
     FastestSplits,
     Memory,
+    ModelSplit,
     ParallelSplit,
     TimedSplit,
     data_parallel,
@@ -61,7 +61,7 @@ SERVER_GPUS = Figure(
 )
 
 
-class Fit(NamedTuple):
+class MemoryFit(NamedTuple):
     """The split of a run over GPUs, and whether it fits the fullest GPU."""
 
     split: ParallelSplit
@@ -93,7 +93,7 @@ def fit(
     gpus_per_server: Figure | None,
     fastest: FastestSplits | None = None,
     unit: int = 1,
-) -> Fit:
+) -> MemoryFit:
     """Return the split of a run over a cluster's GPUs: as the plan sets it, else found by search.
 
     That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is the
@@ -108,17 +108,17 @@ def fit(
     return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
-def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> Fit:
+def add_recomputation(memory_fit: MemoryFit, recompute: Figure, refused: Sequence[str]) -> MemoryFit:
     """Return a split with the recomputation of the run, and why less is not enough, where the program chose it."""
     if not isinstance(recompute.origin, Assumed):
-        return found
-    reasons = found.reasons
-    if refused and found.fits is not False:
+        return memory_fit
+    reasons = memory_fit.reasons
+    if refused and memory_fit.fits is not False:
         less = f"`recompute: {LEAST_FIRST[len(refused) - 1]}`"
         asked = f"`recompute: {recompute.value}`"
         chosen = message("recomputation-chosen", recompute=asked, less=less, shortage=refused[-1])
         reasons = (*reasons, chosen)
-    return found._replace(recompute=recompute, reasons=reasons)
+    return memory_fit._replace(recompute=recompute, reasons=reasons)
 
 
 def with_recomputation(training: Training) -> tuple[Training, ...]:
@@ -143,14 +143,14 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
     return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
 
 
-def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, unit: int) -> Fit:
-    check_degrees(training, given, gpus, unit)
-    split = given_split(given, gpus)
+def _check_given(training: Training, parallelism: Parallelism, gpu: Gpu, gpus: Figure, unit: int) -> MemoryFit:
+    check_degrees(training, parallelism, gpus, unit)
+    split = given_split(parallelism, gpus)
     need = memory.per_gpu(training, split)
     fits = fits_gpu(need, gpu)
     warnings = [] if fits is not False else [_shortage(training, split, need, gpu)]
-    warnings += _unequal_stages(training, given.pipeline.value * given.interleave.value)
-    return Fit(
+    warnings += _unequal_stages(training, parallelism.pipeline.value * parallelism.interleave.value)
+    return MemoryFit(
         split=split,
         replica=memory.replica(training, split),
         per_gpu=need,
@@ -164,26 +164,26 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
     )
 
 
-def given_split(given: Parallelism, gpus: Figure) -> ParallelSplit:
+def given_split(parallelism: Parallelism, gpus: Figure) -> ParallelSplit:
     """Return the split of all GPUs by given degrees."""
     return ParallelSplit(
-        tensor=given.tensor,
-        pipeline=given.pipeline,
-        interleave=given.interleave,
-        context=given.context,
-        expert=given.expert,
-        data=data_parallel(gpus, given.tensor, given.pipeline, given.context),
-        sequence_parallel=given.sequence_parallel,
+        tensor=parallelism.tensor,
+        pipeline=parallelism.pipeline,
+        interleave=parallelism.interleave,
+        context=parallelism.context,
+        expert=parallelism.expert,
+        data=data_parallel(gpus, parallelism.tensor, parallelism.pipeline, parallelism.context),
+        sequence_parallel=parallelism.sequence_parallel,
     )
 
 
-def whole_gpus(given: Parallelism) -> int:
+def whole_gpus(parallelism: Parallelism) -> int:
     """Return the factor of the numbers of GPUs that given degrees can split, in replicas and in experts."""
-    stages = given.tensor.value * given.pipeline.value
-    return lcm(stages * given.context.value, stages * given.expert.value)
+    stages = parallelism.tensor.value * parallelism.pipeline.value
+    return lcm(stages * parallelism.context.value, stages * parallelism.expert.value)
 
 
-def check_degrees(training: Training, given: Parallelism, gpus: Figure, unit: int = 1) -> None:
+def check_degrees(training: Training, parallelism: Parallelism, gpus: Figure, unit: int = 1) -> None:
     """Raise Infeasible for the first degree that does not divide what it splits.
 
     The GPUs alone must be a multiple of `whole_gpus`; the message names numbers that are also multiples of `unit`.
@@ -191,38 +191,41 @@ def check_degrees(training: Training, given: Parallelism, gpus: Figure, unit: in
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
-        others = given.pipeline.value * given.context.value
+        others = parallelism.pipeline.value * parallelism.context.value
         whole = gcd(heads.value, gpus.value // others) if gpus.value % others == 0 else heads.value
-        _must_divide("tensor", given.tensor, "attention heads", heads.value, whole)
-    if layers is not None and given.pipeline.value * given.interleave.value > layers.value:
+        _must_divide("tensor", parallelism.tensor, "attention heads", heads.value, whole)
+    if layers is not None and parallelism.pipeline.value * parallelism.interleave.value > layers.value:
         message = (
-            f"pipeline {given.pipeline.value} with {given.interleave.value} chunks a stage cuts {layers.value} layers "
+            f"pipeline {parallelism.pipeline.value} with {parallelism.interleave.value} "
+            f"chunks a stage cuts {layers.value} layers "
             f"into more pieces than there are; at most {layers.value}"
         )
-        raise Infeasible(message, because=_first_given(given.pipeline, given.interleave))
-    _check_gpus(given, gpus, unit)
-    if given.expert.value > 1:
+        raise Infeasible(message, because=_first_given(parallelism.pipeline, parallelism.interleave))
+    _check_gpus(parallelism, gpus, unit)
+    if parallelism.expert.value > 1:
         if not training.model.moe:
-            message = f"expert {given.expert.value} on a model that has no experts; remove it"
-            raise Infeasible(message, because=given.expert)
-        ranks = gpus.value // (given.tensor.value * given.pipeline.value)
+            message = f"expert {parallelism.expert.value} on a model that has no experts; remove it"
+            raise Infeasible(message, because=parallelism.expert)
+        ranks = gpus.value // (parallelism.tensor.value * parallelism.pipeline.value)
         both = gcd(ranks, experts.value) if experts is not None else ranks
-        _must_divide("expert", given.expert, "GPUs of data x context parallelism", ranks, both)
+        _must_divide("expert", parallelism.expert, "GPUs of data x context parallelism", ranks, both)
         if experts is not None:
-            _must_divide("expert", given.expert, "experts", experts.value, both)
+            _must_divide("expert", parallelism.expert, "experts", experts.value, both)
 
 
-def _check_gpus(given: Parallelism, gpus: Figure, unit: int) -> None:
-    size = given.tensor.value * given.pipeline.value * given.context.value
+def _check_gpus(parallelism: Parallelism, gpus: Figure, unit: int) -> None:
+    size = parallelism.tensor.value * parallelism.pipeline.value * parallelism.context.value
     if gpus.value % size:
-        step = lcm(whole_gpus(given), unit)
+        step = lcm(whole_gpus(parallelism), unit)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
-            f"{gpus.value} GPUs are not a whole number of replicas of tensor {given.tensor.value} x pipeline "
-            f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
+            f"{gpus.value} GPUs are not a whole number of replicas of tensor {parallelism.tensor.value} x pipeline "
+            f"{parallelism.pipeline.value} x context {parallelism.context.value} = {size} GPUs; {works} GPUs are"
         )
-        raise Infeasible(message, because=_first_given(given.pipeline, given.tensor, given.context, gpus))
+        raise Infeasible(
+            message, because=_first_given(parallelism.pipeline, parallelism.tensor, parallelism.context, gpus)
+        )
 
 
 def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
@@ -246,15 +249,15 @@ def _unequal_stages(training: Training, pieces: int) -> list[Message]:
     return [message("unequal-stages", layers=layers.value, pieces=pieces, fullest=fullest)]
 
 
-def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
+def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> MemoryFit:
     """Return the split with the fewest GPUs per replica that fits.
 
     Tensor parallelism within a server comes before wider, and equal stages and parts of a sequence before unequal ones.
     """
-    refused: list[Candidate] = []
+    refused: list[ModelSplit] = []
     for wide, even in itertools.product((False, True), (True, False)):
         tensors = _tensors_beside_server(training, gpus.value, gpus_per_server.value, wide)
-        chosen: Candidate | None = None
+        chosen: ModelSplit | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
             if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
                 break
@@ -271,7 +274,7 @@ def _tensors_beside_server(training: Training, gpus: int, gpus_per_server: int, 
     return [tensor for tensor in tensor_degrees(training, gpus) if (gpus_per_server % tensor != 0) is wide]
 
 
-def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> Fit:
+def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> MemoryFit:
     """Return the fastest split that fits, how much slower the next ones are, and why faster ones do not fit."""
     chosen, *others = fastest.fitting
     reasons = [message("split-fastest", split=str(chosen.candidate), seconds=seconds_text(chosen.seconds))]
@@ -281,18 +284,18 @@ def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: 
             message("split-runner-up", split=str(other.candidate), seconds=seconds_text(other.seconds), slower=slower)
         )
     reasons += [_reason(training, candidate, gpu, gpus) for candidate in fastest.too_large[:MAX_REASONS]]
-    found = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
-    return found._replace(reasons=(*reasons, *found.reasons), fastest=chosen)
+    of = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
+    return of._replace(reasons=(*reasons, *of.reasons), fastest=chosen)
 
 
 def _fit_of(
     training: Training,
-    chosen: Candidate,
-    refused: list[Candidate],
+    chosen: ModelSplit,
+    refused: list[ModelSplit],
     gpu: Gpu,
     gpus: Figure,
     fastest: bool = False,
-) -> Fit:
+) -> MemoryFit:
     split = split_of(chosen, gpus, fastest)
     need = memory.per_gpu(training, split)
     alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
@@ -301,7 +304,7 @@ def _fit_of(
     if split.sequence_parallel:
         reasons.append(message("sequence-parallelism-on"))
     reasons += _unequal_stages(training, chosen.pipeline)
-    return Fit(
+    return MemoryFit(
         split=split,
         replica=memory.replica(training, split),
         per_gpu=need,
@@ -328,11 +331,11 @@ def _narrowest_context(
     gpus: Figure,
     pair: tuple[int, int],
     even: bool,
-    refused: list[Candidate],
-) -> Candidate | None:
+    refused: list[ModelSplit],
+) -> ModelSplit | None:
     """Return the candidate with the fewest parts of a sequence that fits; others are added to `refused`."""
     ranks = gpus.value // prod(pair)
-    widest = Candidate(*pair, ranks, expert_degrees(training, ranks)[-1])
+    widest = ModelSplit(*pair, ranks, expert_degrees(training, ranks)[-1])
     sequence = training.sequence.value if training.sequence is not None else 1
     contexts = [ways for ways in divisors(ranks) if ways <= sequence and not (even and sequence % ways)]
     if fits_gpu(memory_needed(training, widest, gpus), gpu) is False:
@@ -346,7 +349,7 @@ def _narrowest_context(
     return None
 
 
-def _narrow_experts(training: Training, widest: Candidate, gpu: Gpu, gpus: Figure) -> Candidate:
+def _narrow_experts(training: Training, widest: ModelSplit, gpu: Gpu, gpus: Figure) -> ModelSplit:
     degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
     narrower = (widest._replace(expert=expert) for expert in degrees)
     return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
@@ -357,7 +360,7 @@ def _limit(gpu: Gpu) -> Figure:
     return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
-def _reason(training: Training, candidate: Candidate, gpu: Gpu, gpus: Figure) -> Message:
+def _reason(training: Training, candidate: ModelSplit, gpu: Gpu, gpus: Figure) -> Message:
     split = split_of(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
     return message("split-does-not-fit", split=str(candidate), shortage=shortage)
@@ -446,7 +449,7 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 
 
 def _nothing_fits(
-    training: Training, refused: list[Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
+    training: Training, refused: list[ModelSplit], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
     """Return the error when no candidate fits: the best candidate, and its shortage."""
     server = gpus_per_server.value
@@ -482,16 +485,16 @@ def join_alternatives(values: Iterable[int]) -> str:
     return " or ".join(str(value) for value in values)
 
 
-def describe_faster(found: Fit, faster: TimedSplit, gpus: int) -> Message | None:
+def describe_faster(memory_fit: MemoryFit, faster: TimedSplit, gpus: int) -> Message | None:
     """Return that a run is faster on fewer GPUs or with another recomputation; None where rounding would hide it."""
     told: dict[str, str | int] = {"split": str(faster.candidate), "seconds": seconds_text(faster.seconds), "gpus": gpus}
-    if found.fastest is None:
+    if memory_fit.fastest is None:
         return message("faster-split-predicted", used=faster.gpus, **told)
-    less = f"{1 - faster.seconds / found.fastest.seconds:.1%}"
+    less = f"{1 - faster.seconds / memory_fit.fastest.seconds:.1%}"
     if less == f"{0:.1%}":
         return None
     told["less"] = less
-    if faster.recompute == found.fastest.recompute:
+    if faster.recompute == memory_fit.fastest.recompute:
         return message("faster-on-fewer-gpus", used=faster.gpus, **told)
     return message("faster-recomputing", used=faster.gpus, recompute=faster.recompute, **told)
 

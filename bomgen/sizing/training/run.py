@@ -176,7 +176,7 @@ def token_rate(
     return gpus * peak * mfu * parallel_efficiency * goodput / Fraction(flops_per_token)
 
 
-def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
+def size_training(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
     """Return the needs of a training run, from the dense peak of a GPU [TFLOP/s] and the goodput.
 
     The peak is that at the run's precision. Raises Infeasible when attention FLOPs are to be counted for a model of

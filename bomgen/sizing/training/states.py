@@ -137,7 +137,7 @@ def adapter_weights(training: Training, weight_bytes: Figure) -> Figure:
     if _tuning(training).method.value != QUANTISED:
         return frozen_and_adapters(parameters, extra, weight_bytes)
     narrow = quantised_bytes(NF4_BITS, SCALE_BITS, BLOCK, GROUP_BITS, GROUP)
-    quantised = _sum(matrix_parameters(each.inputs, each.outputs, each.count) for each in _matrices(training))
+    quantised = _sum(matrix_parameters(matrix.inputs, matrix.outputs, matrix.count) for matrix in _matrices(training))
     if quantised.value > parameters.value:
         message = (
             f"{parameters.value} parameters are fewer than the {quantised.value} of the matrices of the shape; leave "
