@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d+$")
 ROUNDS = 4
 """Passes over all tiers; the second changes little."""
 STAYS, A_LINK = 2, 4
-"""Weights of a match: a link that stays, over a switch that keeps its number, over its position."""
+"""Weights of a match: a kept link outweighs a kept number of a switch, which outweighs a kept position."""
 MOST_PAIRS = 16_000_000
 """Maximum pairs of switches or of links to compare; in larger fabrics switches keep their numbers."""
 

@@ -62,9 +62,9 @@ def message(code: str, /, **parameters: Parameter) -> Message:
 
 
 def record_text(text: str, *place: str) -> Message:
-    """Return a text of a record as a message; its code names the kind and id of the record.
+    """Return a text of a record as a message; `place` is the kind and the id of the record.
 
-    A key follows if the record has several texts.
+    It includes a key if the record has several texts.
     """
     return Message(text, "/".join(place))
 

@@ -136,7 +136,7 @@ def _unknown(key: str, allowed: list[str]) -> str:
 
 
 def _one_of(error: ValidationError) -> list[str]:
-    """Return the keys of which a mapping must have one besides its others; empty where it has no others."""
+    """Return the alternative keys of which a mapping must have one; empty for other errors."""
     choices: Any = error.validator_value if error.validator == "oneOf" else ()
     return [key for choice in choices for key in choice.get("required", ())]
 

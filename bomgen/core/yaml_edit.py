@@ -52,7 +52,7 @@ def append_item(text: str, path: Path, value: Any) -> str:
 
 
 def remove_item(text: str, path: Path) -> str:
-    """Return the text without the list item at a path, in a block without its lines. Raises as `set_value` does."""
+    """Return the text without the list item at a path; in a block its lines go too. Raises NotEditable."""
 
     def remove(data: Any) -> None:
         del _find(data, path[:-1])[path[-1]]

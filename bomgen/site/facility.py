@@ -212,6 +212,7 @@ def count_racks(
 
 
 def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
+    """Raise PlanErrors for overloaded racks, unless the plan allows them."""
     limits = {
         RACK_POWER: site.rack_power_w,
         RACK_COOLING: site.rack_cooling_w,

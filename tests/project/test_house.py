@@ -108,7 +108,7 @@ def test_the_architecture_shows_the_same_rooms() -> None:
 
 
 def test_records_and_exceptions_are_drawn() -> None:
-    """docs/architecture.md shows each record in its module, below the field that holds it, and every public exception."""
+    """docs/architecture.md shows records in their modules with the fields that hold them, and all public exceptions."""
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Records and exceptions\n")[2]
     drawn = re.findall(
         r"^ {4}[│├└─ ]*(?:(\w+): )?([A-Z]\w+)(?: \.\.\.)? +([\w/]+\.py)", text.partition("\n## ")[0], re.MULTILINE

@@ -295,7 +295,7 @@ def _check_others(
 
 
 def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
-    """Return the fewest links between a leaf and a spine of any group, where groups differ; else None."""
+    """Return the common divisor of leaf-to-spine links of unequal groups; None where all groups are equal."""
     if len(kinds) == 1:
         return None
     one, other = (kind.parallel or dragonfly_plus.one_link() for kind in kinds)

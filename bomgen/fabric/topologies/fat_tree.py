@@ -38,7 +38,7 @@ def half_of_ports(ports_per_server: int) -> int:
 
 
 def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
-    """Return the demand with half of a dual-homed machine's ports per leaf, and these ports; else unchanged.
+    """Return the demand with half of a dual-homed machine's ports per leaf, and its ports; else unchanged and None.
 
     Raises Infeasible for an odd number of ports.
     """

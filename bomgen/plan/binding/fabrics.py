@@ -211,7 +211,7 @@ def plug_of(nic: parts.Nic) -> Plug | None:
 
 
 def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) -> Plug | None:
-    """Return the plug of an appliance on a fabric that its ports are for; its management port has another one."""
+    """Return the plug of an appliance on a fabric that its ports are for; its management port has a different one."""
     if part is None or part.cage == parts.ANY or role == OUT_OF_BAND:
         return None
     protocol = leaf.switch.protocol if leaf else None

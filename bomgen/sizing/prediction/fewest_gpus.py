@@ -84,7 +84,7 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
 
 
 def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Iterator[Any]:
-    """Return the possible numbers of replicas of a fastest split, multiples of `unit` up to `most`.
+    """Yield the possible numbers of replicas of a fastest split, multiples of `unit` up to `most`.
 
     For a number of micro-batches the time of a step rises or falls with the replicas as long as their ring stays inside
     or outside the scale-up domain: the candidates are the fewest or the most with that number, or those that the domain
@@ -186,7 +186,7 @@ class _Fits:
         self.last, self.given = most_recomputation, dict[str, Fitting | None]()
 
     def __call__(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
-        """Return whether a split fits on a number of GPUs; the plan's need not with full recomputation."""
+        """Return whether a split fits on a number of GPUs; the plan's split passes with the last recomputation."""
         if predict.training.parallelism is not None:
             return predict is self.last or self.fits_given(predict, count)
         recompute = str(predict.training.recompute.value)
