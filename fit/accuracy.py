@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
 from bomgen.sizing.prediction import measurements, predict
-from bomgen.sizing.prediction.measurements import LeftOut
+from bomgen.sizing.prediction.measurements import UnusedRow
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 VTRAIN = "vtrain-multi"
@@ -38,7 +38,7 @@ def main() -> None:
     print(PAGE)
 
 
-def page(table: Table, left_out: Sequence[LeftOut]) -> Iterator[str]:
+def page(table: Table, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     """The lines of the page."""
     everyone = np.ones(len(table), dtype=bool)
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.sizing.prediction.measurements import Row
+from bomgen.sizing.prediction.measurements import MeasuredStep
 from bomgen.sizing.prediction.terms import HIDING, Machine, Split, Terms, Work, apply_plain, line_rate_terms
 
 Array = NDArray[np.float64]
@@ -106,7 +106,7 @@ ENOUGH = 1e-5
 class Table:
     """Rows as arrays."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[MeasuredStep]) -> None:
         self.rows = list(rows)
         columns = [np.array(column, float) for column in zip(*(row.work for row in rows), strict=True)]
         self.work: Work[Array] = Work(*columns)

@@ -57,7 +57,7 @@ def _index(catalog: Catalog) -> str:
 
 def _topologies() -> str:
     parts = ["# Topologies\n\nWhat `topology:` of a fabric may be.\n"]
-    for each in declaration.described():
+    for each in declaration.describe_topologies():
         parts.append(f"## {each.name}\n\n{plain(each.limits)}.\n\n{code(each.drawing, 'text')}")
         if each.options:
             rows = (

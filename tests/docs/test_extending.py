@@ -48,14 +48,14 @@ def test_each_addition_works(block: list[Step] | Written, copy: Path) -> None:
 
 DOCUMENT = '''"""The bill as a list for people."""
 
-from bomgen.output.source import Source
+from bomgen.output.source import DocumentInputs
 
 ABOUT = "A line for each part, as a list."
 FILE = "list.txt"
 BINARY = False
 
 
-def write(source: Source) -> bytes:
+def write(source: DocumentInputs) -> bytes:
     """A line for each part."""
     return "".join(f"{each.line.pieces} {each.line.description}\\n" for each in source.report.quote.lines).encode()
 '''
