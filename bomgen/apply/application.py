@@ -28,7 +28,7 @@ from bomgen.documents.customer_quote.record import customer_quote
 from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
-from bomgen.pricing.price_book import check_prices
+from bomgen.pricing.price_book import check_price_book
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
@@ -125,7 +125,7 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
         return EditedFile(name, before, write(entries, f"edited quote {base.report.plan.name}"))
     text = decoded(before, name)
     book = read(text, name)
-    check_prices(book)
+    check_price_book(book)
     parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
     for entry in entries:
         places = [at for at, part in enumerate(parts) if part == entry["part"]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import ceil
 from typing import NamedTuple
 
@@ -46,7 +47,7 @@ class _Numbering:
 
     def add(self, kind: DeviceKind, stem: str, planes: tuple[str, ...] = ("",)) -> DeviceKind:
         """Return a kind of device numbered after those before it, with names that begin with a stem."""
-        name = next(candidate_stem for candidate_stem in _candidate_stems(stem) if candidate_stem not in self.taken)
+        name = _unused_name(stem, self.taken)
         self.taken.add(name)
         start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
         per_plane = max(kind.number // len(planes), 1)
@@ -138,9 +139,7 @@ def fabric_codes(design: Design) -> dict[str, str]:
         stem = ascii_slug(
             f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name
         )
-        found[built.plan.name] = next(
-            candidate_stem for candidate_stem in _candidate_stems(stem) if candidate_stem not in found.values()
-        )
+        found[built.plan.name] = _unused_name(stem, found.values())
     return found
 
 
@@ -161,13 +160,10 @@ def device_names(stem: str, per_plane: int, planes: tuple[str, ...], digits: int
     return lambda number: f"{stems[number // per_plane]}{number % per_plane + 1:0{digits}}"
 
 
-def _candidate_stems(stem: str) -> Iterator[str]:
-    """Yield the requested name, and similar ones for when it is taken."""
-    yield stem
-    number = 2
-    while True:
-        yield f"{stem}-{number}"
-        number += 1
+def _unused_name(stem: str, taken: Collection[str]) -> str:
+    """Return the requested name, or a numbered one like it where it is taken."""
+    numbered = (f"{stem}-{number}" for number in itertools.count(2))
+    return next(name for name in itertools.chain((stem,), numbered) if name not in taken)
 
 
 def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:

@@ -63,8 +63,8 @@ def xray(
     """Say what is wrong with somebody's BILL (xlsx, xls, ods, csv, pdf), and which fabrics explain its counts.
 
     Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
-    built and compared with the lines: those that fit equally well are all listed. Errors are wrong whatever was meant;
-    doubts are at odds with the rest of the bill; unknowns are what the bill or the catalogue does not say.
+    built and compared with the lines: those that fit equally well are all listed. Errors are wrong under any
+    reading; doubts conflict with the rest of the bill; unknowns are answered by neither the bill nor the catalogue.
 
     \b
       bomgen xray quote.xlsx

@@ -139,8 +139,7 @@ class Table:
     most: int | None = None
     """Rows that a terminal shows at first; the rest are counted."""
     keys: int = 1
-    """Columns at the left that identify a row; a terminal repeats them where it splits the others over several tables.
-    """
+    """Columns at the left that identify a row; a terminal repeats them where it splits a wide table."""
 
 
 def heading_of(table: Table, index: int) -> str:

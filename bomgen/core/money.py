@@ -62,7 +62,7 @@ def minor_unit(currency: str) -> Decimal:
 def rounded(amount: Fraction, currency: str) -> Decimal:
     """Round an exact amount of 0 or more half up to the currency's minor unit.
 
-    A column (core/columns.py) is returned unrounded as a column: its rows are as exact as decimals.
+    An exact vector (core/exact_vectors.py) is returned unrounded as a vector: its rows are as exact as decimals.
     """
     minor = floor(amount / Fraction(minor_unit(currency)) + HALF)
     return from_minor_units(minor, currency) if isinstance(minor, int) else minor * Fraction(minor_unit(currency))

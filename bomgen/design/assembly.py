@@ -185,7 +185,7 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
         if not _fabrics_interdepend(plan) or _fabric_counts(before) == _fabric_counts(built):
             break
     else:
-        message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
+        message = "the uplinks between the fabrics form a loop; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
     if plan.site is None or not plan.site.layout.given:
         raise_errors(*(each.interconnect for each in built))

@@ -1,7 +1,7 @@
-"""The design of a plan for many numbers of servers at once: counts are columns, everything else is as built.
+"""The design of a plan for many numbers of servers at once: counts are vectors, everything else is as built.
 
 Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built;
-for the others its counts become columns (`core/columns.py`), from which bill, money and power follow by the same
+for the others its counts become vectors (`core/exact_vectors.py`), from which bill, money and power follow by the same
 formulas. Cases that are not covered are left to `design`: machines other than servers, reserved ports, fixed numbers of
 switches or links, chassis, and positions on a floor.
 """
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.parts import Server
-from bomgen.core.columns import ExactVector, RowsDiffer, column
 from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.exact_vectors import ExactVector, RowsDiffer, integer_vector
 from bomgen.core.provenance import Figure, require
 from bomgen.design.assembly import (
     BuiltFabric,
@@ -77,13 +77,15 @@ class DesignRange(NamedTuple):
         fabrics = tuple(fabric.take(chosen) for fabric in self.fabrics)
         return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
 
-    def in_columns(self) -> Design:
-        """Return one design whose counts are columns; its facility has power, racks and PDUs."""
+    def with_vectors(self) -> Design:
+        """Return one design whose counts are vectors; its facility has power, racks and PDUs."""
         plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
-        servers = Figure(column(self.servers), "servers", require(plan.cluster.servers, "they are given").origin)
+        servers = Figure(
+            integer_vector(self.servers), "servers", require(plan.cluster.servers, "they are given").origin
+        )
         sizing = Sizing(gpus_of_servers(servers, server.gpus), servers)
         power = power_of_servers(plan, sizing)
-        built = tuple(fabric.in_columns() for fabric in self.fabrics)
+        built = tuple(fabric.with_vectors() for fabric in self.fabrics)
         one = sizing._replace(servers=plan.cluster.servers)
         facility = facility_of(plan, one, tuple(fabric.built for fabric in self.fabrics))
         server_in_rack, in_racks, machines = list_equipment(plan, sizing, built)
@@ -125,16 +127,16 @@ def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
     """Return the racks of everything but servers, packed for each row of their counts."""
     counts = [machine.count.value for machine in machines]
     rows = next(len(count) for count in counts if isinstance(count, ExactVector))
-    columns = [count.integers() if isinstance(count, ExactVector) else np.full(rows, count) for count in counts]
-    unique, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    vectors = [count.integers() if isinstance(count, ExactVector) else np.full(rows, count) for count in counts]
+    unique, inverse = np.unique(np.stack(vectors), axis=1, return_inverse=True)
     packed = []
-    for column_of_counts in unique.T.tolist():
-        pieces = zip(machines, column_of_counts, strict=True)
+    for counts_of_row in unique.T.tolist():
+        pieces = zip(machines, counts_of_row, strict=True)
         of_row = [replace(each, count=Figure(count, each.count.unit, each.count.origin)) for each, count in pieces]
         packed.append(management_racks(site, of_row, []))
     racks = [each.value if each else 0 for each in packed]
     first = next((each for each in packed if each), None)
-    return first and Figure(column(np.array(racks)[inverse.ravel()]), first.unit, first.origin)
+    return first and Figure(integer_vector(np.array(racks)[inverse.ravel()]), first.unit, first.origin)
 
 
 class FabricRange(NamedTuple):
@@ -149,11 +151,11 @@ class FabricRange(NamedTuple):
         """Return the fabric for some of the rows."""
         return FabricRange(self.rows[chosen], self.built, tuple(count[chosen] for count in self.counts))
 
-    def in_columns(self) -> BuiltFabric:
-        """Return the fabric with columns in place of counts."""
+    def with_vectors(self) -> BuiltFabric:
+        """Return the fabric with vectors in place of counts."""
         built, connected = self.built, self.built.interconnect
         nics, *counts = (
-            Figure(column(counts), figure.unit, figure.origin)
+            Figure(integer_vector(counts), figure.unit, figure.origin)
             for figure, counts in zip(_counted_figures(built), self.counts, strict=True)
         )
         left = iter(counts)
@@ -265,7 +267,7 @@ def _better_of(
 
 
 def _is_better(rates: Mapping[str, Figure], parts: PartsLookup, one: FabricRange, two: FabricRange) -> bool:
-    return is_better(one.in_columns(), two.in_columns(), rates, parts)
+    return is_better(one.with_vectors(), two.with_vectors(), rates, parts)
 
 
 def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, two: FabricRange) -> NDArray[np.bool_]:
@@ -463,12 +465,12 @@ def _connect(
         *(modules[use.kind, use.device] for use in connected.adapters),
         *(cables[use.kind] for use in connected.cables),
     )
-    whole, of_columns = (
-        [counted_figure.value for counted_figure in _counted_figures(built)],
+    whole, first_row = (
+        [figure.value for figure in _counted_figures(built)],
         [int(each[0]) for each in counted],
     )
-    if whole != of_columns:
-        raise AssertionError(f"{fabric.name}: the columns have {of_columns}, the design {whole}")
+    if whole != first_row:
+        raise AssertionError(f"{fabric.name}: the vectors have {first_row}, the design {whole}")
     return FabricRange(planes.rows, built, counted), unknown
 
 

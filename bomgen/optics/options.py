@@ -257,8 +257,7 @@ def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Modu
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
     rules = parts.rules()
     fitting = [
-        [fitting_module for fitting_module in _fitting_modules(cage, span.gbps, parts) if fitting_module.fibre == fibre]
-        for cage in span[:2]
+        [module for module in _fitting_modules(cage, span.gbps, parts) if module.fibre == fibre] for cage in span[:2]
     ]
     if not all(fitting):
         hot = [module for cage in span[:2] for module in _too_hot(fibre, cage, span.gbps, parts)]

@@ -67,13 +67,13 @@ class PriceBook(NamedTuple):
 def price_book(source: Source, checked: bool = False) -> PriceBook:
     """The price book in the data of a file. Raises PlanErrors when it is none, unless it was checked before."""
     if not checked:
-        check_prices(source)
+        check_price_book(source)
     data = source.data
     prices = tuple(_price(entry, source.mark(("prices", at))) for at, entry in enumerate(entries(source)))
     return PriceBook(str(data.get("name") or source.file), source.file, prices, _currencies(source))
 
 
-def check_prices(source: Source) -> None:
+def check_price_book(source: Source) -> None:
     """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
     if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
         raise PlanErrors([newer])

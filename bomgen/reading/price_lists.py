@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
-from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_prices, find_slips, price_book
+from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
 from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, ListLayout, RequestedColumns, layouts, letter_of
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
@@ -85,7 +85,7 @@ def own_book(content: bytes, file: str) -> Source | None:
         if not has_own_columns(shorten_texts(table).rows):
             return None
         source = source_of(table.rows, file)
-    check_prices(source)
+    check_price_book(source)
     return source
 
 

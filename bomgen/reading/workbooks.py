@@ -120,12 +120,12 @@ def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
     return found
 
 
-def check_sheets(file: str, founds: Collection[Found]) -> None:
+def check_sheets(file: str, sheets: Collection[Found]) -> None:
     """Raise PlanErrors for sheets that take more room than is read."""
-    if len(founds) > MAX_SHEETS + MAX_ENTRIES:
+    if len(sheets) > MAX_SHEETS + MAX_ENTRIES:
         raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
     cells = text = 0
-    for sheet in founds:
+    for sheet in sheets:
         if sheet.beyond:
             raise _beyond(Mark(file, *sheet.beyond))
         cells, text = cells + sheet.rows * sheet.columns, text + sheet.text

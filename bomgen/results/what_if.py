@@ -52,9 +52,14 @@ class OtherDesign(NamedTuple):
     """Money more; None where a part of either has no price."""
 
     @property
+    def pieces(self) -> dict[str, int]:
+        """The differences by kind of piece."""
+        return {"switches": self.switches, "links": self.links, "modules": self.modules, "cables": self.cables}
+
+    @property
     def is_equal(self) -> bool:
-        """Whether it takes as many pieces of each kind."""
-        return not any((self.switches, self.links, self.modules, self.cables))
+        """Whether it takes the same quantity of each kind of piece."""
+        return not any(self.pieces.values())
 
 
 def full_build_out(report: Report, built: BuiltFabric) -> OtherDesign | None:

@@ -130,12 +130,12 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     Raises Infeasible as `_size_run_that_fits` does, and when inputs of the prediction are unknown.
     """
     if workload.predicted is None:
-        run_that_fits = _size_run_that_fits(plan, workload, attached)
+        sizing = _size_run_that_fits(plan, workload, attached)
         given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
         return (
-            run_that_fits
+            sizing
             if workload.tuning or given
-            else run_that_fits._replace(predicted=_predict(plan, workload, run_that_fits, attached))
+            else sizing._replace(predicted=_predict(plan, workload, sizing, attached))
         )
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
         return _size_by_prediction(plan, workload, attached)

@@ -105,7 +105,7 @@ def _find_front(
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
             raise search.refusal(
-                f"more than {MAX_FRONT} designs beat each other nowhere; minimise fewer measures, or give bounds"
+                f"more than {MAX_FRONT} designs are Pareto-optimal; minimise fewer measures, or give bounds"
             ) from None
         better = no_next_better(front)
         if space.within:

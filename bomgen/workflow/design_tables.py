@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
-from bomgen.core.columns import RowsDiffer
 from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.exact_vectors import RowsDiffer
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
@@ -331,7 +331,7 @@ class DesignTables:
         self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]
     ) -> None:
         try:
-            design = ranged.in_columns()
+            design = ranged.with_vectors()
             hardware = measure_hardware([design], quote(bill(catalog, design), design.plan.quote, books))
         except RowsDiffer as parting:
             for some in (parting.rows, ~parting.rows):

@@ -189,7 +189,7 @@ def source_of(
         raise PlanErrors([newer])
     if other := _other_file(source):
         raise PlanErrors([other])
-    problems = plan_schema.check_plan(source, "plan")
+    problems = plan_schema.check_plan_schema(source, "plan")
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda each: each.mark))
     return source

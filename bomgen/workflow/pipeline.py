@@ -208,7 +208,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int)
     progress.stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, place)
-        if problems := plan_schema.check_plan(source, "plan"):
+        if problems := plan_schema.check_plan_schema(source, "plan"):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
         found, prices = build_report(inputs) if alternative.settings else (report, prices)

@@ -335,13 +335,13 @@ def _judge(
     """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
     own = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
-    broken = [law for law in laws if law.code in GROUPED and law.line and id(law.line) in here]
+    broken = [finding for finding in laws if finding.code in GROUPED and finding.line and id(finding.line) in here]
     if not scope.name:  # a part that no design has may be that of one more network
         own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
     if broken and own:
         sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
         own = [each._replace(severity="error") if each in sure else each for each in own]
-    left = [law for law in laws if law not in broken]
+    left = [finding for finding in laws if finding not in broken]
     wrong = {
         id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
     }

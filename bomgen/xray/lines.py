@@ -61,12 +61,7 @@ class Scope(NamedTuple):
 def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
     """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
     clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
-    lines = [
-        over_cluster
-        for line in bill.lines
-        if line.quantity is not None
-        for over_cluster in _split_over_clusters(line, clusters)
-    ]
+    lines = [part for line in bill.lines if line.quantity is not None for part in _split_over_clusters(line, clusters)]
     if "fabric" not in bill.columns:
         lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]

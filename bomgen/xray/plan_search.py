@@ -180,10 +180,9 @@ def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
 
 
 def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan | None:
-    """Of plans by their cost the first that may be meant instead: a wrong count can be that of another design.
+    """Return the cheapest plan that may be meant instead: a wrong count may belong to another design.
 
-    It needs no more corrections and leaves fewer required parts wrong; or it says less, and two lines stand in each
-    other's place.
+    It needs no more corrections and leaves fewer required parts wrong; or it specifies less, and two lines are swapped.
     """
 
     def may_be_meant(fitted_plan: FittedPlan) -> bool:
@@ -376,10 +375,10 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
     for switch in dict.fromkeys(line.id for line in switches):
         free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
         beside = scope._replace(name=role, role=role, own=(), free=free, shared=True, number=networks.servers)
-        fabric = fit_fabric(beside, basis)
-        for each in _likeliest(fabric):
+        fit_result = fit_fabric(beside, basis)
+        for each in _likeliest(fit_result):
             yield _join((*networks.found, (beside, each)), scope, basis)
-        if role == COMPUTE and any(not each.fit.wrong for each in fabric.best):
+        if role == COMPUTE and any(not each.fit.wrong for each in fit_result.best):
             return  # the compute network has most of the switches
 
 

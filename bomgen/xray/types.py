@@ -13,7 +13,7 @@ from bomgen.reading.quote_workbook import name_cell
 
 Severity = Literal["error", "doubt", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
-"""Wrong whatever was meant; at odds with the design that fits best; what the bill does not say or nobody knows."""
+"""Wrong under any reading of the bill; in conflict with the best-matching design; not known from the bill."""
 TELLING = ("missing", "swapped", "instead", "probable", "mistyped")
 """Findings that others may follow from."""
 PINPOINTED, LIKELY, GENERAL = 0, 1, 2

@@ -13,7 +13,7 @@ from oracles import well_told
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.price_lists.forms import written
-from bomgen.pricing.price_book import check_prices, entries, price_book
+from bomgen.pricing.price_book import check_price_book, entries, price_book
 from bomgen.reading.price_lists import open_book
 
 PRICES = Path(__file__).parents[2] / "prices"
@@ -70,7 +70,7 @@ def run(data: bytes) -> None:
     for form in ("csv", "yaml", *(["xlsx"] if crc32(data) % SELDOM == 0 else [])):
         again = open_book(written(found, form), f"book.{form}")
         if form == "yaml" or found:
-            check_prices(again)
+            check_price_book(again)
             assert entries(again) == found, form
 
 

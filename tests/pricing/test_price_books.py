@@ -27,7 +27,7 @@ from bomgen.core.provenance import Mark
 from bomgen.core.safety import find_invisible
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
-from bomgen.pricing.price_book import PriceBook, check_prices, entries, price_book
+from bomgen.pricing.price_book import PriceBook, check_price_book, entries, price_book
 from bomgen.reading import tables, workbooks
 from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
@@ -409,7 +409,7 @@ def test_nothing_is_lost_on_the_way(found: list[dict[str, Any]], part: str, esti
 def read_back(content: bytes, form: str) -> list[dict[str, Any]]:
     """The prices of a book."""
     source = open_book(content, f"book.{form}")
-    check_prices(source)
+    check_price_book(source)
     return entries(source)
 
 

@@ -121,7 +121,7 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
     """What a full build-out would add, how many switches split servers would save, and what 2:1 would."""
     report = writer.report
     if (full := full_build_out(report, built)) and not full.is_equal:
-        adds = min(_pieces(full).values()) >= 0
+        adds = min(full.pieces.values()) >= 0
         yield writer.word("full-would-add" if adds else "full-would-change", pieces=_name_pieces(writer, full, adds))
     if (other := with_oversubscription(report, built)) and not other.is_equal:
         yield writer.word("oversubscribed-would-change", pieces=_name_pieces(writer, other, False))
@@ -130,20 +130,11 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
         yield writer.word("split-would-take", **numbers)
 
 
-def _pieces(other_design: OtherDesign) -> dict[str, int]:
-    return {
-        "switches": other_design.switches,
-        "links": other_design.links,
-        "modules": other_design.modules,
-        "cables": other_design.cables,
-    }
-
-
 def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
     """The difference of another design in pieces and money; without signs where it only `adds`."""
     shown = "{}" if adds else "{:+}"
     named = [
-        writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in _pieces(other_design).items() if count
+        writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in other_design.pieces.items() if count
     ]
     if other_design.amount is not None:
         named.append(writer.language.money(other_design.amount, writer.report.quote.totals.currency))

@@ -12,7 +12,7 @@ from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Sec
 from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, compared_rows, workloads
+from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, ComparedColumn, ComparedRow, compared_rows, workloads
 from bomgen.results.registry import NEITHER
 from bomgen.results.result import Report
 
@@ -27,26 +27,26 @@ DIGITS = 12
 class Comparison(NamedTuple):
     """Plans side by side."""
 
-    columns: tuple[Compared, ...]
+    columns: tuple[ComparedColumn, ...]
     lines: tuple[ComparedRow, ...]
     warnings: tuple[str, ...]
 
 
 def compared(reports: Sequence[Report], language: Language, alternatives: bool = False) -> Comparison:
     """Reports side by side, in a language; with `alternatives` those of each stand behind it."""
-    columns: list[Compared] = []
+    columns: list[ComparedColumn] = []
     names = [report.plan.name for report in reports]
     for report in reports:
         name = report.plan.name
         name = name if names.count(name) == 1 else f"{name} ({report.plan_file})"
-        columns.append(Compared(name, Writer(report, language)))
+        columns.append(ComparedColumn(name, Writer(report, language)))
         beside = zip(report.plan.quote.alternatives, report.alternatives, strict=True)
         for asked, other in beside if alternatives else ():
-            columns.append(Compared(f"{name}: {asked.name}", Writer(other, language), alternative=True))
+            columns.append(ComparedColumn(f"{name}: {asked.name}", Writer(other, language), alternative=True))
     return Comparison(tuple(columns), tuple(compared_rows(columns)), tuple(_warnings(columns, language)))
 
 
-def _warnings(columns: Sequence[Compared], language: Language) -> list[str]:
+def _warnings(columns: Sequence[ComparedColumn], language: Language) -> list[str]:
     totals = {column.name: column.writer.report.quote.totals for column in columns}
     found = []
     currencies = dict.fromkeys(total.currency for total in totals.values() if total.priced_lines)

@@ -73,7 +73,7 @@ TOTAL, POWER, GPUS = "totals.amount", "site.power_w", "cluster.gpus"
 """Rows that a chart is drawn of."""
 
 
-class Compared(NamedTuple):
+class ComparedColumn(NamedTuple):
     """One column: a plan, or an alternative of one."""
 
     name: str
@@ -104,14 +104,14 @@ class Measure(NamedTuple):
     key: str
     label: str
     better: Better
-    cell: Callable[[Compared], Cell]
+    cell: Callable[[ComparedColumn], Cell]
 
 
 power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
 """What falls to a GPU of all that is drawn."""
 
 
-def compared_rows(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
+def compared_rows(columns: Sequence[ComparedColumn]) -> Iterator[ComparedRow]:
     """The rows of a comparison, money first, those left out that say nothing of any plan."""
     word = columns[0].writer.word
     yield from _grouped(columns, word("compare-money"), _money_measures(columns))
@@ -123,7 +123,7 @@ def compared_rows(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
     yield from _grouped(columns, word("compare-site"), _site_measures(columns))
 
 
-def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
+def _grouped(columns: Sequence[ComparedColumn], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
     for measure in measures:
         cells = [measure.cell(column) for column in columns]
         if all(cell.value is None for cell in cells):
@@ -134,7 +134,7 @@ def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure
         yield ComparedRow(group, measure.key, measure.label, measure.better, best)
 
 
-def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) -> bool:
+def _comparable(columns: Sequence[ComparedColumn], key: str, cells: Sequence[Cell]) -> bool:
     """Whether values mean the same: amounts are in one currency, and what a workload takes is that of one workload."""
     if key.startswith("workload.") or key.startswith(f"{OPERATION}.{OF_RUN}"):
         known = [each for each, cell in zip(columns, cells, strict=True) if cell.value is not None]
@@ -143,7 +143,7 @@ def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) ->
     return len({cell.unit for cell in cells if isinstance(cell.value, Decimal)}) < 2
 
 
-def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
+def workloads(columns: Sequence[ComparedColumn]) -> set[tuple[object, ...]]:
     """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
     found = set[tuple[object, ...]]()
     for plan in (cluster.plan for column in columns for cluster in column.writer.report.each_cluster):
@@ -169,9 +169,9 @@ def _marked(cell: Cell) -> Cell:
 # numbers of bom.json ------------------------------------------------------------------------------------------------
 
 
-def _at(row: Number, compared: Compared) -> Cell:
+def _at(row: Number, column: ComparedColumn) -> Cell:
     """A number; of a count its name says what is counted."""
-    writer, path = compared.writer, row.path
+    writer, path = column.writer, row.path
     if path not in writer.numbers:
         return Cell(None)
     cell = writer.cell(path)
@@ -180,7 +180,7 @@ def _at(row: Number, compared: Compared) -> Cell:
 
 
 def _numbers(
-    columns: Sequence[Compared], section: str, cell: Callable[[Number, Compared], Cell] = _at
+    columns: Sequence[ComparedColumn], section: str, cell: Callable[[Number, ComparedColumn], Cell] = _at
 ) -> Iterator[Measure]:
     """The numbers of a section that are compared, called as in the report."""
     for row in (row for row in rows_below(section) if row.compared):
@@ -188,52 +188,52 @@ def _numbers(
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
 
 
-def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _plan_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
 
 
-def _warnings(compared: Compared) -> Cell:
-    report = compared.writer.report
-    return Cell(len(report.own_problems if compared.alternative else report.problems))
+def _warnings(column: ComparedColumn) -> Cell:
+    report = column.writer.report
+    return Cell(len(report.own_problems if column.alternative else report.problems))
 
 
-def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _workload_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
     yield Measure("workload.model", columns[0].writer.word("compare-model"), NEITHER, _model)
     yield from _numbers(columns, "workload")
 
 
-def _model(compared: Compared) -> Cell:
-    asked = (cluster.plan.training or cluster.plan.inference for cluster in compared.writer.report.each_cluster)
-    return _names(compared, [block.model.identity.name for block in asked if block])
+def _model(column: ComparedColumn) -> Cell:
+    asked = (cluster.plan.training or cluster.plan.inference for cluster in column.writer.report.each_cluster)
+    return _names(column, [block.model.identity.name for block in asked if block])
 
 
-def _names(compared: Compared, names: Sequence[str]) -> Cell:
-    language = compared.writer.language
-    return Cell(compared.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
+def _names(column: ComparedColumn, names: Sequence[str]) -> Cell:
+    language = column.writer.language
+    return Cell(column.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
 
 
-def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _cluster_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("cluster.gpu", word("compare-gpu"), NEITHER, _gpu)
     yield Measure("cluster.server", word("compare-server"), NEITHER, _server)
     yield from _numbers(columns, "cluster")
 
 
-def _gpu(compared: Compared) -> Cell:
-    return _names(compared, [cluster.plan.cluster.gpu.identity.name for cluster in compared.writer.report.each_cluster])
+def _gpu(column: ComparedColumn) -> Cell:
+    return _names(column, [cluster.plan.cluster.gpu.identity.name for cluster in column.writer.report.each_cluster])
 
 
-def _server(compared: Compared) -> Cell:
-    servers = (cluster.plan.cluster.server for cluster in compared.writer.report.each_cluster)
-    return _names(compared, [server.identity.name for server in servers if server])
+def _server(column: ComparedColumn) -> Cell:
+    servers = (cluster.plan.cluster.server for cluster in column.writer.report.each_cluster)
+    return _names(column, [server.identity.name for server in servers if server])
 
 
 # networks -----------------------------------------------------------------------------------------------------------
 
 
-def _fabrics(compared: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
-    report = compared.writer.report
+def _fabrics(column: ComparedColumn, role: str) -> list[tuple[Path, BuiltFabric]]:
+    report = column.writer.report
     return [
         ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)
         for cluster in report.each_cluster
@@ -242,7 +242,7 @@ def _fabrics(compared: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
     ]
 
 
-def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
+def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[Measure]:
     """Networks of one role: counts of several added up."""
     writer = columns[0].writer
     for key, text in (("topology", _topology), ("switch", _switches)):
@@ -254,35 +254,35 @@ def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure
         yield Measure(f"{role}.{row.compared}", label, row.better, cell)
 
 
-def _texts(compared: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
+def _texts(column: ComparedColumn, role: str, text: Callable[[ComparedColumn, BuiltFabric], str]) -> Cell:
     """What is said of each network, once where it is the same."""
-    found = dict.fromkeys(text(compared, built) for _, built in _fabrics(compared, role))
-    return Cell(compared.writer.word("list-comma").join(found) or None)
+    found = dict.fromkeys(text(column, built) for _, built in _fabrics(column, role))
+    return Cell(column.writer.word("list-comma").join(found) or None)
 
 
-def _topology(compared: Compared, built: BuiltFabric) -> str:
-    return compared.writer.language.value(built.fabric.topology, "word")
+def _topology(column: ComparedColumn, built: BuiltFabric) -> str:
+    return column.writer.language.value(built.fabric.topology, "word")
 
 
-def _switches(compared: Compared, built: BuiltFabric) -> str:
-    names = dict.fromkeys(compared.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
-    return compared.writer.word("list-comma").join(names)
+def _switches(column: ComparedColumn, built: BuiltFabric) -> str:
+    names = dict.fromkeys(column.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
+    return column.writer.word("list-comma").join(names)
 
 
-def _found(compared: Compared, role: str, path: Path) -> list[Figure]:
-    places = [(*place, *path) for place, _ in _fabrics(compared, role)]
-    return [compared.writer.numbers[place] for place in places if place in compared.writer.numbers]
+def _found(column: ComparedColumn, role: str, path: Path) -> list[Figure]:
+    places = [(*place, *path) for place, _ in _fabrics(column, role)]
+    return [column.writer.numbers[place] for place in places if place in column.writer.numbers]
 
 
-def _sum(compared: Compared, role: str, path: Path) -> Cell:
+def _sum(column: ComparedColumn, role: str, path: Path) -> Cell:
     """Counts of all networks of a role, without a unit: the name of the row says what is counted."""
-    found = _found(compared, role, path)
+    found = _found(column, role, path)
     return Cell(sum(figure.value for figure in found) if found else None)
 
 
-def _only(compared: Compared, role: str, path: Path) -> Cell:
+def _only(column: ComparedColumn, role: str, path: Path) -> Cell:
     """A number of the one network of a role; unknown where several do not agree."""
-    found = _found(compared, role, path)
+    found = _found(column, role, path)
     if not found or len({figure.value for figure in found}) > 1:
         return Cell(None)
     return Cell(found[0].value, found[0].unit)
@@ -291,22 +291,22 @@ def _only(compared: Compared, role: str, path: Path) -> Cell:
 # site and money -----------------------------------------------------------------------------------------------------
 
 
-def _site_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _site_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
     for measure in _numbers(columns, SITE):
         yield measure
         if measure.key == POWER:
             yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
 
 
-def _power_by_gpu(compared: Compared) -> Cell:
-    power, gpus = (compared.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
+def _power_by_gpu(column: ComparedColumn) -> Cell:
+    power, gpus = (column.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
     if power is None or gpus is None:
         return Cell(None)
     found = power_by_gpu(power, gpus)
-    return Cell(found.value, found.unit, least="power_w" in compared.writer.lower_bounds, estimate=found.bounds)
+    return Cell(found.value, found.unit, least="power_w" in column.writer.lower_bounds, estimate=found.bounds)
 
 
-def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _money_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure(TOTAL, word("ui-total"), LESS, _amount)
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)
@@ -320,9 +320,9 @@ def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
 
 
-def _predicted_money(compared: Compared, name: str, place: int) -> Cell:
+def _predicted_money(column: ComparedColumn, name: str, place: int) -> Cell:
     """Money of a run that is sized by its prediction, at an end of the interval."""
-    report = compared.writer.report
+    report = column.writer.report
     predicted, training = report.design.sizing.predicted, report.plan.training
     if predicted is None or training is None or training.predicted is None:
         return Cell(None)
@@ -331,22 +331,22 @@ def _predicted_money(compared: Compared, name: str, place: int) -> Cell:
     return Cell(amount, report.quote.totals.currency, least=least)
 
 
-def _priced(compared: Compared) -> Cell:
-    totals = compared.writer.report.quote.totals
-    return Cell(compared.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
+def _priced(column: ComparedColumn) -> Cell:
+    totals = column.writer.report.quote.totals
+    return Cell(column.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
 
 
-def _net(compared: Compared) -> Cell:
-    totals = compared.writer.report.quote.totals
+def _net(column: ComparedColumn) -> Cell:
+    totals = column.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
     return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
 
 
-def _running_cost(row: Number, compared: Compared) -> Cell:
+def _running_cost(row: Number, column: ComparedColumn) -> Cell:
     """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
-    cell, costs = _at(row, compared), compared.writer.report.running.figures
-    ends = _net_range(compared.writer.report.quote.totals)
+    cell, costs = _at(row, column), column.writer.report.running.figures
+    ends = _net_range(column.writer.report.quote.totals)
     if ends is None or cell.value is None or "purchase" not in costs:
         return cell
     total, purchase = costs["total_cost"].value, costs["purchase"].value
@@ -371,15 +371,15 @@ def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
     return (low, high) if low is not None and high is not None and low < high else None
 
 
-def _amount(compared: Compared) -> Cell:
-    totals = compared.writer.report.quote.totals
+def _amount(column: ComparedColumn) -> Cell:
+    totals = column.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
     return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
 
 
-def _net_by_gpu(compared: Compared) -> Cell:
-    net, gpus = _net(compared), compared.writer.numbers["cluster", "gpus"]
+def _net_by_gpu(column: ComparedColumn) -> Cell:
+    net, gpus = _net(column), column.writer.numbers["cluster", "gpus"]
     if net.value is None or isinstance(net.value, str):
         return Cell(None)
 
@@ -390,9 +390,9 @@ def _net_by_gpu(compared: Compared) -> Cell:
     return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
 
 
-def _doubtful(compared: Compared) -> Cell:
+def _doubtful(column: ComparedColumn) -> Cell:
     """The share of the money that is uncertain; unknown where a line has no price."""
-    report = compared.writer.report
+    report = column.writer.report
     found = confidence(report.quote.lines, report.plan.quote)
     if found.unpriced or not found.net:
         return Cell(None)

@@ -170,7 +170,7 @@ UNRANKED = 1000
 """The rank of numbers that nobody looks for; they come behind all others."""
 
 
-class Changed(NamedTuple):
+class ChangedNumber(NamedTuple):
     """A number or word of the design that is not what it was; None where it is not there."""
 
     path: str
@@ -200,7 +200,7 @@ class Changed(NamedTuple):
         return more.numerator if more.denominator == 1 else more
 
 
-def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[Changed]:
+def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[ChangedNumber]:
     """What changed in clusters and fabrics that both sides have, group by group, what matters first."""
     before = dict(_moved(old, new, names))
     kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
@@ -220,7 +220,7 @@ def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -
         label = (row and row.title) or key.replace("_", " ").replace(".", ", ")
         rank = row.rank if row and row.rank else UNRANKED
         ends = old.ends(before.get(path, "")), new.ends(path)
-        found.append(Changed(path, group, label, unit, was, became, rank, ends))
+        found.append(ChangedNumber(path, group, label, unit, was, became, rank, ends))
     groups = {group: place for place, group in enumerate(dict.fromkeys(_groups(old, new)))}
     return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), each.rank))
 

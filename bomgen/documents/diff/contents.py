@@ -11,7 +11,7 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.changes import FABRICS, Changed, describe_fabric
+from bomgen.documents.diff.changes import FABRICS, ChangedNumber, describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
@@ -293,14 +293,14 @@ def _added_and_removed(difference: Difference, language: Language, review: bool)
             yield row_of(new or old, language.word("diff-was-only" if new else "diff-is-only"), sign="~")
 
 
-def _number(changed: Changed, difference: Difference, language: Language) -> Row:
+def _number(number: ChangedNumber, difference: Difference, language: Language) -> Row:
     currency = difference.new.totals.currency
-    unit = currency if changed.unit == MONEY else changed.unit if changed.unit in SHOWN_UNITS else ""
-    values = zip((changed.old, changed.new), changed.ends, strict=True)
+    unit = currency if number.unit == MONEY else number.unit if number.unit in SHOWN_UNITS else ""
+    values = zip((number.old, number.new), number.ends, strict=True)
     cells = (_value(value, unit, language, ends) for value, ends in values)
-    change = Cell(changed.change, unit, base=None if changed.change is None else changed.old)
-    sign = _sign_of(changed.old, changed.new)
-    return row_of(_label(changed, language), *cells, change, group=_group(changed, language), sign=sign)
+    change = Cell(number.change, unit, base=None if number.change is None else number.old)
+    sign = _sign_of(number.old, number.new)
+    return row_of(_label(number, language), *cells, change, group=_group(number, language), sign=sign)
 
 
 def _sign_of(old: object, new: object) -> Sign:
@@ -314,16 +314,16 @@ def _value(value: object, unit: str, language: Language, ends: Ends | None) -> C
     return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
-def _label(changed: Changed, language: Language) -> str:
+def _label(number: ChangedNumber, language: Language) -> str:
     """What a number is called: by its last steps, or by its key."""
-    steps = changed.path.split(".")
+    steps = number.path.split(".")
     ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
-    keys = (*(f"diff-number-{end}" for end in ends), f"label-{changed.path}", *(f"label-{end}" for end in ends[1:]))
-    return next((language.word(key) for key in keys if key in language.words), changed.label)
+    keys = (*(f"diff-number-{end}" for end in ends), f"label-{number.path}", *(f"label-{end}" for end in ends[1:]))
+    return next((language.word(key) for key in keys if key in language.words), number.label)
 
 
-def _group(changed: Changed, language: Language) -> str:
-    cluster, own = "", changed.group
+def _group(number: ChangedNumber, language: Language) -> str:
+    cluster, own = "", number.group
     if own.startswith(f"{CLUSTERS}."):
         _, cluster, own = own.split(".", 2)
     kind, _, name = own.partition(".")

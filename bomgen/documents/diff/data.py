@@ -71,8 +71,8 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
             "renamed": [{"old": old, "new": new} for old, new in difference.renamed_fabrics.items()],
         },
         "warnings": {
-            "added": [added_warning._asdict() for added_warning in difference.added_warnings],
-            "removed": [removed_warning._asdict() for removed_warning in difference.removed_warnings],
+            "added": [warning._asdict() for warning in difference.added_warnings],
+            "removed": [warning._asdict() for warning in difference.removed_warnings],
         },
         "lines": [_line(pair, currency) for pair in difference.pairs],
         "unchanged_lines": difference.unchanged,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
-from bomgen.documents.diff.changes import Changed, KeyChange, changed_keys, changed_numbers
+from bomgen.documents.diff.changes import ChangedNumber, KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.documents.diff.matching import NewNames, Pair, names, paired
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, bill_in, compared_result_of
@@ -155,7 +155,7 @@ class Difference(NamedTuple):
     new: ComparedResult
     keys: tuple[KeyChange, ...] | None
     """Of the plan; None: a side is no plan."""
-    numbers: tuple[Changed, ...]
+    numbers: tuple[ChangedNumber, ...]
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
     renamed_fabrics: Mapping[str, str]
@@ -264,9 +264,9 @@ def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") ->
     return difference._replace(moves=moves, moves_unknown=unknown)
 
 
-def _unplaced(warned: Warned) -> tuple[str, str]:
+def _unplaced(warning: Warned) -> tuple[str, str]:
     """What a warning says, wherever it stands and however many it counts."""
-    return warned.id, _NUMBERS.sub("#", warned.message)
+    return warning.id, _NUMBERS.sub("#", warning.message)
 
 
 def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from bomgen.core.language import Language
 from bomgen.core.messages import message
-from bomgen.documents.diff.changes import Changed, fabric_path
+from bomgen.documents.diff.changes import ChangedNumber, fabric_path
 from bomgen.documents.diff.difference import Difference
 from bomgen.documents.diff.matching import ONLY, cluster_of, cluster_prefix
 from bomgen.documents.diff.side import ComparedResult
@@ -75,10 +75,10 @@ def _design_changes(difference: Difference, language: Language) -> Iterator[str]
         yield _change(each, "days", language)
 
 
-def _change(changed: Changed, unit: str, language: Language) -> str:
+def _change(number: ChangedNumber, unit: str, language: Language) -> str:
     was, became = (
         language.word("diff-none") if value is None else language.value(value, of)
-        for value, of in ((changed.old, ""), (changed.new, unit))
+        for value, of in ((number.old, ""), (number.new, unit))
     )
     return f"{was} {ARROW} {became}"
 

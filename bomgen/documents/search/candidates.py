@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.columns import ExactVector
 from bomgen.core.diagnostics import Problem
+from bomgen.core.exact_vectors import ExactVector
 from bomgen.core.money import MONEY, from_minor_units, minor_unit
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design

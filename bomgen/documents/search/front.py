@@ -1,4 +1,4 @@
-"""The Pareto front of a search: the designs that no other one beats, and why cheaper ones are left out.
+"""The Pareto front of a search: dominated designs are pruned, and what excludes cheaper ones is named.
 
 A space is looked at in parts, whose fronts are merged in any order: the front of a space is the same however it is
 divided. A second look at the space, once the front is known, finds what would be better and breaks a bound.
@@ -66,7 +66,7 @@ class Front(NamedTuple):
 
 
 class FrontTooLarge(Exception):
-    """More designs that beat each other nowhere than are shown."""
+    """More Pareto-optimal designs than are shown."""
 
 
 class Seen(NamedTuple):

@@ -56,7 +56,7 @@ def drop_beaten(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Place
 def likely_best(keys: Keys, by: Keys) -> NDArray[np.intp]:
     """The rows that no row of `by` is seen to beat by a few comparisons of each; in up to two columns, is known to.
 
-    The rows of `by` beat each other nowhere and stand in the order of their columns.
+    No row of `by` dominates another, and they are in the order of their columns.
     """
     rows = np.arange(len(keys[0]))
     if not len(by[0]):

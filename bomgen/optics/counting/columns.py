@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.parts import Switch
-from bomgen.core.columns import of_each_distinct
+from bomgen.core.exact_vectors import of_each_distinct
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.many import Kinds
 from bomgen.optics.cages import CagePlug, PortDemand, PortMap, TooFewCages, filled_places, map_ports

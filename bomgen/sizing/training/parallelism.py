@@ -284,8 +284,8 @@ def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: 
             message("split-runner-up", split=str(other.candidate), seconds=seconds_text(other.seconds), slower=slower)
         )
     reasons += [_reason(training, candidate, gpu, gpus) for candidate in fastest.too_large[:MAX_REASONS]]
-    of = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
-    return of._replace(reasons=(*reasons, *of.reasons), fastest=chosen)
+    memory_fit = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
+    return memory_fit._replace(reasons=(*reasons, *memory_fit.reasons), fastest=chosen)
 
 
 def _fit_of(

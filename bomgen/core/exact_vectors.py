@@ -1,7 +1,7 @@
 """Exact vectors: one quantity of many designs at once, which formulas take in place of a number.
 
-A formula is a plain function of plain numbers, so it calculates a column as it calculates a number: the same sums,
-products, divisions and roundings, once for all rows. Where a program branches on a column, the answer has to be the
+A formula is a plain function of plain numbers, so it calculates a vector as it calculates a number: the same sums,
+products, divisions and roundings, once for all rows. Where a program branches on a vector, the answer has to be the
 same for all rows; otherwise `RowsDiffer` carries the rows for which it is true, and the caller splits the rows.
 
 Rows are integers over one common denominator: 64-bit integers while nothing can overflow, otherwise Python's.
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 Exact = int | Fraction
 LARGEST = 2**62
-"""Exclusive bound of the 64-bit numbers of a column."""
+"""Exclusive bound of the 64-bit numbers of a vector."""
 
 
 class RowsDiffer(Exception):
-    """A comparison of a column that differs between rows; `rows` are those where it is true."""
+    """A comparison of a vector that differs between rows; `rows` are those where it is true."""
 
     def __init__(self, rows: NDArray[np.bool_]) -> None:
-        super().__init__("the rows of a column differ")
+        super().__init__("the rows of a vector differ")
         self.rows = rows
 
 
@@ -56,7 +56,7 @@ class ExactVector:
         return len(self.numerators)
 
     def __getitem__(self, rows: Any) -> ExactVector:
-        """Return the column of some rows, given by a mask or by their indices."""
+        """Return the vector of some rows, given by a mask or by their indices."""
         return ExactVector(self.numerators[rows], self.denominator)
 
     def exact(self, row: int) -> Exact:
@@ -67,7 +67,7 @@ class ExactVector:
     def integers(self) -> NDArray[Any]:
         """Return the rows as an array of integers. Raises ValueError where a row is not an integer."""
         if self.denominator != 1 and (self.numerators % self.denominator).any():
-            raise ValueError("a column of fractions")
+            raise ValueError("a vector of fractions")
         return self.numerators // self.denominator
 
     def __add__(self, other: Any) -> ExactVector:
@@ -138,7 +138,7 @@ class ExactVector:
         return self._answers(other, lambda mine, theirs: mine >= theirs)
 
     def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> ExactVector:
-        """Join two columns over one denominator."""
+        """Join two vectors over one denominator."""
         numerators, denominator = _parts(other)
         common = lcm(self.denominator, denominator)
         mine, theirs = _times(self.numerators, common // self.denominator), _times(numerators, common // denominator)
@@ -153,8 +153,8 @@ class ExactVector:
         )
 
 
-def column(values: NDArray[Any]) -> ExactVector:
-    """Return a column of whole numbers."""
+def integer_vector(values: NDArray[Any]) -> ExactVector:
+    """Return a vector of whole numbers."""
     return ExactVector(values.astype(np.int64))
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.core.columns import ExactVector, RowAnswers, RowsDiffer, column
+from bomgen.core.exact_vectors import ExactVector, RowAnswers, RowsDiffer, integer_vector
 
 ROWS = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=6)
 NUMBERS = st.one_of(st.integers(-(2**30), 2**30), st.fractions(max_denominator=1000))
@@ -36,7 +36,7 @@ def test_a_formula_of_a_column_is_that_of_each_row(
     rows: list[int], other: int | Fraction, formula: Callable[[Any, Any], Any]
 ) -> None:
     """However large the numbers grow."""
-    found = formula(column(np.array(rows)), other)
+    found = formula(integer_vector(np.array(rows)), other)
     assert [found.exact(row) for row in range(len(rows))] == [formula(Fraction(row), Fraction(other)) for row in rows]
 
 
@@ -44,7 +44,7 @@ def test_a_formula_of_a_column_is_that_of_each_row(
 def test_columns_are_added_and_multiplied_row_by_row(rows: list[int], others: list[int]) -> None:
     """Two columns of one length."""
     pairs = list(zip(rows, others, strict=False))
-    one, other = (column(np.array(each)) for each in zip(*pairs, strict=True))
+    one, other = (integer_vector(np.array(each)) for each in zip(*pairs, strict=True))
     assert [(one + other / 3).exact(row) for row in range(len(pairs))] == [a + Fraction(b, 3) for a, b in pairs]
     assert [(one * other * other).exact(row) for row in range(len(pairs))] == [a * b * b for a, b in pairs]
     assert (one - one * Fraction(1, 7) * 7).integers().tolist() == [0] * len(pairs)
@@ -52,7 +52,7 @@ def test_columns_are_added_and_multiplied_row_by_row(rows: list[int], others: li
 
 def test_a_question_has_one_answer_or_diverges() -> None:
     """The rows where it is yes are told, so that they can be divided."""
-    found = column(np.array([3, 5, 8]))
+    found = integer_vector(np.array([3, 5, 8]))
     assert found > 2
     assert found != 4
     assert found
