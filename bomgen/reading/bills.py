@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
@@ -34,6 +34,7 @@ from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, Q
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kinds, words_of
 
+K = TypeVar("K", bound=Hashable)
 MAX_LINES = 5000
 """Lines of a bill that are read; those of a cluster have a hundred."""
 MAX_PIECES = 10**7
@@ -144,6 +145,14 @@ class SentLine(NamedTuple):
     def pieces(self) -> int:
         """Pieces with spares; 0 where the line does not say."""
         return (self.quantity or 0) + (self.spare or 0)
+
+
+def group_lines(lines: Iterable[SentLine], key: Callable[[SentLine], K]) -> dict[K, list[SentLine]]:
+    """Return lines by a key, in the order of the first line of each."""
+    groups: dict[K, list[SentLine]] = {}
+    for line in lines:
+        groups.setdefault(key(line), []).append(line)
+    return groups
 
 
 class SumRow(NamedTuple):

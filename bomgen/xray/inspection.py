@@ -217,6 +217,8 @@ def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
 
 MOST_GUESSED = 12
 """Lines with a slip in their number; of a bill with more of them the catalogue does not know the vendor."""
+MOST_FITTED_LINES = 1000
+"""Lines of networks that designs are tried for, so that a bill of any size is answered; real ones have some dozens."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of laws that say better why a part is not the right one."""
 GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
@@ -269,6 +271,7 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """The clusters and places of the lines that are explained."""
+    fitted_lines = 0
     for scope, cluster in list_scopes(bill, catalog):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
         scope = scope._replace(free=free)
@@ -276,6 +279,11 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += check_management(scope, catalog)
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
+        fitted_lines += len(scope.lines)
+        if fitted_lines > MOST_FITTED_LINES:
+            said = message("xray-too-many-lines", most=MOST_FITTED_LINES, fabric=scope.name or scope.role)
+            findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
+            break
         networks = (
             find_networks(scope, basis)
             if not scope.name

@@ -16,7 +16,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.optics.compatibility import accepts, rules
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.bills import SentBill, SentLine, group_lines
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 
@@ -37,6 +37,8 @@ class ConsistencyChecks:
         self.bill, self.catalog = bill, catalog
         self.rules = rules(catalog)
         self.switches: dict[str, Switch] = {}
+        self.unknown: dict[str, dict[str, int]] = {}
+        """Pieces on unrecognised lines that may be of a kind of part, by fabric."""
 
     def findings(self) -> Iterator[Finding]:
         """Everything that breaks a law."""
@@ -67,10 +69,8 @@ class ConsistencyChecks:
             for line in self.bill.lines
             if line.kind in ("transceiver", "cable") and line.place.links
         )
-        named = list(dict.fromkeys((*named, *linked)))
-        return [
-            [line for line in self.bill.lines if (line.cluster, line.place.fabric) == name] for name in named if name[1]
-        ]
+        by_fabric = group_lines(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
+        return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
     def _module(self, line: SentLine) -> Module:
         return part_records.module(self.catalog.find_original("transceiver", line.id), self.catalog)
@@ -109,15 +109,11 @@ class ConsistencyChecks:
             if not line.place.links or (line.kind == "transceiver" and not line.place.tier)
         ]
         if not unplaced:
-            for links in dict.fromkeys(line.place.links for line in fibres):
+            modules_by_links = group_lines(modules, lambda line: line.place.links)
+            for links, fibres_here in group_lines(fibres, lambda line: line.place.links).items():
                 lower, _, upper = links.partition("-")
-                if lower == upper:
-                    continue
-                yield from self._check_links(
-                    [line for line in modules if line.place.links == links],
-                    [line for line in fibres if line.place.links == links],
-                    unknown,
-                )
+                if lower != upper:
+                    yield from self._check_links(modules_by_links.get(links, []), fibres_here, unknown)
             return
         for kind in dict.fromkeys(str(self._cable(line).fibre) for line in fibres):
             alike = [line for line in fibres if self._cable(line).fibre == kind]
@@ -148,10 +144,11 @@ class ConsistencyChecks:
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
         """The switch or the server that none of some modules fits; None where each has one."""
         plugs = {self._module(line).cage for line in modules}
+        has_nics = any(line.kind == "nic" for line in self.bill.lines)
         for line in self.bill.lines:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
-            elif line.kind == SERVER and not any(line.kind == "nic" for line in self.bill.lines):
+            elif line.kind == SERVER and not has_nics:
                 cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
             else:
                 continue
@@ -170,8 +167,12 @@ class ConsistencyChecks:
 
     def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
         """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
+        if kind not in self.unknown:
+            maybe = [line for line in self.bill.lines if line.may_be(kind)]
+            by_fabric = group_lines(maybe, lambda line: line.place.fabric)
+            self.unknown[kind] = {name: sum(line.quantity or 0 for line in own) for name, own in by_fabric.items()}
         fabrics = {line.place.fabric for line in lines} | {""}
-        return sum(line.quantity or 0 for line in self.bill.lines if line.place.fabric in fabrics and line.may_be(kind))
+        return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
 
     def _check_far_ends(self) -> Iterator[Finding]:
         """Without cables, too, links that have modules at servers need some at switches."""
@@ -193,7 +194,8 @@ class ConsistencyChecks:
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Modules at either end and the fibres of one kind of links; `unknown` engines may be those of modules, too."""
         ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
-        tiers = list(dict.fromkeys(line.place.tier for line in modules))
+        by_tier = group_lines(modules, lambda line: line.place.tier)
+        tiers = list(by_tier)
         if len(tiers) == 1 and (dark := ends - self._engines(modules)) > unknown:
             yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
             return
@@ -201,7 +203,7 @@ class ConsistencyChecks:
             return  # a splitter has more ends at one side than at the other
         links = ends // 2
         slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
-        at = {tier: self._engines([line for line in modules if line.place.tier == tier]) for tier in tiers}
+        at = {tier: self._engines(own) for tier, own in by_tier.items()}
         short = [tier for tier in tiers if at[tier] + slack < links]
         if not short or not links:
             return
@@ -210,11 +212,9 @@ class ConsistencyChecks:
             yield at_line("error", line, "many", links - most, part=line.shown, given=links, expected=most)
             return
         for tier in short:
-            own = [line for line in modules if line.place.tier == tier]
-            pieces = -ceil(Fraction(links - at[tier], int(self._module(own[0]).ports.value)))
-            yield at_line(
-                "error", own[0], "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=own[0].shown
-            )
+            line = by_tier[tier][0]
+            pieces = -ceil(Fraction(links - at[tier], int(self._module(line).ports.value)))
+            yield at_line("error", line, "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=line.shown)
 
     def _ends(self, cable: Cable) -> int:
         """Engines that a fibre joins."""
@@ -224,18 +224,20 @@ class ConsistencyChecks:
 
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """The modules of a tier need so many cages."""
-        for tier in dict.fromkeys(line.place.tier for line in lines if line.kind == "switch" and line.place.tier):
-            own = [line for line in lines if line.kind == "switch" and line.place.tier == tier and line.quantity]
+        by_tier = group_lines(
+            (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
+        )
+        for (kind, tier), own in by_tier.items():
+            if kind != "switch":
+                continue
             switches = [self._switch(line) for line in own]
-            modules = [
-                line for line in lines if line.kind == "transceiver" and line.place.tier == tier and line.quantity
-            ]
+            modules = by_tier.get(("transceiver", tier), [])
             real = [
                 line
                 for line in modules
                 if self.catalog.find_original("transceiver", line.id).data.get("vendor") != GENERIC
             ]
-            if not own or None in switches or len(real) != len(modules):
+            if None in switches or len(real) != len(modules):
                 continue
             cages = 0
             for line, switch in zip(own, switches, strict=True):
@@ -252,13 +254,15 @@ class ConsistencyChecks:
 
     def _check_plugs(self) -> Iterator[Finding]:
         """A cable with fixed ends fits a port of a switch, and is no faster than that."""
-        switches = [line for line in self.bill.lines if "switch" in line.kinds]
-        sure = "fabric" in self.bill.columns
-        """Whether lines say where they belong; words alone may mean what is connected."""
+        switch_lines = [line for line in self.bill.lines if "switch" in line.kinds]
+        switches = {"": {line.id: self._switch(line) for line in switch_lines}}
+        """The kinds of switches of each fabric; all of them where a line does not say which."""
+        if "fabric" in self.bill.columns:  # words alone may mean what is connected
+            for fabric, own in group_lines(switch_lines, lambda line: line.place.fabric).items():
+                switches.setdefault(fabric, {line.id: self._switch(line) for line in own})
         for line in self.bill.lines:
             cable = self._cable(line) if line.kind == "cable" and line.quantity else None
-            own = [switch for switch in switches if not sure or line.place.fabric in ("", switch.place.fabric)]
-            here = list(map(self._switch, own))
+            here = switches.get(line.place.fabric if "fabric" in self.bill.columns else "", {}).values()
             if cable is None or not cable.link_gbps or not here or None in here:
                 continue
             plugs = [end.cage for end in (cable.a, cable.b) if end]
@@ -275,7 +279,7 @@ class ConsistencyChecks:
 
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         """Fibre and modules of links light the same fibre with the same connector, and reach."""
-        modules = [self._module(line) for line in lines if line.kind == "transceiver"]
+        modules = list({line.id: self._module(line) for line in lines if line.kind == "transceiver"}.values())
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         for line in lines:
             if line.kind != "cable":
@@ -309,9 +313,7 @@ class ConsistencyChecks:
             return
         for kind in SPARED:
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
-            by_part: dict[str, list[SentLine]] = {}
-            for line in lines:
-                by_part.setdefault(line.recognition.named.part if line.recognition.named else "", []).append(line)
+            by_part = group_lines(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
             spared = {part for part, own in by_part.items() if any(line.spare for line in own)}
             for part, own in by_part.items():
                 if spared and part not in spared:
@@ -324,8 +326,7 @@ def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
     if any(not line.place.links for line in linked):
         yield linked
         return
-    for links in dict.fromkeys(line.place.links for line in linked):
-        yield [line for line in linked if line.place.links == links]
+    yield from group_lines(linked, lambda line: line.place.links).values()
 
 
 def _read_unsold(line: SentLine) -> SentLine:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from bomgen.catalog import part_records
@@ -14,7 +16,7 @@ from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.bills import SentBill, SentLine, group_lines
 from bomgen.xray.forward import COMPARED
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
@@ -80,20 +82,24 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
-    order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
-    for cluster, fabric in order:
-        role = fabric if fabric in ROLES else COMPUTE
-        own = [line for line in others if (line.cluster, line.place.fabric) == (cluster, fabric)]
-        free = [
-            shared
-            for line in others
-            if not line.place.fabric and line.cluster in (cluster, "") and line.kind in COMPARED
-            if (shared := line if line.cluster == cluster else _share(line, len(clusters)))
-        ]
-        here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
-        elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
+    by_fabric = group_lines(others, lambda line: (line.cluster, line.place.fabric))
+    switches = [line for line in others if line.kind == "switch"]
+    unplaced = [line for line in others if not line.place.fabric and line.kind in COMPARED]
+    order = sorted(named, key=lambda name: (name[0], ROLES.index(name[1]) if name[1] in ROLES else 0))
+    for cluster, of_cluster in groupby(order, key=itemgetter(0)):
+        own_or_shared = (
+            line if line.cluster == cluster else _share(line, len(clusters))
+            for line in unplaced
+            if line.cluster in (cluster, "")
+        )
+        free = tuple(line for line in own_or_shared if line)
+        here = tuple(line for line in machines if line.cluster == cluster or not clusters or not line.cluster)
         hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
-        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts, listed), cluster
+        for name in of_cluster:
+            fabric = name[1]
+            role = fabric if fabric in ROLES else COMPUTE
+            elsewhere = tuple(line for line in switches if (line.cluster, line.place.fabric) != name)
+            yield Scope(fabric, role, tuple(by_fabric[name]), free, here, elsewhere, hosts, listed), cluster
 
 
 def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:

@@ -78,6 +78,30 @@ def listed(form: str, count: int) -> Sent:
     return Sent("csv", lambda: (TABLE.splitlines()[0] + "\n" + numbered(form + "\n", count)).encode()[:MOST])
 
 
+LINES_OF_A_NETWORK = (
+    ("MQM9700-NS2F", "leaf"),
+    ("MMS4X00-NS", "server-leaf/leaf"),
+    ("MMS4X00-NS400", "server-leaf/server"),
+    ("MFP7E10-N030", "server-leaf"),
+    ("MCP7Y00-N002", "server-leaf"),
+    ("ZQX", ""),
+)
+
+
+def networks(lines: int) -> Sent:
+    """A bill of as many lines as are allowed, of networks with so many lines each."""
+
+    def make() -> bytes:
+        kinds = (LINES_OF_A_NETWORK[number % len(LINES_OF_A_NETWORK)] for number in range(20_000))
+        rows = (
+            f"{part},line {number},net{number // lines},{place},{number % 7 + 1},100,USD\n"
+            for number, (part, place) in enumerate(kinds)
+        )
+        return ("part,description,fabric,role,quantity,unit_price,currency\n" + "".join(rows)).encode()[:MOST]
+
+    return Sent("csv", make)
+
+
 # Packages
 
 Parts = dict[str, bytes | str | Repeated]
@@ -461,6 +485,9 @@ SENT: dict[str, Sent] = {
     "unknown-parts": listed("ZQX-#-UNKNOWN,Something unheard of #,4,10,USD", 19_900),
     "unknown-parts-without-a-price": listed("ZQX-#-UNKNOWN,Something unheard of #,4,,", 19_900),
     "known-parts": listed("MQM9700-NS2F,Quantum-2 switch #,#,24000,USD", 19_900),
+    "network-of-thousands-of-lines": networks(20_000),
+    "hundreds-of-networks": networks(len(LINES_OF_A_NETWORK)),
+    "thousands-of-networks": networks(1),
     "parts-almost-known": listed("MQM97#0-NS2X,Quantum switch #,4,10,USD", 19_900),
     "many-kinds": listed("H100-#,GPU server NDR 400G switch cable 10m transceiver #,4,10,USD", 19_900),
     # Excel

@@ -33,7 +33,10 @@ COMMANDS = {
     "diff": ("diff", "{file}", "plain.yaml"),
     "compare": ("compare", "plain.yaml", "{file}"),
 }
-BILLS = ("unknown-parts", "known-parts", "parts-almost-known", "many-kinds")
+BILLS = (
+    *("unknown-parts", "known-parts", "parts-almost-known", "many-kinds"),
+    *("network-of-thousands-of-lines", "hundreds-of-networks", "thousands-of-networks"),
+)
 """What is a bill first; the command that the words are those of is `xray`, as for PDFs, and `prices` for others."""
 SHOWN = 200
 """Characters of a message that are kept."""
