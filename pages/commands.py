@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from text import code, html, table
 
-from bomgen.cli.command import main
+from bomgen.cli.command import COMMANDS, main, subcommand
 from bomgen.cli.options import FormatsCommand
 
 WIDTH = 100
@@ -19,7 +19,8 @@ def pages() -> Iterator[tuple[str, str]]:
         "# Commands\n\n`-h` or `--help` behind any command shows the same. Results go to standard output, problems to "
         f"standard error. {_exit_codes()}\n"
     ]
-    for name, command in main.commands.items():
+    for name in COMMANDS:
+        command = subcommand(name)
         context = click.Context(command, info_name=f"bomgen {name}", max_content_width=WIDTH, terminal_width=WIDTH)
         usage = command.get_usage(context).removeprefix("Usage: ")
         said = "\n".join(f"<p>{html(' '.join(each.split()))}</p>" for each in _paragraphs(command.help or ""))

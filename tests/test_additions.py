@@ -140,7 +140,7 @@ def test_the_plan_may_describe_its_links(mesh: Copy) -> None:
     links = json.loads(mesh.bomgen("schema", "plan"))["$defs"]["fabric"]["properties"]["links"]["properties"]
     assert links["peer"]["description"] == "Topology full-mesh: links between every two leaves."
     assert "topology full-mesh" in mesh.bomgen("catalog", "topology", "full-mesh")
-    assert "can be built" in mesh.bomgen("check", "mesh.yaml")
+    assert "buildable" in mesh.bomgen("check", "mesh.yaml")
     wrong = plan("wrong")
     wrong["fabrics"]["compute"]["links"] = {"peers": {"rate": "400G"}}
     (mesh.folder / "wrong.yaml").write_text(json.dumps(wrong), "utf-8")

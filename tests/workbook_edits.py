@@ -31,11 +31,11 @@ TITLES = {
     },
     "zh": {
         "category": "类别",
-        "description": "描述",
+        "description": "规格描述",
         "quantity": "数量",
         "spare": "备件",
-        "unit_price": "单价",
-        "discount": "折扣",
+        "unit_price": "未税单价",
+        "discount": "优惠率（下浮）",
     },
 }
 

@@ -15,7 +15,7 @@ from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
 from bomgen.apply.judgement import judge, wanted_of
 from bomgen.apply.lines import add_and_remove_rows, change_lines, change_rates
 from bomgen.apply.nearest import find_servers
-from bomgen.apply.proposal import QUANTITY, SPARE, Base, Edit, Proposal, is_pieces, value_at
+from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
 from bomgen.apply.texts import change_texts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
@@ -29,6 +29,7 @@ from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
+from bomgen.reading.quote_cells import QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
@@ -202,14 +203,15 @@ def _base_of(report: Report, source: Source) -> Base:
     document = quote_document(quote, words, {}, {})
     [table] = document.section("bill").tables
     titles = {"category": words.word("xlsx-category")} | {column.key: column.title for column in table.columns}
-    returned = read_quote(quote_workbook(document, words), WORKBOOK, titles)
+    workbook = quote_workbook(document, words)
+    returned = read_quote(workbook.content, WORKBOOK, titles)
     names = {line.line.id: line.line.names for line in report.quote.all_lines}
     required = dict[str, tuple[str, int]]()
     for line in quote.lines:
         if not line.counted:
             pieces = required.get(line.description, ("", 0))[1]
             required[line.description] = names[line.id][0], pieces + int(line.pieces)
-    return Base(report, source, document, words, titles, returned, required)
+    return Base(report, source, document, words, titles, returned, workbook.cells, required)
 
 
 def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> QuoteChanges:

@@ -9,20 +9,19 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
+from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, QUANTITY, SPARE
+from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
 from bomgen.reading.workbook_formulas import NamedArea
 
 RULE = "apply-conflict"
-DERIVED = ("amount", ID)
+DERIVED = (AMOUNT, ID)
 """Columns of the bill that nobody types: amounts are judged by what the others come to, ids name the rows."""
-NOTHING: Mapping[str, Value] = dict.fromkeys(("quantity", "spare", "discount"), Decimal(0))
+NOTHING: Mapping[str, Value] = dict.fromkeys((QUANTITY, SPARE, DISCOUNT), Decimal(0))
 """What an empty cell of the bill says, where it says anything."""
 SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
 MOST_ROWS = 5000
 """Rows of the other sheets together; the largest quote has some hundred."""
-NAMES = "bom_"
-"""What the defined names that formulas of the quote know begin with."""
 Rows = Sequence[tuple[TableCell, ...]]
 TotalRow = tuple[TableCell, TableCell]
 """The label of a total or of a rate below the bill, and its value."""
@@ -95,7 +94,7 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
         if len(own) == 1:
             lines.append(row._replace(id=own.pop().id))
         elif own and sum(sum(line.pieces) for line in own) == sum(row.pieces):
-            counts = ({key: line.cells[key] for key in ("quantity", "spare")} for line in own)
+            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in own)
             lines += [ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(own, counts, strict=True)]
             own.clear()
         else:
@@ -170,7 +169,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
                     yield LineChange(line.id, key, before, row.cells[key])
 
 
-def _pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tuple[TotalRow, TotalRow | None]], Rows]:
+def pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tuple[TotalRow, TotalRow | None]], Rows]:
     """Return the rows below the bill with those that came back, and rows that were added.
 
     Subtotals are those of the categories that either workbook has.
@@ -194,7 +193,7 @@ def _pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tup
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
 ) -> Iterator[tuple[TableCell, TableCell, TableCell]]:
-    pairs, added = _pair_totals(base, returned)
+    pairs, added = pair_totals(base, returned)
     for label, value in added:
         at, message = value if value.filled else label, "a row was added below the lines, where none is read"
         problems.append(conflict(at, returned.bill, f"{message}; delete it"))
@@ -227,14 +226,14 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
 
     A program that keeps no names at all has saved computed values, or its formulas have no result.
     """
-    own = {name: area for name, area in base.names.items() if area and name.startswith(NAMES)}
+    own = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
         if bare and own:
             message = "the defined names of the workbook are missing, so its formulas have no result; put them back"
             yield conflict(bare[-1], returned.bill, message)
         return
-    pairs, _ = _pair_totals(base, returned)
+    pairs, _ = pair_totals(base, returned)
     totals = {(before[1].mark.line, before[1].mark.column): after for before, after in pairs}
     for name, area in own.items():
         after = returned.names.get(name)

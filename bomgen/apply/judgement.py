@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from typing import NamedTuple
 
 from bomgen.apply.changes import (
@@ -21,18 +20,19 @@ from bomgen.apply.changes import (
     keeps_formulas,
     match_rows,
     pair_sheets,
+    pair_totals,
     simplify,
 )
-from bomgen.apply.lines import CHARGES
 from bomgen.apply.nearest import Wanted, name_nearest
-from bomgen.apply.proposal import DISCOUNT, PRICE, QUANTITY, SPARE, Base, Proposal, has_spares, number_in, show
+from bomgen.apply.proposal import Base, Proposal, has_spares, number_in, show
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import part_key
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_workbook import ID, ReturnedLine, ReturnedQuote
+from bomgen.reading.quote_cells import CHARGES, DISCOUNT, ID, PRICE, QUANTITY, SPARE, TAX
+from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote
 from bomgen.reading.sheet_scan import NO_VALUE
 from bomgen.workflow.inputs import Inputs
 
@@ -59,15 +59,14 @@ class Computed(NamedTuple):
 
 def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     """What the pieces, prices, discounts and rates of a workbook come to, added rows among them."""
-    currency, quote = base.report.plan.quote.currency, base.report.plan.quote
+    currency = base.report.plan.quote.currency
     lines, charged = base.lines, {base.words.word(f"category-{category}") for category in CHARGED}
-    rates = {name.value: Fraction(number_in(value) or ZERO) for name, value in returned.below}
-    labels = base.share_labels
-    shares = {
-        charge.id: rates.get(labels[charge.id], Fraction(charge.share.value))
-        for charge in quote.charges
-        if charge.share is not None and charge.id in labels
+    rates = {
+        cell.path: Fraction(number_in((after or before)[1]) or ZERO)
+        for before, after in pair_totals(base.returned, returned)[0]
+        if (cell := base.cell_at(base.returned.bill, before[1])) and cell.path
     }
+    shares = {str(path[len(CHARGES)]): rate for path, rate in rates.items() if path[: len(CHARGES)] == CHARGES}
     amounts, hardware = list[tuple[ReturnedLine, Fraction, Fraction]](), list[Fraction]()
     for line in (*returned.lines, *returned.added):
         price, category = number_in(line.cells[PRICE]), line.cells["category"].value
@@ -81,8 +80,7 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     amounts += [(line, *amounts_of(line, prices[line.id], currency)) for line in returned.lines if line.id in prices]
     listed = sum((before for _, before, _ in amounts), Fraction(0))
     net = sum((after for _, _, after in amounts), Fraction(0))
-    rate = rates.get(base.words.word("xlsx-rate"), Fraction(quote.tax.value) if quote.tax else Fraction(0))
-    tax = Fraction(rounded(net * rate, currency))
+    tax = Fraction(rounded(net * rates[TAX], currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
     by_category: dict[Value, Fraction] = {}
     for line, _, after in amounts:
@@ -315,9 +313,14 @@ def _is_one_of(cell: TableCell, computed: Iterable[Decimal | None], before: Tabl
 
 def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
     """Differences in what bomgen writes by itself, unless they show what the changed inputs come to."""
-    checks = set(_check_cells(proposal))
+    titles = pair_sheets(proposal.base.returned, proposal.returned)
+    checks = {
+        (titles[sheet], line, column)
+        for (sheet, line, column), cell in proposal.base.cells.items()
+        if cell.kind == "difference" and sheet in titles
+    }
     # The sum of the listed parts leaves out a charge that was added: no total of the edited plan has it.
-    sums = {(sheet, check.line - 1, check.column) for sheet, check in checks}
+    sums = {(sheet, line - 1, column) for sheet, line, column in checks}
     removed = any(edit.action == "remove" and edit.path[:-1] == CHARGES for edit in proposal.edits)
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
@@ -335,21 +338,9 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
             computed_anew = False
         else:
             computed_anew = before is not None and (
-                (sheet, before.mark) in checks
+                (sheet, before.mark.line, before.mark.column) in checks
                 or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
                 or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
             )
         if not computed_anew:
             yield conflict(cell, sheet, message)
-
-
-def _check_cells(proposal: Proposal) -> Iterator[tuple[str, Mark]]:
-    """The cells that show what a sum and the net amount of the bill differ by, behind their label.
-
-    Each with the title that its sheet came back with, and its place in the workbook of today.
-    """
-    label = proposal.base.words.word("xlsx-difference")
-    sheets = proposal.base.returned.sheets
-    for name, title in pair_sheets(proposal.base.returned, proposal.returned).items():
-        for row in sheets[name]:
-            yield from ((title, cell.mark) for before, cell in pairwise(row) if before.value == label)

@@ -10,11 +10,7 @@ from typing import Any
 
 from bomgen.apply.changes import RULE, LineChange, keeps_formulas
 from bomgen.apply.proposal import (
-    DISCOUNT,
-    PRICE,
-    QUANTITY,
     SHARES,
-    SPARE,
     Base,
     Edit,
     Proposal,
@@ -37,6 +33,7 @@ from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell
+from bomgen.reading.quote_cells import CHARGES, DISCOUNT, NUMBERS, PRICE, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine
 from bomgen.results.result import Report
 
@@ -134,55 +131,35 @@ def _first_line(base: Base, line: Line) -> Line:
 # charges ------------------------------------------------------------------------------------------------------------
 # Charges of the order and rates: names, prices, shares of the hardware, the tax, rows that were added or deleted.
 
-CHARGES: Path = ("quote", "charges")
 
-
-def rename_charge(proposal: Proposal, change: LineChange, line: Line, name: str) -> None:
-    """Take another name of the charge that a line is."""
+def change_charge(proposal: Proposal, change: LineChange, line: Line, key: str, value: str | Decimal) -> None:
+    """Take another name or price of the charge that a line is."""
     title = proposal.base.titles[change.key].lower()
-    proposal.tell(change.after, f"{change.line}, {title}", change.before.value, name)
-    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, "name"), name)
-
-
-def price_charge(proposal: Proposal, change: LineChange, line: Line, price: Decimal) -> None:
-    """Take another price of the charge that a line is."""
-    title = proposal.base.titles[change.key].lower()
-    proposal.tell(change.after, f"{change.line}, {title}", change.before.value, price)
-    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, "price"), price)
+    proposal.tell(change.after, f"{change.line}, {title}", change.before.value, value)
+    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, key), value)
 
 
 def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell, TableCell]]) -> None:
     """Take another tax rate, or other shares of the hardware: each its label, and its value before and after."""
     for label, before, after in rates:
-        if label.value == proposal.base.words.word("xlsx-shown"):
-            _check_shown(proposal, before, after)
-            continue
-        path = _rate_path(proposal.base, str(label.value))
+        base = proposal.base
+        cell = base.cell_at(base.returned.bill, before)
         share = number_in(after) if after.filled else Decimal(0)
-        if path is None:
+        if cell is None:
             proposal.note_written(proposal.returned.bill, before, after)
+        elif cell.kind == "shown":
+            # What it shows depends on filters and hidden rows.
+            kept = after.formula == before.formula or not keeps_formulas(base.returned, proposal.returned)
+            if isinstance(after.value, Broken) or not kept:
+                message = f"{show(after.value)}: the sum of the visible lines was changed; put its formula back"
+                proposal.refuse(after, message)
         elif share is None:
             proposal.refuse(after, f"{label.value}: {say_kind(after.value)}")
         elif not 0 <= share <= 1:
             proposal.refuse(after, f"{label.value} {show(after.value)}; {SHARES.format(share)}")
         else:
             proposal.tell(after, str(label.value), share_in(before), Fraction(share))
-            proposal.set(path, write_share(Fraction(share)))
-
-
-def _check_shown(proposal: Proposal, before: TableCell, after: TableCell) -> None:
-    """Refuse an edited sum of the visible lines: it depends on filters and hidden rows."""
-    kept = after.formula == before.formula or not keeps_formulas(proposal.base.returned, proposal.returned)
-    if isinstance(after.value, Broken) or not kept:
-        proposal.refuse(after, f"{show(after.value)}: the sum of the visible lines was changed; put its formula back")
-
-
-def _rate_path(base: Base, label: str) -> Path | None:
-    """The key of a rate by its label; None for what is worked out."""
-    if label == base.words.word("xlsx-rate"):
-        return ("quote", "tax")
-    ids = [charge.id for charge in base.report.plan.quote.charges]
-    return next(((*CHARGES, ids.index(each), "share") for each, own in base.share_labels.items() if own == label), None)
+            proposal.set(base.path_of(cell), write_share(Fraction(share)))
 
 
 def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> None:
@@ -251,9 +228,6 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
 
 # lines --------------------------------------------------------------------------------------------------------------
 
-NAMES = ("sku", "description", "place", "category")
-"""Columns of the bill that say what a line is."""
-
 
 def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
     """Propose what gives the lines of the bill the numbers and names that were typed."""
@@ -261,7 +235,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
     lines = proposal.base.lines
     for change in changes:
         line, title = lines[change.line].line, proposal.base.titles[change.key]
-        if change.key in NAMES:
+        if change.key not in NUMBERS:
             _rename(proposal, change, line)
             continue
         number = _read_number(proposal, change, title)
@@ -278,7 +252,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
         elif line.charge and line.charge.share is not None:
             continue  # a formula, which is judged by what the others come to
         elif line.charge and line.charge.price is not None:
-            price_charge(proposal, change, line, number)
+            change_charge(proposal, change, line, "price", number)
         elif line.names:
             prices[change.line] = number, change
             proposal.tell(change.after, f"{change.line}, {title.lower()}", change.before.value, number)
@@ -322,7 +296,7 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         proposal.refuse(change.after, message)
         return
     if change.key == "description" and line.charge and isinstance(change.after.value, str):
-        rename_charge(proposal, change, line, change.after.value)
+        change_charge(proposal, change, line, "name", change.after.value)
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
     message = (

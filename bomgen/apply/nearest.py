@@ -13,11 +13,12 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.apply.lines import count_spares, set_servers, unit_of
-from bomgen.apply.proposal import QUANTITY, has_spares, spares_of, value_at
+from bomgen.apply.proposal import has_spares, spares_of, value_at
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import Path
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
+from bomgen.reading.quote_cells import QUANTITY
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out_variant

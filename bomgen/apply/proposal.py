@@ -17,10 +17,10 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, TableCell, Value
+from bomgen.reading.quote_cells import CHARGES, QuoteCell, QuoteCells
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
 from bomgen.results.result import Report
 
-QUANTITY, SPARE, PRICE, DISCOUNT = "quantity", "spare", "unit_price", "discount"
 TEXT = "is text and not a number, so that no sum of the workbook counts it"
 """What a message says of a text where a number belongs."""
 SHARES = "shares are 0 % to 100 %: type {0}% or {0} / 100"
@@ -62,6 +62,8 @@ class Base(NamedTuple):
     """Of the columns of the bill."""
     returned: ReturnedQuote
     """The workbook that the plan gives, as it is read."""
+    cells: QuoteCells
+    """Those of its cells whose edits go back into the plan."""
     required: Mapping[str, tuple[str, int]]
     """Parts that others require and that have no price, and their pieces, by their descriptions."""
 
@@ -70,15 +72,14 @@ class Base(NamedTuple):
         """The lines of the bill that the workbook shows, by id."""
         return {line.line.id: line for line in self.report.quote.lines}
 
-    @property
-    def share_labels(self) -> dict[str, str]:
-        """The labels of the shares of the hardware below the bill, by the ids of the charges."""
-        charged = {charge.id for charge in self.report.plan.quote.charges if charge.share is not None}
-        return {
-            line.id: self.words.word("xlsx-share-of-hardware", name=line.cells["description"].value)
-            for line in self.returned.lines
-            if line.id in charged
-        }
+    def cell_at(self, sheet: str, cell: TableCell) -> QuoteCell | None:
+        """Return what a cell of the workbook that the plan gives is; None for one that nobody edits."""
+        return self.cells.get((sheet, cell.mark.line, cell.mark.column))
+
+    def path_of(self, cell: QuoteCell) -> Path:
+        """Return the key of the plan that a cell changes: its path names a charge by its id."""
+        ids: dict[str | int, int] = {charge.id: at for at, charge in enumerate(self.report.plan.quote.charges)}
+        return tuple(ids.get(step, step) for step in cell.path) if cell.path[: len(CHARGES)] == CHARGES else cell.path
 
     def spares_in(self, quote: ReturnedQuote) -> dict[PartKey, int]:
         """Return the spare pieces of each part that has any in the plan or may have, as a workbook has them."""

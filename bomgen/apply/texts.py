@@ -11,15 +11,12 @@ from bomgen.apply.changes import TextChange, changed_cells
 from bomgen.apply.proposal import Proposal, show, value_at
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import Path
+from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import Party
 from bomgen.reading.amounts_and_dates import read_dates
 from bomgen.reading.cells import Broken, TableCell, Value
+from bomgen.reading.quote_cells import CELLS, TERMS, QuoteCell
 
-SIDES = {"vendor": "party-vendor", "customer": "fact-customer"}
-"""The keys of the sides of the quote, and the words that they stand behind."""
-CONTACT = ("contact", "email", "phone", "tax_id", "reference")
-"""Keys of a side of the quote that stand behind its address, in their order."""
-TERMS = ("quote", "terms")
 LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
@@ -32,12 +29,12 @@ def change_texts(proposal: Proposal, changes: Iterable[TextChange]) -> None:
             terms.append(change)
         elif change.before and change.after:
             for before, after in changed_cells(change):
-                if not _change_fact(proposal, change, before, after):
+                if not _change_cell(proposal, change, before, after):
                     proposal.note_written(change.sheet, before, after)
         else:
             _note_row(proposal, change)
     if terms:
-        _change_terms(proposal, terms[0].sheet, terms)
+        _change_terms(proposal, terms)
 
 
 def _note_row(proposal: Proposal, change: TextChange) -> None:
@@ -59,46 +56,26 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
 # the cover ----------------------------------------------------------------------------------------------------------
 
 
-def _change_fact(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> bool:
+def _change_cell(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> bool:
     """Take another title, side, number, date or payment of the cover; whether the cell is one of them."""
-    base, word = proposal.base, proposal.base.words.word
-    if not isinstance(before.value, str):
+    cell = proposal.base.cell_at(change.base, before)
+    if cell is None or not before.filled or cell.kind not in TAKEN:
         return False
-    if before is change.before[0]:
-        is_title = before.value == base.document.title and not change.before[1:]
-        return is_title and _set_text(proposal, change, ("title",), before, after)
-    label = str(change.before[0].value)
-    for side, title in SIDES.items():
-        if label == word(title):
-            if not _refuse_kind(proposal, change.sheet, after, f"quote.{side}"):
-                _change_side(proposal, change, side, before, after)
-            return True
-    for key in ("number", "revision", "payment"):
-        if label == word(f"fact-{key}"):
-            return _set_text(proposal, change, ("quote", key), before, after)
-    dated = {word("fact-date"): (_change_date, "date")}
-    dated |= {word(f"fact-{each}"): (_change_validity, "valid_days") for each in ("valid-until", "valid")}
-    if label in dated:
-        take, key = dated[label]
-        if not isinstance(after.value, Broken) or not _refuse_kind(proposal, change.sheet, after, f"quote.{key}"):
-            take(proposal, change, before, after)
-        return True
-    return False
-
-
-def _set_text(proposal: Proposal, change: TextChange, path: Path, before: TableCell, after: TableCell) -> bool:
-    """Have a key say what was typed; always true."""
-    key = ".".join(map(str, path))
-    if not after.filled:
-        message = f"{show(before.value)} was deleted; remove `{key}` from the plan"
-        proposal.refuse(change.at, message, change.sheet, key)
-        return True
-    if _refuse_kind(proposal, change.sheet, after, key):
-        return True
-    text = write_text(after.value)
-    proposal.tell(after, key, before.value, after.value, change.sheet)
-    proposal.set(path, int(text) if key == "quote.revision" and text.isdecimal() else text)
+    is_text = cell.kind in ("text", "party")
+    if not ((is_text or isinstance(after.value, Broken)) and _refuse_kind(proposal, change.sheet, after, cell.key)):
+        TAKEN[cell.kind](proposal, change.sheet, cell, before, after)
     return True
+
+
+def _set_text(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
+    """Have a key say what was typed."""
+    if not after.filled:
+        message = f"{show(before.value)} was deleted; remove `{cell.key}` from the plan"
+        proposal.refuse(after, message, sheet, cell.key)
+        return
+    text = write_text(after.value)
+    proposal.tell(after, cell.key, before.value, after.value, sheet)
+    proposal.set(cell.path, int(text) if cell.key == "quote.revision" and text.isdecimal() else text)
 
 
 def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> bool:
@@ -115,21 +92,21 @@ def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> b
     return True
 
 
-def _change_side(proposal: Proposal, change: TextChange, side: str, before: TableCell, after: TableCell) -> None:
+def _change_side(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
     """Take another name, address or contact of a side of the quote; the lines of its address may be more or fewer."""
-    path: Path = ("quote", side)
-    party: Party | None = getattr(proposal.base.report.plan.quote, side)
+    path = cell.path
+    party: Party | None = getattr(proposal.base.report.plan.quote, str(path[-1]))
     old, new = str(before.value).split("\n"), write_text(after.value).split("\n")
     contacts = [key for key in CONTACT if getattr(party, key, None)]
     end = len(new) - len(contacts)
     known = party is not None and len(old) == 1 + len(party.address) + len(contacts)
     if party is None or not (known and after.filled and end > 0 and all(new)):
-        message = f"lines of `quote.{side}` were deleted; put them back, or remove them from the plan"
-        proposal.refuse(after, message, change.sheet, f"quote.{side}")
+        message = f"lines of `{cell.key}` were deleted; put them back, or remove them from the plan"
+        proposal.refuse(after, message, sheet, cell.key)
         return
     given = value_at(proposal.base.source.data, path)
     if not isinstance(given, dict):
-        proposal.tell(after, f"quote.{side}", before.value, after.value, change.sheet)
+        proposal.tell(after, cell.key, before.value, after.value, sheet)
         proposal.set(path, {"name": new[0], "address": new[1:]} if new[1:] else new[0])
         return
     address: Path = (*path, "address")
@@ -139,7 +116,7 @@ def _change_side(proposal: Proposal, change: TextChange, side: str, before: Tabl
         places = [(*address, at) if listed else address for at in range(len(party.address))]
         lines += [(place, was, now, "") for place, was, now in zip(places, old[1:], new[1:], strict=False)]
     else:
-        proposal.tell(after, f"quote.{side}.address", " / ".join(party.address), " / ".join(new[1:end]), change.sheet)
+        proposal.tell(after, f"{cell.key}.address", " / ".join(party.address), " / ".join(new[1:end]), sheet)
         proposal.set(address, new[1:end])
     word = proposal.base.words.word
     for key, was, now in zip(contacts, old[1 + len(party.address) :], new[end:], strict=True):
@@ -149,24 +126,22 @@ def _change_side(proposal: Proposal, change: TextChange, side: str, before: Tabl
         if was == now:
             continue
         if not now.startswith(start) or now == start.strip():
-            proposal.refuse(after, f"{show(now)}; keep the line's beginning '{start}'", change.sheet, key)
+            proposal.refuse(after, f"{show(now)}; keep the line's beginning '{start}'", sheet, key)
             continue
-        proposal.tell(after, key, was, now, change.sheet)
+        proposal.tell(after, key, was, now, sheet)
         proposal.set(place, now.removeprefix(start))
 
 
-def _change_date(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> None:
+def _change_date(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
     found = read_date(after.value)
     if found is None:
-        proposal.refuse(
-            after, f"{show(after.value)} is not a date, or may be two; write YYYY-MM-DD", change.sheet, "quote.date"
-        )
+        proposal.refuse(after, f"{show(after.value)} is not a date, or may be two; write YYYY-MM-DD", sheet, cell.key)
     else:
-        proposal.tell(after, "quote.date", before.value, found.isoformat(), change.sheet)
-        proposal.set(("quote", "date"), found.isoformat())
+        proposal.tell(after, cell.key, before.value, found.isoformat(), sheet)
+        proposal.set(cell.path, found.isoformat())
 
 
-def _change_validity(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> None:
+def _change_validity(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
     """Take another day that the quote is valid until, or another number of days."""
     day = proposal.base.report.plan.quote.date
     until = read_date(after.value) if day else None
@@ -182,11 +157,14 @@ def _change_validity(proposal: Proposal, change: TextChange, before: TableCell, 
             days = None
     if days is None or not 0 < days <= LAST_DAY:
         hint = "a day after the quote's date, YYYY-MM-DD" if day else "a number of days"
-        proposal.refuse(after, f"{show(after.value)}; write {hint}", change.sheet, "quote.valid_days")
+        proposal.refuse(after, f"{show(after.value)}; write {hint}", sheet, cell.key)
     else:
-        proposal.tell(after, "quote.valid_days", before.value, after.value, change.sheet)
-        proposal.set(("quote", "valid_days"), days)
+        proposal.tell(after, cell.key, before.value, after.value, sheet)
+        proposal.set(cell.path, days)
 
+
+TAKEN = {"text": _set_text, "party": _change_side, "date": _change_date, "validity": _change_validity}
+"""What takes an edited cell of the cover, by its kind."""
 
 # terms --------------------------------------------------------------------------------------------------------------
 
@@ -194,13 +172,13 @@ def _change_validity(proposal: Proposal, change: TextChange, before: TableCell, 
 def _is_term(proposal: Proposal, change: TextChange) -> bool:
     """Whether a row is one of the plan's own terms, or a sentence that was added among them and is none of bomgen's."""
     section, word = proposal.base.document.section("terms"), proposal.base.words.word
-    own = list(map(clean_text, proposal.base.report.plan.quote.terms))
     filled = [cell for cell in change.before or change.after if cell.filled]
     if change.base != section.title or len(filled) != 1 or not isinstance(filled[0].value, str):
         return False
     text, place = filled[0].value, filled[0].mark
     if change.before:
-        return text in own
+        cell = proposal.base.cell_at(change.base, filled[0])
+        return cell is not None and cell.kind == "term"
     sheet = proposal.returned.sheets[change.sheet]
     rows = {str(cell.value): cell.mark.line for row in sheet for cell in row[:1] if cell.filled}
     first = min((line for each, line in rows.items() if each in section.text), default=0)
@@ -209,17 +187,24 @@ def _is_term(proposal: Proposal, change: TextChange) -> bool:
     return place.column == 1 and first < place.line <= last and not written
 
 
-def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange]) -> None:
+def _change_terms(proposal: Proposal, changes: Sequence[TextChange]) -> None:
     """Have the plan's terms be those that came back; what was typed beside a deleted one takes its place."""
-    terms = [clean_text(term) for term in proposal.base.report.plan.quote.terms]
+    sheet, title = changes[0].sheet, changes[0].base
+
+    def position_of(term: TableCell) -> int:
+        cell = proposal.base.cell_at(title, term)
+        return int(cell.path[-1]) if cell else 0
+
+    terms = [term.strip() for term in proposal.base.report.plan.quote.terms]
     given = value_at(proposal.base.source.data, TERMS)
-    cells = [(_text_cell(change.before), _text_cell(change.after)) for change in changes]
+    sides = ((change.before, change.after) for change in changes)
+    cells = [[next((cell for cell in row if cell.filled), None) for row in side] for side in sides]
     gone = [was for was, now in cells if was and not now]
     come = [now for was, now in cells if now and not was]
     moved = {cell.value for cell in gone} & {cell.value for cell in come}
     left = ([cell for cell in each if cell.value not in moved] for each in (gone, come))
     pairs = [*((was, now) for was, now in cells if was and now), *zip_longest(*left)]
-    refused = [now for _, now in pairs if now and _refuse_kind(proposal, sheet, now, ".".join(TERMS))]
+    refused = [now for _, now in pairs if now and _refuse_kind(proposal, sheet, now, CELLS["term"].key)]
     if refused:
         return
     edits, removed, added = dict[int, str](), list[int](), list[str]()
@@ -228,9 +213,9 @@ def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange])
         if was is None:
             added.append(write_text(now and now.value))
         elif now is None:
-            removed.append(terms.index(str(was.value)))
+            removed.append(position_of(was))
         else:
-            edits[terms.index(str(was.value))] = write_text(now.value)
+            edits[position_of(was)] = write_text(now.value)
     if removed and len(removed) == len(terms):
         message = "all terms were deleted; remove `quote.terms` from the plan"
         proposal.refuse(changes[0].at, message, sheet, "quote.terms")
@@ -243,21 +228,12 @@ def _change_terms(proposal: Proposal, sheet: str, changes: Sequence[TextChange])
         proposal.set(TERMS, texts if added else texts[0])
 
 
-def _text_cell(row: Sequence[TableCell]) -> TableCell | None:
-    return next((cell for cell in row if cell.filled), None)
-
-
 # values -------------------------------------------------------------------------------------------------------------
 
 
 def write_text(value: Value) -> str:
     """A value of a cell as text."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
-
-
-def clean_text(text: str) -> str:
-    """A text of the plan as it is read from a cell."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def read_date(value: Value) -> date | None:

@@ -73,30 +73,31 @@ def cable_routes(
     slack_m: Fraction,
     fallback_length_m: Fraction,
 ) -> Routes:
-    """The ways of cables: inside a rack, through the side into the next, or up, over the trays and down again.
+    """Return the routes of cables, in centimetres, from their ends and the dimensions of the floor.
 
-    Units apart (over the trays: up to the top of both racks) times their height, racks and rows apart times their
-    pitch, twice the height of the tray where it goes over them, and slack at both ends. Cables with an end that stands
-    nowhere known are taken to be as long as `fallback_length_m`.
+    A route inside a rack is the rack units between its ends times their height. A route to the next rack or over the
+    trays is added up from rack units to the top of both racks, racks and rows times their pitch, twice the height of
+    the tray if it crosses the trays, and slack at both ends. A cable with an end that is not placed in a rack is
+    assumed to be `fallback_length_m` long.
     """
     return route_lengths(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m), fallback_length_m)
 
 
 @formula("m")
 def longest(ways: Routes) -> Fraction:
-    """The longest way."""
+    """Length of the longest route."""
     return Fraction(ways.centimetres[-1][0], CENTIMETRES)
 
 
 @formula("pieces")
 def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
-    """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
+    """Cables whose route is longer than the next shorter stock length and no longer than this one."""
     return ways.count_up_to(up_to_m) - ways.count_up_to(over_m)
 
 
 @formula("m")
 def zero_length() -> int:
-    """No shorter cable is sold, or needed."""
+    """Lower end of the range of the shortest stock length."""
     return 0
 
 

@@ -130,7 +130,7 @@ class PortsOfRacks(NamedTuple):
 
 @formula("pieces")
 def panels_of_racks(ports: PortsOfRacks, ports_per_panel: int) -> int:
-    """Panels: every rack rounds up for itself."""
+    """Patch panels of all racks, rounded up per rack."""
     return sum(racks * ceil(used / ports_per_panel) for used, racks in ports.racks)
 
 

@@ -106,7 +106,7 @@ MILLIMETRES_OF_A_METRE = 1000
 
 @formula("m")
 def metres_of(length_mm: int) -> Fraction:
-    """Width or depth of a rack."""
+    """Width or depth of a rack in metres."""
     return Fraction(length_mm) / MILLIMETRES_OF_A_METRE
 
 

@@ -34,7 +34,7 @@ class GpuBandwidth(NamedTuple):
 
 @formula("Gb/s", source="PCI-SIG, PCI Express Base Specification: raw rate of the lanes, before encoding and headers")
 def pcie_bandwidth(lanes: int, lane_gbps: int) -> int:
-    """Rate of a PCIe connection, one way."""
+    """One-way bandwidth of a PCIe connection."""
     return lanes * lane_gbps
 
 
@@ -46,7 +46,7 @@ def scale_up_bandwidth(scale_up: int) -> Fraction:
 
 @formula("Gb/s")
 def network_bandwidth(ports_per_server: int, link_gbps: int, gpus_per_server: int) -> Fraction:
-    """A GPU's share of its server's network bandwidth."""
+    """Network bandwidth per GPU of a server."""
     return Fraction(ports_per_server * link_gbps) / gpus_per_server
 
 
@@ -89,12 +89,12 @@ def _power(server: Server, gpu_power_w: Figure, to_gpus: Figure) -> Figure:
 
 @formula("W")
 def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
-    """Maximum power of a server, estimated from that of its GPUs."""
+    """Maximum power of a server, estimated from the power of its GPUs."""
     return ceil(gpus * gpu_power_w * to_gpus)
 
 
 power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
-"""Maximum power of a rack-scale system, estimated from that of its trays."""
+"""Maximum power of a rack-scale system, estimated from the power of its trays."""
 
 
 @cache_one

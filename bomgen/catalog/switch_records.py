@@ -38,7 +38,7 @@ ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_car
 
 @formula("ports")
 def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
-    """Ports at a rate when not all slots have a line card."""
+    """Ports at a rate when only some slots hold a line card."""
     return ports_at_rate * fitted_ports // all_ports
 
 

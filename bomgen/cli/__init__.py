@@ -1,1 +1,1 @@
-"""The command line: one module a command, and what commands share."""
+"""The command line: one module per command, and the modules that commands share."""

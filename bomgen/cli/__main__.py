@@ -1,4 +1,4 @@
-"""`python -m bomgen.cli` is the command."""
+"""Entry point of `python -m bomgen.cli`."""
 
 from __future__ import annotations
 

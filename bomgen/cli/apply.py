@@ -1,20 +1,23 @@
-"""`bomgen apply`: an edited quote back into its plan."""
+"""`bomgen apply`: an edited quote applied to its plan."""
 
 from __future__ import annotations
 
 import sys
+from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, complain, print_problems, say
+from bomgen.apply.application import Application, apply_quote
+from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, complain, say
 from bomgen.cli.options import files, plan_argument, root_option, talk_options
 from bomgen.cli.plans import open_one_plan
+from bomgen.cli.problems import print_problems
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.safety import read_sent
-
-if TYPE_CHECKING:
-    from bomgen.apply.application import Application
+from bomgen.output.writer import OutputError, replace
+from bomgen.workflow.inputs import text_of
+from bomgen.workflow.plan_files import STANDARD_INPUT
 
 
 @click.command()
@@ -27,17 +30,12 @@ if TYPE_CHECKING:
 @root_option
 @talk_options
 def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -> None:
-    """Read an edited QUOTE, the quote.xlsx of a plan as it came back, into that PLAN.
+    """Apply an edited quote.xlsx (QUOTE), as returned by the customer, to its PLAN.
 
     Prices go to PLAN.prices.yaml, which becomes the last price book of the plan; discounts, tax, charges, terms, texts
     and numbers of servers become edits of the plan that touch nothing else. The difference is printed first. What the
     plan cannot say is a conflict: exit code 4, and nothing is written.
     """
-    from bomgen.apply.application import apply_quote
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.inputs import text_of
-    from bomgen.workflow.plan_files import STANDARD_INPUT
-
     if plan == STANDARD_INPUT:
         raise click.UsageError("a plan from standard input has no place for edits; name its file")
     try:
@@ -66,8 +64,6 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     if not writing:
         say("Nothing is written; --write writes it.")
         return
-    from bomgen.output.writer import OutputError, replace
-
     try:
         written = replace({name: content for name, _, content in found.files}, file.folder)
     except OutputError as error:
@@ -78,9 +74,7 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
 
 
 def _tell(application: Application, plan: str) -> None:
-    """Print what was changed, what follows, the files before and after, and the money."""
-    from difflib import unified_diff
-
+    """Print the edits, their consequences, the files and the amounts before and after."""
     if application.passed_over:
         say(f"Ignored, generated text from an older version of the quote: {', '.join(application.passed_over)}")
     if application.applied:

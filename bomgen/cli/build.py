@@ -1,15 +1,15 @@
-"""`bomgen build`: the documents of plans, and their result on a few lines."""
+"""`bomgen build`: the documents of plans, and a summary of their result."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import NOT_WRITTEN, QUIET, VERBOSE, WRONG_PLAN, complain, is_set, say, show, to_standard_output
+from bomgen.cli.builds import rebuild, run_jobs
+from bomgen.cli.messages import NOT_WRITTEN, QUIET, VERBOSE, WRONG_PLAN, complain, is_set, say, to_standard_output
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
@@ -22,26 +22,27 @@ from bomgen.cli.options import (
     set_option,
     talk_options,
 )
-from bomgen.cli.plans import build_report, check_names, open_plans
+from bomgen.cli.plans import build_report, check_names, open_plans, watched
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.core.provenance import Figure
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
-
-if TYPE_CHECKING:
-    from bomgen.core.provenance import Figure
-    from bomgen.plan.types import Plan
-    from bomgen.results.result import Report
-
+from bomgen.output.user_templates.templates import describe_templates
+from bomgen.output.writer import OutputError, render, write_files
+from bomgen.plan.types import Plan
+from bomgen.results.numbers import dotted
+from bomgen.results.result import Report, numbers_of
 
 # summary ------------------------------------------------------------------------------------------------------------
 # The result of a build on a few lines.
 
 NAME_WIDTH = 10
-"""What a line of the summary begins with, at least so wide."""
+"""Minimum width of the labels of the summary."""
 
 
 def summary(report: Report) -> Iterator[str]:
-    """The result on a few lines below the name of the plan: what fits a screen."""
-    from bomgen.core.language import language
-
+    """Yield the summary of a result below the name of the plan, to fit a screen."""
     for cluster in report.each_cluster:
         if cluster.plan.cluster_name:
             yield f"  {cluster.plan.cluster_name}:"
@@ -54,14 +55,10 @@ def summary(report: Report) -> Iterator[str]:
         amount = words.money(totals.amount, totals.currency)
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
     if items := report.bill.open_items:
-        yield f"  to choose  {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"
+        yield f"  open items {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:
-    from bomgen.core.language import language
-    from bomgen.results.numbers import dotted
-    from bomgen.results.result import numbers_of
-
     words = language("en")
     found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     cluster = report.plan.cluster
@@ -111,7 +108,7 @@ def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
         yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
     if plan.compute and "workload.peak_flops" in found:
         reached, target = (value_text(found[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
-        yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, {target} asked for"
+        yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
     if plan.inference and "workload.replicas" in found:
         text = f"{found['workload.replicas'].value} x {plan.inference.model.identity.name}"
         if "workload.requests_per_minute" in found:
@@ -123,9 +120,7 @@ def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
 
 
 def value_text(figure: Figure) -> str:
-    """A figure's value with its unit, as a person writes it."""
-    from bomgen.core.language import language
-
+    """Return a figure's value with its unit as text."""
     return language("en").shown(figure)
 
 
@@ -135,9 +130,7 @@ DEFAULT_FOLDER = "dist"
 
 
 def _order_templates() -> list[tuple[str, str]]:
-    """The templates that come with bomgen, each with what it writes; read when the help is asked for."""
-    from bomgen.output.user_templates.templates import describe_templates
-
+    """Return the built-in templates with their descriptions, read when help is shown."""
     return describe_templates()
 
 
@@ -204,10 +197,6 @@ def build(
 
     Several plans are built each by itself; the worst exit code is returned.
     """
-    from bomgen.cli.plans import watched
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.writer import OutputError, render, write_files
-
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     try:
         chosen = choose_documents(wanted or [""])
@@ -226,16 +215,12 @@ def build(
     found, code = open_plans(plans, root)
     check_names(found, settings)
     if watch or (jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans):
-        from bomgen.cli.builds import run_jobs
-
         options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
         commands = [["build", *options, "--", file.name] for file in found]
         if watch and found:
-            from bomgen.cli.builds import rebuild
-
             rebuild(lambda: run_jobs(commands, jobs), [file.root for file in found], Path(output))
         sys.exit(max(code, run_jobs(commands, jobs)))
     for number, file in enumerate(found, start=1):

@@ -1,4 +1,4 @@
-"""Builds again whenever a file has changed, and several side by side."""
+"""Rebuilds after file changes, and parallel builds."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bomgen.cli.messages import complain
 from bomgen.core.children import PIPE, Child, start_python
 
 READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg", ".jpeg")
-"""The ends of the names of files that a plan reads: plans and their locks, parts, price books, templates, logos."""
+"""Suffixes of files that a plan reads: plans and their locks, parts, price books, templates, logos."""
 INTERVAL_S = 0.3
-"""Between two looks at the files: shorter than a person's switch from the editor to the page."""
+"""Seconds between two checks of the files, shorter than switching from the editor to the page."""
 
 State = dict[str, tuple[int, int]]
-"""The time of the last change [ns] and the size [bytes] of each file by its path."""
+"""Modification time [ns] and size [bytes] of each file by path."""
 
 
 def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> None:
-    """Run a build, and run it again after each change below `folders`, for as long as nothing ends the program.
+    """Run a build, and again after each change below `folders`, until the program is ended.
 
-    What lies below `written`, the folder of the results, and hidden folders are not looked at.
+    Files below `written`, the folder of results, and in hidden folders are ignored.
     """
     below = sorted({folder.resolve() for folder in folders})
     while True:
@@ -38,7 +38,7 @@ def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> N
 
 
 def _state(folders: Iterable[Path], written: Path) -> State:
-    """What the files that plans can name look like now."""
+    """Return the current state of all files that plans can name."""
     return {entry.path: (seen.st_mtime_ns, seen.st_size) for entry, seen in _files(folders, str(written))}
 
 
@@ -54,18 +54,18 @@ def _files(folders: Iterable[Path], written: str) -> Iterator[tuple[os.DirEntry[
                         waiting.append(entry.path)
                     elif entry.name.lower().endswith(READ):
                         yield entry, entry.stat()
-        except OSError:  # removed meanwhile: the next look is without it
+        except OSError:  # removed meanwhile; the next check omits it
             continue
 
 
 # jobs ---------------------------------------------------------------------------------------------------------------
-# Several commands of bomgen at a time, each in a process of its own.
+# Several bomgen commands in parallel, each in a separate process.
 
 
 def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
-    """Run commands of bomgen, so many at a time; the worst exit code comes out.
+    """Run bomgen commands, a number of them in parallel, and return the worst exit code.
 
-    What they write follows in the order of the commands. Whatever ends this process ends them as well.
+    Their output follows in the order of the commands. If this process ends, so do they.
     """
     started: list[Child] = []
     over = Event()

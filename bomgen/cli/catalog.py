@@ -1,28 +1,30 @@
-"""`bomgen catalog`: what parts, models and topologies there are."""
+"""`bomgen catalog`: the parts, models and topologies in the catalogue."""
 
 from __future__ import annotations
 
 import click
 
+from bomgen.catalog.files import KINDS, Catalog, UnknownPart
+from bomgen.cli.documents import give
 from bomgen.cli.options import proposed
+from bomgen.core.diagnostics import suggestion
+from bomgen.core.language import language
+from bomgen.core.messages import ENGLISH
+from bomgen.fabric.declaration import topologies
+from bomgen.workflow import catalog_listing
+from bomgen.workflow.catalog_listing import topologies_listed, topology
 
 
 @click.command()
 @click.argument("kind", required=False, shell_complete=proposed("kinds"))
 @click.argument("id", required=False, shell_complete=proposed("ids"))
 @click.option("--where", metavar="CONDITIONS", help="The parts with these values: 'rate=800G fibre=single-mode'.")
-@click.option("--audit", is_flag=True, help="The facts that are not known, rest on one weak source, or are old.")
+@click.option("--audit", is_flag=True, help="List facts that are missing, weakly sourced or outdated.")
 def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources.
 
     Instead of a KIND any number that a vendor prints finds its part.
     """
-    from bomgen.catalog.files import KINDS, Catalog, UnknownPart
-    from bomgen.cli.documents import give
-    from bomgen.core.language import language
-    from bomgen.core.messages import ENGLISH
-    from bomgen.workflow import catalog_listing
-
     shelves = Catalog()
     if kind == "topology":
         _echo_topologies(id)
@@ -49,23 +51,12 @@ def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) ->
 
 
 def _no_kind(name: str) -> str:
-    from bomgen.catalog.files import KINDS
-    from bomgen.core.diagnostics import suggestion
-
     hint = suggestion(name, KINDS, f"there are {', '.join((*KINDS, 'topology'))}")
     return f"no kind of part and no part '{name}'; {hint}"
 
 
 def _echo_topologies(name: str | None) -> None:
-    from bomgen.cli.documents import give
-    from bomgen.core.language import language
-    from bomgen.core.messages import ENGLISH
-    from bomgen.fabric.declaration import topologies
-    from bomgen.workflow.catalog_listing import topologies_listed, topology
-
     if name is not None and name not in topologies():
-        from bomgen.core.diagnostics import suggestion
-
         hint = suggestion(name, topologies(), f"there are {', '.join(topologies())}")
         raise click.UsageError(f"no topology '{name}'; {hint}")
     give(topology(name) if name else topologies_listed(), language(ENGLISH))

@@ -1,25 +1,27 @@
-"""`bomgen check`: what is wrong with plans."""
+"""`bomgen check`: the errors and warnings of plans."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bomgen.cli.messages import QUIET, WRONG_PLAN, is_set, print_text, say, show
+from bomgen.cli.messages import QUIET, WRONG_PLAN, is_set, print_text, say
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import open_plans
-
-if TYPE_CHECKING:
-    from bomgen.core.diagnostics import Problem
-    from bomgen.pricing.price_book import PriceBook
+from bomgen.cli.plans import open_plans, watched
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.pricing.price_book import PriceBook
+from bomgen.workflow.inputs import price_book_in
+from bomgen.workflow.pipeline import check_plan
 
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-"""What a message of a workflow command writes otherwise."""
+"""Escapes in the message of a workflow command."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
-"""What its properties write otherwise besides."""
+"""Additional escapes in the properties of a workflow command."""
 
 
 @click.command()
@@ -41,11 +43,6 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
 
     A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book.
     """
-    from bomgen.cli.plans import watched
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.inputs import price_book_in
-    from bomgen.workflow.pipeline import check_plan
-
     files, code = open_plans(plans, root)
     found = list["Problem"]()
     for number, file in enumerate(files, start=1):
@@ -63,8 +60,6 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
                 say(f"{file.name}: {verdict}")
         found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        import json
-
         data = [_problem_data(problem) for problem in found]
         print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
@@ -73,7 +68,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
 
 
 def _annotation(problem: Problem) -> str:
-    """A problem as a workflow command of GitHub, whose signs of its own are written as it asks for."""
+    """Return a problem as a GitHub workflow command, with escaped special characters."""
     mark = problem.mark
     text = _escaped(f"{problem.message} [{problem.rule}]", ESCAPES)
     file = _escaped(mark.file, ESCAPES | ESCAPES_IN_PROPERTIES)
@@ -85,10 +80,10 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 
 def _verdict(problems: Sequence[Problem], book: PriceBook | None) -> str:
-    """What a file without an error is: a plan with its warnings, or a price book."""
+    """Return the result for a file without errors: a plan with its warnings, or a price book."""
     count, what = (len(book.prices), "price") if book else (len(problems), "warning")
     counted = f"{count} {what}{'s' * (count != 1)}"
-    return f"a price book of {counted}" if book else f"can be built, {counted}" if count else "can be built"
+    return f"a price book of {counted}" if book else f"buildable, {counted}" if count else "buildable"
 
 
 def _problem_data(problem: Problem) -> dict[str, Any]:

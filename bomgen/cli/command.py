@@ -1,45 +1,75 @@
-"""The command. Everything but click is imported by the command that needs it: help must come at once."""
+"""The command, its help and its subcommands."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from bomgen.cli.apply import apply
-from bomgen.cli.build import build
-from bomgen.cli.catalog import catalog
-from bomgen.cli.check import check
-from bomgen.cli.compare import compare
-from bomgen.cli.completion import completion, listen
-from bomgen.cli.diff import diff
+from bomgen.cli.completion import listen
 from bomgen.cli.ending import flush_output, run_command
-from bomgen.cli.explain import explain
-from bomgen.cli.init import init
-from bomgen.cli.lock import lock
-from bomgen.cli.margin import margin
 from bomgen.cli.messages import colour
-from bomgen.cli.prices import prices
-from bomgen.cli.schema import schema
-from bomgen.cli.search import search
-from bomgen.cli.wiring import wiring
-from bomgen.cli.xray import xray
 
+COMMANDS = {
+    "init": "Write a commented plan that builds as it is.",
+    "build": "Write quotes, reports and bills of materials.",
+    "check": "Validate plans and report whether they can be built.",
+    "explain": "Show how a number was worked out.",
+    "compare": "Show plans side by side.",
+    "search": "Find the best designs over many values.",
+    "diff": "Show what changed between two plans, results or revisions.",
+    "xray": "Check a vendor's bill and find the designs that explain it.",
+    "wiring": "List every cable, port to port.",
+    "prices": "Read a vendor's price list, or list unpriced parts.",
+    "apply": "Apply an edited quote.xlsx to its plan.",
+    "margin": "Show the cost and margin of every line.",
+    "lock": "Pin prices, rates and catalogue data in a lock file.",
+    "catalog": "Show the parts of the catalogue and their sources.",
+    "schema": "Print a JSON Schema.",
+    "completion": "Print a shell completion script.",
+}
+"""The commands in the order of the help, each with its line there; each is a function of a module of its name."""
 HELP_WIDTH = 100
-"""Characters a line of help at most."""
+"""Maximum width of a help line."""
 COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector."""
 
 
 COMPLETE = "_BOMGEN_COMPLETE"
-"""The variable with which a completion script asks for words."""
+"""Environment variable with which a completion script requests proposals."""
+
+
+def subcommand(name: str) -> click.Command:
+    """Import and return one of COMMANDS."""
+    command: click.Command = getattr(import_module(f"bomgen.cli.{name}"), name)
+    return command
 
 
 class _Program(click.Group):
-    """The command, whose reader may go away: nothing more is written then, and nobody is to blame."""
+    """The command, which imports the module of a subcommand when that is called: help must come at once.
+
+    Its reader may go away: nothing more is written then, and nobody is to blame.
+    """
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return subcommand(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        names = (name for name in COMMANDS if name.startswith(incomplete))
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -76,15 +106,8 @@ def main() -> None:
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (
-    *(init, build, check, explain, compare, search, diff, xray, wiring),
-    *(prices, apply, margin, lock, catalog, schema, completion),
-):
-    main.add_command(_command)
-
-
 def run() -> None:
-    """The command as a program: an interrupt is exit code 130, an output that takes nothing more is 3."""
+    """Run the command as a program: exit code 130 for an interrupt, 3 if output cannot be written."""
     # A build or a long list makes up to a million small objects and is over in a second: collecting cycles as often as
     # Python does by itself, and once more on the way out, costs a fifth of that.
     gc.set_threshold(COLLECT_AFTER)

@@ -1,29 +1,27 @@
-"""`bomgen compare`: plans side by side."""
+"""`bomgen compare`: a comparison of plans."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import (
-    WRONG_PLAN,
-    WRONG_USAGE,
-    choose_form,
-    complain,
-    print_problems,
-    refuse_overwriting,
-    write_out,
-)
+from bomgen.cli.documents import give, write_out
+from bomgen.cli.messages import WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
+from bomgen.cli.problems import print_problems
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.core.resources import languages
 from bomgen.core.safety import read_sent
-
-if TYPE_CHECKING:
-    from bomgen.workflow.plan_files import PlanFile
+from bomgen.documents.compare.comparison import compared, data, document
+from bomgen.output.drawing.charts import comparison_drawing
+from bomgen.reading.tables import is_bill
+from bomgen.workflow.plan_files import PlanFile
+from bomgen.xray.files import rebuild_plan
 
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
 
@@ -64,12 +62,10 @@ def compare(
 
     Rows in which all plans are equal are folded away; --all shows them in the text.
 
-    Of somebody's bill (xlsx, csv ...) the plan that rebuilds it is shown, as `bomgen xray` finds it, without prices.
-    What is not known is a dash, what leaves something out is said to be a lower bound and never the best. A plan that
-    is wrong is left out, and its exit code returned.
+    A third-party bill (xlsx, csv, ...) is shown as the plan that `bomgen xray` reconstructs, without prices. Unknown
+    values are shown as a dash; incomplete values are shown as lower bounds and are never marked best. A plan with
+    errors is left out, and its exit code is returned.
     """
-    from bomgen.core.resources import languages
-
     if len(plans) == 1 and not alternatives:
         raise click.UsageError("give two or more plans, or one with --alternatives")
     if code is not None and code not in languages():
@@ -86,11 +82,6 @@ def compare(
         else:
             reports.append(report)
     if reports:
-        from bomgen.cli.documents import give
-        from bomgen.core.language import language
-        from bomgen.documents.compare.comparison import compared, data, document
-        from bomgen.output.drawing.charts import comparison_drawing
-
         words = language(code or reports[0].plan.quote.language)
         found = compared(reports, words, alternatives)
         if form == "json":
@@ -102,10 +93,7 @@ def compare(
 
 
 def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
-    """The plans, those that rebuild somebody's bills among them, and the exit code so far."""
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.xray.files import is_bill, rebuild_plan
-
+    """Return the plans, including those that rebuild bills, and the exit code so far."""
     files, worst = list["PlanFile"](), 0
     for plan in plans:
         if not is_bill(plan):

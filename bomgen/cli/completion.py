@@ -1,4 +1,4 @@
-"""`bomgen completion`: the script with which a shell completes what is typed, and what it asks the program."""
+"""`bomgen completion`: the script for completion in a shell, and the program's answers to it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
 from bomgen.cli.messages import print_text
+from bomgen.core.resources import text
 
 SHELLS = ("bash", "zsh", "fish")
 LINE, BREAKS = "BOMGEN_LINE", "BOMGEN_BREAKS"
-"""What the scripts hand over: what was typed up to the cursor, and where bash begins a new word."""
+"""Environment variables of the scripts: the line up to the cursor, and where bash breaks words."""
 BETWEEN = "\x1f"
-"""Stands between words where a shell hands them over as it has read them."""
+"""Separator of words in the line from a shell."""
 KINDS = {"plain": "word", "file": "files", "dir": "folders"}
-"""What the scripts call a kind of proposal, where click's name is another."""
+"""Names in the scripts for kinds of proposals that differ from click's."""
 
 
 @click.command()
@@ -34,22 +35,20 @@ def completion(shell: str) -> None:
 
 
 def script(shell: str) -> str:
-    """The completion script of a shell."""
-    from bomgen.core.resources import text
-
+    """Return the completion script of a shell."""
     return text(Path(__file__).parent / "shells" / f"bomgen.{shell}")
 
 
 class _Shell(ShellComplete):
-    """A shell that is answered with a line a proposal: its kind, the word, and what it is, with tabs between."""
+    """A shell that receives a line per proposal: kind, word and description, separated by tabs."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one at the cursor, and that one, without the quotes of the shell."""
+        """Return the words before the cursor, and the one at it, without shell quoting."""
         words = [_unquoted(word) for word in self.words(os.environ[LINE])][1:]
         return words[:-1], words[-1] if words else ""
 
     def words(self, line: str) -> list[str]:
-        """The words of a line as the shell hands it over, the last one perhaps empty."""
+        """Return the words of a line from the shell; the last one may be empty."""
         return line.split(BETWEEN)
 
     def format_completion(self, item: CompletionItem[str]) -> str:
@@ -57,7 +56,7 @@ class _Shell(ShellComplete):
         return "\t".join((KINDS.get(item.type, item.type), self.word(str(item.value)), help))
 
     def word(self, value: str) -> str:
-        """The whole word for a value: after `--option=` click leaves the option out."""
+        """Return the whole word for a value; click omits the option after `--option=`."""
         _, typed = self.get_completion_args()
         option, equals, _ = typed.partition("=")
         return f"{option}={value}" if equals and option.startswith("-") and not value.startswith(option) else value
@@ -79,7 +78,7 @@ class _Bash(_Shell):
         return words if line and not line[-1].isspace() else [*words, ""]
 
     def word(self, value: str) -> str:
-        """What bash replaces of a word: what follows its last `=` or `:`."""
+        """Return the part of a word that bash replaces: after its last `=` or `:`."""
         whole = super().word(value)
         _, typed = self.get_completion_args()
         breaks = [sign for sign in "=:" if sign in os.environ.get(BREAKS, "")]
@@ -88,12 +87,12 @@ class _Bash(_Shell):
 
 
 def _unquoted(word: str) -> str:
-    """A word without the quotes and backslashes of the shell."""
+    """Return a word without shell quotes and escapes."""
     return " ".join(split_arg_string(word))
 
 
 def listen() -> None:
-    """Have the program answer the scripts."""
+    """Register the shells, so that the program answers their scripts."""
     shells: tuple[type[Any], ...] = (_Bash, _Zsh, _Fish)
     for shell in shells:
         add_completion_class(shell)

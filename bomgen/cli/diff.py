@@ -1,37 +1,41 @@
-"""`bomgen diff`: what changed between two plans, results or revisions."""
+"""`bomgen diff`: the difference between two plans, results or revisions."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tempfile
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import (
-    NOT_WRITTEN,
-    PASSED,
-    WRONG_PLAN,
-    WRONG_USAGE,
-    choose_form,
-    complain,
-    refuse_overwriting,
-    write_out,
-)
+from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
+from bomgen.catalog.files import Catalog
+from bomgen.cli.documents import give, write_out
+from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
+from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problems, watched
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
-
-if TYPE_CHECKING:
-    from bomgen.documents.diff.data import Limit
-    from bomgen.documents.diff.difference import Difference
-    from bomgen.documents.diff.side import ComparedResult, Seen
-    from bomgen.results.result import Report
-    from bomgen.workflow.plan_files import PlanFile
+from bomgen.documents.diff.data import Limit, limit, passed, to_data
+from bomgen.documents.diff.difference import Difference, add_moves, compare
+from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
+from bomgen.documents.diff.review import review_document
+from bomgen.documents.diff.side import ComparedResult, Seen, bill_in, compared_result_of
+from bomgen.output.comment import comment
+from bomgen.output.writer import OutputError, render_difference
+from bomgen.reading.bills import require_whole
+from bomgen.reading.tables import is_bill
+from bomgen.results.result import Report, result
+from bomgen.workflow.inputs import read_all
+from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.stages import BrokenResult
+from bomgen.xray.files import open_bill
 
 SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
 
@@ -92,8 +96,6 @@ def diff(
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    from bomgen.documents.diff.data import passed
-
     for given in (old, new):
         refuse_overwriting(output, given)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "pdf"))
@@ -111,9 +113,7 @@ def diff(
 
 
 def _limits(texts: Sequence[str]) -> list[Limit]:
-    """The thresholds. Raises UsageError for one that is none."""
-    from bomgen.documents.diff.data import limit
-
+    """Return the thresholds. Raises UsageError for an invalid one."""
     found = []
     for text in texts:
         each = limit(text)
@@ -126,12 +126,7 @@ def _limits(texts: Sequence[str]) -> list[Limit]:
 def _found(
     sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
 ) -> tuple[Difference, Report | None]:
-    """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.documents.diff.difference import compare
-    from bomgen.documents.diff.side import bill_in, compared_result_of
-    from bomgen.xray.files import is_bill
-
+    """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
     given = [
         open_given(name, of_side, root, folder / str(at))
         for at, (name, of_side) in enumerate(zip(sides, settings, strict=True))
@@ -163,8 +158,6 @@ def _found(
         sys.exit(WRONG_PLAN)
     (old, old_report), (new, new_report) = read
     if sent:
-        from bomgen.documents.diff.matching import beside_bill
-
         return compare(*beside_bill(old, new)), None
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
@@ -173,23 +166,12 @@ def _found(
 
 
 def _read_sent(given_plan: GivenPlan) -> ComparedResult:
-    """The side of somebody's bill. Raises PlanErrors where it cannot be read."""
-    from bomgen.catalog.files import Catalog
-    from bomgen.documents.diff.matching import side_of_bill
-    from bomgen.reading.bills import require_whole
-    from bomgen.xray.files import open_bill
-
+    """Return the side of a bill. Raises PlanErrors if it is unreadable."""
     return side_of_bill(require_whole(open_bill(given_plan.content, given_plan.name, Catalog())))
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:
-    """The side of a plan. Raises PlanErrors with what keeps it from being built."""
-    from bomgen.cli.plans import watched
-    from bomgen.documents.diff.side import compared_result_of
-    from bomgen.results.result import result
-    from bomgen.workflow.inputs import read_all
-    from bomgen.workflow.pipeline import work_out
-
+    """Return the side of a plan. Raises PlanErrors with its problems."""
     with watched(file.name):
         report = work_out(inputs := read_all(file, settings))
     side = compared_result_of(result(report), file.name, inputs.source)
@@ -199,20 +181,13 @@ def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult
 
 
 def _unnamed(report: Report) -> Report:
-    """The result for a cluster whose devices are called as those of an only one: a cluster may be named anew."""
+    """Return the result for a cluster with the device names of an only one, because a cluster may be renamed."""
     design = report.design
     return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
 
 
 def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
-    """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
-    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.documents.diff.difference import add_moves
-    from bomgen.documents.diff.matching import own_names
-    from bomgen.workflow.pipeline import list_cables
-    from bomgen.workflow.stages import BrokenResult
-
+    """Return an expansion with the cables that move, if both sides are plans."""
     if old is None or new is None:
         return add_moves(difference, None, message("diff-moves-of-bills"))
     links = max(_links(side) for side in (difference.old, difference.new))
@@ -243,24 +218,13 @@ def _links(side: ComparedResult) -> int:
 def _give(
     difference: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
 ) -> None:
-    """Print what changed or write it to a file; `report` is the result of NEW where that is a plan."""
-    from bomgen.cli.documents import give
-    from bomgen.core.language import language
-    from bomgen.documents.diff.review import review_document
-    from bomgen.output.writer import OutputError, render_difference
-
+    """Print the difference or write it to a file; `report` is the result of NEW if that is a plan."""
     words = language(report.plan.quote.language if report else ENGLISH)
     if form == "text":
         give(review_document(difference, words), words, form, output, every)
     elif form == "md":
-        from bomgen.output.comment import comment
-
         write_out(comment(review_document(difference, words, ranked=True), words).encode("utf-8", "replace"), output)
     elif form == "json":
-        import json
-
-        from bomgen.documents.diff.data import to_data
-
         text = json.dumps(to_data(difference, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
         write_out(text.encode("utf-8", "replace"), output)
     else:

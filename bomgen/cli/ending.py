@@ -1,4 +1,4 @@
-"""How the program ends, whatever ends it: signals, closed and full streams, one line that says what is wrong."""
+"""The end of the program: signals, closed and full streams, and one line that states the error."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from typing import Any
 import click
 
 from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, escape_controls
+from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
 BY_SIGNAL = 128
-"""What shells add to the number of the signal that ended a program."""
+"""Offset that shells add to the number of the signal that ended a program."""
 ENDING = ("SIGTERM", "SIGHUP")
 """Signals that ask the program to end, besides Ctrl-C."""
 STREAMS = ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))
-"""The streams that every program has, unless whoever starts it closes them."""
+"""Standard streams, which may be closed by the caller."""
 
 FAILING = ("strict", "surrogateescape")
-"""What Python does by itself about characters that an encoding lacks: it ends the program."""
+"""Python's default handlers for characters missing in an encoding, which end the program."""
 
 
 class ReaderGone(Exception):
-    """Whoever read standard output has closed it, as `head` does."""
+    """The reader of standard output has closed it, as `head` does."""
 
 
 class Interrupted(BaseException):
@@ -35,12 +36,12 @@ class Interrupted(BaseException):
 
 
 class Terminated(BaseException):
-    """A signal asks the program to end; its number."""
+    """A signal asked the program to end; its number."""
 
 
 @contextmanager
 def flush_output() -> Iterator[None]:
-    """Write all output of what runs meanwhile. Raises ReaderGone when nobody reads it, Interrupted at Ctrl-C."""
+    """Flush the output of the enclosed code. Raises ReaderGone if nobody reads it, Interrupted at Ctrl-C."""
     try:
         try:
             yield
@@ -53,7 +54,7 @@ def flush_output() -> Iterator[None]:
 
 
 def run_command(command: Callable[[], object]) -> int:
-    """Run the command; its exit code. What ends it before it is done is said in one line."""
+    """Run the command and return its exit code. An early end is reported in one line."""
     _settle_streams()
     _listen_to_signals()
     try:
@@ -69,8 +70,6 @@ def run_command(command: Callable[[], object]) -> int:
 
 
 def _code_of(command: Callable[[], object]) -> int:
-    from bomgen.core.resources import BrokenInstallation, is_out_of_memory
-
     if sys.__stdout__ is None:  # a shell has closed it: `>&-`
         complain("bomgen: not written: standard output is closed")
         return NOT_WRITTEN
@@ -104,7 +103,7 @@ def _out_of_memory() -> int:
 
 
 def _not_written(error: OSError) -> int:
-    """What no command has foreseen: standard output that takes nothing, a folder for temporary files that is full."""
+    """Report an unexpected write error, such as on standard output or for temporary files."""
     _discard_quietly()
     about = f"{error.filename}: " if error.filename else ""
     complain(f"bomgen: not written: {about}{error.strerror or error}")
@@ -115,7 +114,7 @@ def _not_written(error: OSError) -> int:
 
 
 def _show(error: click.ClickException) -> None:
-    """Say what is wrong; the words of the command line in it may be names of any file."""
+    """Print an error; its text may contain arbitrary file names from the command line."""
     said = io.StringIO()
     error.show(said)
     click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
@@ -125,24 +124,24 @@ def _show(error: click.ClickException) -> None:
 
 
 class _Forgiving(io.FileIO):
-    """A stream that takes what nobody gets: a message that cannot be shown changes nothing about the result."""
+    """A stream that ignores write errors: a message that cannot be shown does not change the result."""
 
     def __init__(self, number: int, instead_of: object) -> None:
         super().__init__(number, "w", closefd=False)
         self._instead_of = instead_of  # which closes the stream when it is forgotten
 
     def write(self, content: Any) -> int:
-        """Write as far as possible; all of it counts as written."""
+        """Write as far as possible, and report all of it as written."""
         with suppress(OSError):
             super().write(content)
         return len(memoryview(content))
 
 
 def _settle_streams() -> None:
-    """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error.
+    """Open closed streams, so that no file takes their number, and ignore errors of standard error.
 
-    Standard output is buffered even where PYTHONUNBUFFERED asks for the opposite: what the system takes only a part of
-    would be lost then, without an error. A character that the code page of a console lacks is replaced.
+    Standard output is buffered even with PYTHONUNBUFFERED, because a partial write by the system would otherwise lose
+    output without an error. A character that a console's code page lacks is replaced.
     """
     for number, way in STREAMS:
         try:
@@ -170,7 +169,7 @@ def _settle_streams() -> None:
 
 
 def _listen_to_signals() -> None:
-    """Have what asks the program to end take down what is half-done first. What is ignored stays so."""
+    """Handle signals that end the program, so that incomplete files are removed. Ignored signals stay ignored."""
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
         signal.signal(signal.SIGINT, _interrupt)
     for name in ENDING:
@@ -190,12 +189,12 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 
 def _discard_quietly() -> None:
-    """What is half-done is thrown away; a workbook whose end cannot be written any more is no news."""
+    """Discard incomplete output; a workbook that can no longer be completed raises no error."""
     sys.unraisablehook = lambda _: None
 
 
 def _let_end() -> None:
-    """Everything is said and done: another signal may just end the program."""
+    """Restore default signal handling, once everything is done and reported."""
     for name in ("SIGINT", *ENDING):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (_interrupt, _end):
@@ -203,6 +202,6 @@ def _let_end() -> None:
 
 
 def _end_as_by_the_signal() -> None:
-    """End as programs do that write to a pipe whose reader has gone: by SIGPIPE, which shells show as 141."""
+    """End by SIGPIPE, as programs do whose reader has gone; shells show exit code 141."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)

@@ -1,21 +1,21 @@
-"""`bomgen explain`: how numbers were worked out, and why things were chosen."""
+"""`bomgen explain`: derivations of numbers, and reasons for choices."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from bomgen.cli.messages import WRONG_PLAN, escape_controls, print_text
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
-
-if TYPE_CHECKING:
-    from bomgen.results.explain.forms import Line
+from bomgen.core.language import language
+from bomgen.results.explain.forms import DRAWN, INDENTED, Line, data, explanation_lines, markdown
+from bomgen.results.explain.tree import NotKnown, explained
+from bomgen.results.reasons.topics import find_reasons
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
-"""How pieces of a line look on a terminal."""
+"""Terminal styles of the pieces of a line."""
 
 
 @click.command()
@@ -44,17 +44,12 @@ def explain(
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Show how a number of bom.json was worked out, down to the plan and the documents; without PATH all of them.
+    """Show how a number of bom.json was calculated, down to the plan and the documents; without PATH all of them.
 
     PATH is dotted, such as fabrics.compute.switches.leaf, the id of a line of the bill, such as compute.switch.leaf, or
-    totals.amount; the start of a path explains all below it. What a part was chosen for, and why others were not,
-    stands behind it; --why says only that, for PATH or for everything that was chosen.
+    totals.amount; the start of a path explains all below it. The reasons for selecting a part, and for rejecting
+    others, follow; --why shows only these, for PATH or for all selected parts.
     """
-    from bomgen.core.language import language
-    from bomgen.results.explain.forms import DRAWN, INDENTED, data, explanation_lines, markdown
-    from bomgen.results.explain.tree import NotKnown, explained
-    from bomgen.results.reasons.topics import find_reasons
-
     file = open_one_plan(plan, root)
     report = build_report(file, settings, quiet=True)
     if report is None:
@@ -79,7 +74,7 @@ def explain(
 
 
 def _can_draw() -> bool:
-    """Whether what is written to can take the signs of a tree."""
+    """Return whether the output encoding has the characters of a tree."""
     try:
         "├└│─".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

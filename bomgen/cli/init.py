@@ -1,19 +1,37 @@
-"""`bomgen init`: a plan to begin with."""
+"""`bomgen init`: a new plan."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say, show
+from bomgen.cli.documents import give
+from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say
 from bomgen.cli.options import files, proposed, talk_options
-
-if TYPE_CHECKING:
-    from bomgen.workflow.starters import Inquiry
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.document import Column, Document, Row, Section, Table, row_of
+from bomgen.core.language import language
+from bomgen.output.writer import OutputError, write_new
+from bomgen.workflow import starters
+from bomgen.workflow.pipeline import check_plan, size_plan
+from bomgen.workflow.plan_files import PlanFile, open_plan
+from bomgen.workflow.starters import (
+    RULE,
+    SCHEMA_FILE,
+    Inquiry,
+    designs,
+    inquired,
+    is_name,
+    nearest_designs,
+    nearest_name,
+    started_from,
+    starter,
+)
 
 COUNT = click.IntRange(min=1)
 
@@ -69,22 +87,8 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     if seller:
         if name or design or any(value is not None for value in asked.values()):
             raise click.UsageError("--seller writes seller.yaml and no plan; leave the other options out")
-        from bomgen.workflow import starters
-
         _write("seller.yaml", starters.seller())
         return
-    from bomgen.workflow.starters import (
-        RULE,
-        SCHEMA_FILE,
-        designs,
-        inquired,
-        is_name,
-        nearest_designs,
-        nearest_name,
-        started_from,
-        starter,
-    )
-
     if name is None:
         raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list has the designs to begin with")
     if not is_name(name):
@@ -105,9 +109,7 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
 
 
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
-    """The inquiry of the options. Raises UsageError for options that do not go together."""
-    from bomgen.workflow.starters import Inquiry
-
+    """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
     if design is not None:
         raise click.UsageError("--from begins with a design, --gpu with an inquiry; choose one")
     if asked["gpu"] is None:
@@ -124,11 +126,7 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
 
 
 def _checked(name: str, text: str) -> str:
-    """The text of a plan that can be built; one that cannot is said, and ends the program."""
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.pipeline import check_plan
-    from bomgen.workflow.plan_files import PlanFile
-
+    """Return the text of a plan that can be built; otherwise report the problems and end the program."""
     here = Path.cwd()
     file = PlanFile(f"{name}.yaml", text.encode(), here, here)
     try:
@@ -140,9 +138,7 @@ def _checked(name: str, text: str) -> str:
 
 
 def _write(file: str, text: str) -> None:
-    """Write a file where none is, and say so."""
-    from bomgen.output.writer import OutputError, write_new
-
+    """Write a new file and report it."""
     path = Path(file)
     try:
         write_new(text.encode(), path)
@@ -155,13 +151,6 @@ def _write(file: str, text: str) -> None:
 
 
 def _echo_designs() -> None:
-    from bomgen.cli.documents import give
-    from bomgen.core.document import Column, Document, Row, Section, Table, row_of
-    from bomgen.core.language import language
-    from bomgen.workflow.pipeline import size_plan
-    from bomgen.workflow.plan_files import open_plan
-    from bomgen.workflow.starters import designs
-
     words, rows = language("en"), list[Row]()
     for name, path in designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))

@@ -1,14 +1,20 @@
-"""`bomgen lock`: prices and rates as they are now, for as long as the lock lies beside its plan."""
+"""`bomgen lock`: pinned prices and rates, effective while the lock lies next to its plan."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
-from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say, show
+from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say
 from bomgen.cli.options import plans_argument, root_option, talk_options
-from bomgen.cli.plans import open_plans
+from bomgen.cli.plans import open_plans, watched
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import OutputError, write_one
+from bomgen.workflow.pipeline import lock_result
+from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
 
 @click.command()
@@ -16,19 +22,11 @@ from bomgen.cli.plans import open_plans
 @root_option
 @talk_options
 def lock(plans: tuple[str, ...], root: str | None) -> None:
-    """Pin what the quotes of plans rest on: PLAN.lock beside each has the prices, rates and catalogue of now.
+    """Pin the inputs of each quote: write PLAN.lock with the current prices, exchange rates and catalogue records.
 
-    While it lies there, `bomgen build` takes prices and rates from it, whatever the price books say, and `bomgen check`
-    says when it is stale. Run it again to take what there is now; remove the file to unlock. Commit it with the plan.
+    While the lock exists, `bomgen build` takes prices and rates from it instead of the price books, and `bomgen check`
+    reports when it is stale. Run the command again to renew it; remove the file to unlock. Commit it with the plan.
     """
-    from pathlib import Path
-
-    from bomgen.cli.plans import watched
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.writer import OutputError, write_one
-    from bomgen.workflow.pipeline import lock_result
-    from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
-
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")
     files, code = open_plans(plans, root)

@@ -1,4 +1,4 @@
-"""`bomgen margin`: what the seller earns."""
+"""`bomgen margin`: the seller's margin."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import sys
 
 import click
 
-from bomgen.cli.messages import WRONG_PLAN, refuse_overwriting, show, write_out
+from bomgen.cli.documents import give, write_out
+from bomgen.cli.messages import WRONG_PLAN, refuse_overwriting
 from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import open_one_plan
+from bomgen.cli.plans import open_one_plan, watched
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.output.margin import margin_document, to_csv, to_json
+from bomgen.workflow.pipeline import compute_margin
 
 
 @click.command()
@@ -31,13 +37,6 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
-    from bomgen.cli.documents import give
-    from bomgen.cli.plans import watched
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.core.language import language
-    from bomgen.output.margin import margin_document, to_csv, to_json
-    from bomgen.workflow.pipeline import compute_margin
-
     file = open_one_plan(plan, root)
     refuse_overwriting(output, plan)
     try:

@@ -1,18 +1,19 @@
-"""Options and arguments that several commands have, and what a shell completes for them."""
+"""Options and arguments shared by several commands, and their shell completion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from bomgen.cli.messages import FORCE, QUIET, VERBOSE, is_set
+from bomgen.output.registry import Formats
+from bomgen.workflow.inputs import known_as
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from bomgen.output.registry import Formats
     from bomgen.reading.list_columns import RequestedColumns
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -20,7 +21,7 @@ STANDARD_OUTPUT = "-"
 
 
 class FormatsCommand(click.Command):
-    """A command that writes the formats of a folder, which its help describes at the end."""
+    """A command that writes the formats of a folder, which its help lists at the end."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class FormatsCommand(click.Command):
         self.formats, self.templates = formats, templates
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Add what every format is."""
+        """Add the description of each format."""
         with formatter.section("Formats"):
             formatter.write_dl(self.formats.described())
         if self.templates:
@@ -43,7 +44,7 @@ class FormatsCommand(click.Command):
 
 
 def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """What a shell proposes for a parameter: a function of `cli.proposals`, loaded when a shell asks."""
+    """Return a completion callback that calls a function of `cli.proposals`, imported on demand."""
 
     def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
         from bomgen.cli import proposals
@@ -55,14 +56,12 @@ def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[
 
 
 def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
-    """What a shell proposes for a file or a folder of any name: its own files."""
-    from click.shell_completion import CompletionItem
-
+    """Return a proposal by which the shell completes file and folder names."""
     return [CompletionItem(typed, "file")]
 
 
 def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> RequestedColumns:
-    """What `--columns` asks for; `roles` are what a column may be. Ends the command where it is wrong."""
+    """Return the columns requested by `--columns`; `roles` are the permitted ones. Ends the command if invalid."""
     from bomgen.reading.list_columns import read_asked
 
     try:
@@ -72,7 +71,7 @@ def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> Requeste
 
 
 def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Note for the whole command that an option is given."""
+    """Record for the whole command that an option is set."""
     if value:
         ctx.meta[f"bomgen.{parameter.name}"] = True
         if is_set(QUIET) and is_set(VERBOSE):
@@ -80,7 +79,7 @@ def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
 
 
 def talk_options(command: Command) -> Command:
-    """Give a command --quiet and --verbose, which `show`, `say` and `watching` keep to."""
+    """Add --quiet and --verbose to a command, which `show`, `say` and `watched` obey."""
     flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
     verbose = click.option("-v", "--verbose", help="Show what is read and how long each stage takes.", **flag)
     quiet = click.option("-q", "--quiet", help="Show only errors; no warnings, summaries or file names.", **flag)
@@ -88,19 +87,23 @@ def talk_options(command: Command) -> Command:
 
 
 def named_path(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Return the path that an option names. Raises BadParameter for an empty one, which would be the current folder."""
+    """Return the path of an option. Raises BadParameter for an empty one, which would be the current folder."""
     if value == "":
         raise click.BadParameter("the name is empty; name a file or folder")
     return value
 
 
+def refuse_known_file(output: str) -> None:
+    """Raise UsageError for a plan, a lock or a price list, which only --force overwrites."""
+    if what := known_as(Path(output)):
+        raise click.UsageError(f"{output} is {what}; name another file with -o, or overwrite it with --force")
+
+
 def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the file to write; None for standard output. Raises UsageError as `refuse_known_file` does."""
+    """Return the output file; None for standard output. Raises UsageError as `refuse_known_file`."""
     if named_path(ctx, parameter, value) in (None, STANDARD_OUTPUT):
         return None
     if value and not is_set(FORCE):
-        from bomgen.cli.messages import refuse_known_file
-
         refuse_known_file(value)
     return value
 
@@ -116,7 +119,7 @@ set_option = click.option(
 
 
 def output_option(command: Command) -> Command:
-    """Give a command -o, which refuses to overwrite files that bomgen reads, and --force, which allows it."""
+    """Add -o to a command, which refuses to overwrite files that bomgen reads, and --force, which allows it."""
     output = click.option(
         "-o",
         "--output",
@@ -140,7 +143,7 @@ root_option = click.option(
     "--root",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="Folder that the plan's paths must stay below. [default: its checkout]",
+    help="Folder that all paths in the plan must stay inside. [default: its checkout]",
 )
 locked_option = click.option("--locked", is_flag=True, help="Fail if a plan has no lock, or if its lock is stale.")
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))

@@ -1,4 +1,4 @@
-"""Plan files for commands, by path or revision: opened, worked out, watched, and their problems shown."""
+"""Plan files for commands, by path or revision: opening, building, progress, and problems."""
 
 from __future__ import annotations
 
@@ -8,27 +8,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from posixpath import join, normpath
+from typing import NamedTuple
 
 import click
 
-from bomgen.cli.messages import (
-    VERBOSE,
-    WRONG_USAGE,
-    complain,
-    escape_controls,
-    is_set,
-    on_terminal,
-    print_problems,
-    show,
-)
+from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, escape_controls, is_set, on_terminal
+from bomgen.cli.problems import print_problems, show
+from bomgen.core import progress
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.safety import read_sent, refuse_git_files
-
-if TYPE_CHECKING:
-    from bomgen.core.diagnostics import Problem
-    from bomgen.results.result import Report
-    from bomgen.workflow.plan_files import PlanFile
-
+from bomgen.reading.tables import is_bill
+from bomgen.results.result import Report
+from bomgen.workflow import git_revisions, inputs
+from bomgen.workflow.inputs import name_of
+from bomgen.workflow.pipeline import require_lock, work_out
+from bomgen.workflow.plan_files import PlanFile, open_plan
 
 # given plans --------------------------------------------------------------------------------------------------------
 # Plans and results that are named by a path, by `REV:PATH` as they were at a git revision, or come from a pipe.
@@ -37,18 +32,18 @@ STANDARD_INPUT = "-"
 
 
 class GivenPlan(NamedTuple):
-    """A plan, or a result, as the user named it."""
+    """A plan, or a result, by the name that the user gave."""
 
     name: str
     content: bytes
     file: Callable[[], PlanFile]
-    """As a plan: results are read without what plans need."""
+    """The plan file; results are read without its dependencies."""
     revision: tuple[str, str] | None
-    """Of a revision: its name, and the folder of the plan from the root of the checkout."""
+    """The git revision, and the folder of the plan from the root of the checkout; None without a revision."""
 
 
 def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
-    """The file of a path or of REV:PATH; what keeps it from being read is said, and None returned."""
+    """Return the file at a path or REV:PATH; if it is unreadable, report it and return None."""
     try:
         is_file = name == STANDARD_INPUT or Path(name).exists()
     except (OSError, ValueError):
@@ -68,9 +63,7 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
 
 
 def _read(name: str) -> bytes:
-    """The bytes of a file. Raises OSError where it cannot be read, and for a bill that is too large."""
-    from bomgen.xray.files import is_bill
-
+    """Return the bytes of a file. Raises OSError if it is unreadable, and for a bill that is too large."""
     if is_bill(name):
         return read_sent(Path(name))
     refuse_git_files(Path(name))
@@ -78,18 +71,14 @@ def _read(name: str) -> bytes:
 
 
 def _open(name: str, root: str | None) -> PlanFile:
-    """The plan of a name. Raises OSError when it cannot be read."""
-    from bomgen.workflow.plan_files import open_plan
-
+    """Return the plan at a path, or from standard input. Raises OSError if it is unreadable."""
     return open_plan(name, root)
 
 
 def _open_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
-    """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
+    """Return the file of `REV:PATH`; None for other names. Raises ValueError with the error."""
     if ":" not in name:
         return None
-    from bomgen.workflow import git_revisions
-
     found = git_revisions.split_revision(name)
     if found is None:
         return None
@@ -103,12 +92,9 @@ def _open_revision(name: str, settings: Sequence[str], root: str | None, folder:
 
 
 def show_problems(problems: Sequence[Problem], given_plan: GivenPlan) -> None:
-    """Print problems, those of a revision's files under the names that they have there."""
-    from posixpath import join, normpath
+    """Print problems, those of a revision's files with their names in the revision."""
 
     def text_of(name: str) -> str:
-        from bomgen.workflow import inputs
-
         return (
             ""
             if name == given_plan.name and given_plan.name.endswith(".json")
@@ -135,11 +121,11 @@ def show_problems(problems: Sequence[Problem], given_plan: GivenPlan) -> None:
 # What a run says of itself on standard error: with --verbose each file and stage, on a terminal where it is.
 
 ERASE = "\r\x1b[K"
-"""To the start of the line, and nothing to its right."""
+"""Control sequence that moves to the start of the line and clears it."""
 
 
 class _Watch:
-    """Told by `bomgen.core.progress`: stages with their times, files with their sizes."""
+    """Listener of `bomgen.core.progress` that shows stages with durations, and files with sizes."""
 
     def __init__(self, label: str) -> None:
         self._label = escape_controls(label)
@@ -149,7 +135,7 @@ class _Watch:
         self._begun = self._since
 
     def stage(self, name: str) -> None:
-        """Say how long the stage before took, or show the one that begins."""
+        """Show the duration of the previous stage, or the name of the new one."""
         now = time.perf_counter()
         if self._verbose and self._stage:
             complain(f"bomgen: {self._stage} {now - self._since:.3f} s")
@@ -163,10 +149,10 @@ class _Watch:
             complain(f"bomgen: read {name}, {size} bytes")
 
     def count(self, what: str, done: int, size: int) -> None:
-        """Ignore counts: a single plan has none."""
+        """Ignore counts, which a single plan does not have."""
 
     def over(self) -> None:
-        """Say how long all took, or take the line away."""
+        """Show the total duration, or clear the line."""
         staged = bool(self._stage)
         self.stage("")
         if self._drawn and staged:
@@ -177,9 +163,7 @@ class _Watch:
 
 @contextmanager
 def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
-    """Say what goes on with a plan, one of several, as long as this lasts; what else is printed waits until then."""
-    from bomgen.core import progress
-
+    """Show the progress of a plan, one of several; other output waits until the end."""
     watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
     with progress.heard_by(watch):
         try:
@@ -192,9 +176,7 @@ def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
 
 
 def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
-    """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
-    from bomgen.workflow.plan_files import open_plan
-
+    """Return the readable plan files, and the exit code so far; an unreadable plan is wrong usage."""
     files, code = list["PlanFile"](), 0
     for plan in plans:
         try:
@@ -209,7 +191,7 @@ def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], 
 
 
 def open_one_plan(plan: str, root: str | None) -> PlanFile:
-    """The file of a plan; one that cannot be read ends the command."""
+    """Return the file of a plan; an unreadable one ends the command."""
     files, code = open_plans((plan,), root)
     if code:
         sys.exit(code)
@@ -217,9 +199,7 @@ def open_one_plan(plan: str, root: str | None) -> PlanFile:
 
 
 def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
-    """Two plans of one name would write over each other: wrong usage, before anything is written."""
-    from bomgen.workflow.inputs import name_of
-
+    """Raise UsageError for two plans of one name, whose results would overwrite each other."""
     names = dict[str, str]()
     for file in files if len(files) > 1 else ():
         name = name_of(file, settings)
@@ -237,14 +217,10 @@ def build_report(
     locked: bool = False,
     place: tuple[int, int] = (1, 1),
 ) -> Report | None:
-    """The report of a plan; its problems are shown, and None is returned when there is an error among them.
+    """Return the report of a plan, and show its problems; None if there are errors.
 
-    `locked` makes errors of what keeps the result from resting on a lock. `place` is its number among several plans,
-    and how many there are.
+    `locked` turns problems of the lock into errors. `place` is its number among several plans, and their count.
     """
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.pipeline import require_lock, work_out
-
     try:
         with watched(file.name, *place):
             report = work_out(file, settings, templates)

@@ -1,25 +1,32 @@
-"""`bomgen prices`: what a price list holds, price books in other forms, and what has no price yet."""
+"""`bomgen prices`: price lists as understood, price books in other forms, and unpriced parts."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, print_problems, refuse_overwriting, write_out
+from bomgen.cli.documents import give, write_out
+from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, refuse_overwriting
 from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
+from bomgen.cli.problems import print_problems
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.safety import read_sent
+from bomgen.core.yaml_source import Source
+from bomgen.output.price_list_reading import describe, use_of
+from bomgen.output.price_lists.forms import form_of, written
 from bomgen.output.registry import PRICE_LISTS
-
-if TYPE_CHECKING:
-    from bomgen.core.yaml_source import Source
-    from bomgen.reading.list_columns import RequestedColumns
-    from bomgen.reading.price_lists import PriceList
-    from bomgen.results.result import Report
+from bomgen.output.terminal import render_lines
+from bomgen.pricing.price_book import entries
+from bomgen.reading.list_columns import NOTHING, RequestedColumns
+from bomgen.reading.part_numbers import built_in_parts
+from bomgen.reading.price_lists import PriceList, own_book, read_list, text_of
+from bomgen.results.result import Report
+from bomgen.workflow.pipeline import list_unpriced_parts
 
 
 @click.command()
@@ -60,8 +67,6 @@ def prices(
     prices and what was left out are printed, and with -o or -f it is written as a price book. A price book (YAML, or a
     table with its columns) is turned into another form. Either may stand at a plan's quote.price_book.
     """
-    from bomgen.output.price_lists.forms import form_of, written
-
     if list_ is None and plan is None:
         raise click.UsageError("name a price list, or a plan with --for PLAN")
     by_suffix = form_of(output) if output else None
@@ -74,16 +79,12 @@ def prices(
         refuse_overwriting(output, given)
     report = None
     if plan:
-        from bomgen.workflow.pipeline import list_unpriced_parts
-
         report = build_report(open_one_plan(plan, root), settings)
         if report is None:
             sys.exit(WRONG_PLAN)
         if list_ is None:
             write_out(written(list_unpriced_parts(report), wanted), output)
     if list_ is not None:
-        from bomgen.pricing.price_book import entries
-
         asked = asked_columns(columns)
         source, found = _read(list_, asked)
         if found:
@@ -96,11 +97,7 @@ def prices(
 
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
-    """The prices of a file, and how a vendor's list was understood; one that is wrong ends the command."""
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.reading.list_columns import NOTHING
-    from bomgen.reading.price_lists import own_book, read_list, text_of
-
+    """Return the prices of a file, and how a vendor's list was interpreted; an invalid file ends the command."""
     try:
         content = read_sent(Path(name))
     except OSError as error:
@@ -117,13 +114,7 @@ def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]
 
 
 def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None:
-    """Print how a list was understood, on standard error where that is `aside`, and what it warns of."""
-    from bomgen.cli.documents import give
-    from bomgen.core.language import language
-    from bomgen.output.price_list_reading import describe, use_of
-    from bomgen.output.terminal import render_lines
-    from bomgen.reading.part_numbers import built_in_parts
-
+    """Print the interpretation of a list and its warnings, on standard error if `aside`."""
     parts = built_in_parts()
     use = None
     if report:

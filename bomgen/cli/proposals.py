@@ -1,6 +1,6 @@
-"""What a shell proposes where a command takes something of its own: plans, parts, numbers, keys, formats.
+"""Shell completion for arguments of bomgen: plans, parts, numbers, keys, formats.
 
-A proposal is a word, a path, or `open`: the beginning of a word that goes on. What cannot be read proposes nothing.
+A proposal is a word, a path, or `open`: the beginning of a longer word. Unreadable files have no proposals.
 """
 
 from __future__ import annotations
@@ -9,32 +9,38 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from bomgen.core.resources import IDS, unfold
-
-if TYPE_CHECKING:
-    from bomgen.workflow.plan_files import PlanFile
+from bomgen.core import resources
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.resources import IDS, folder, unfold
+from bomgen.fabric import declaration
+from bomgen.output.registry import DOCUMENTS, WIRINGS
+from bomgen.plan.schema import PLAN, document
+from bomgen.results.explain.tree import names
+from bomgen.workflow import starters
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, extended, open_plan
 
 Item = CompletionItem[str]
 PLAN_FILES = (".yaml", ".yml")
 RESULT_FILES = (".json",)
 PATH, OPEN = "path", "open"
 NOT_LISTED = ("assumption", "language")
-"""Folders of the data that `bomgen catalog` does not list."""
+"""Data folders that `bomgen catalog` does not list."""
 TOPOLOGY = "topology"
 
 
 def plans(_: click.Context, typed: str) -> list[Item]:
-    """Plan files and folders, relative to where the shell is."""
+    """Return plan files and folders, relative to the current folder of the shell."""
     return _files(typed, PLAN_FILES)
 
 
 def sides(_: click.Context, typed: str) -> list[Item]:
-    """What `diff` takes: plans, and results."""
+    """Return arguments of `diff`: plans and results."""
     return _files(typed, (*PLAN_FILES, *RESULT_FILES))
 
 
@@ -54,27 +60,21 @@ def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
 
 
 def kinds(_: click.Context, typed: str) -> list[Item]:
-    """The kinds of the catalogue."""
-    from bomgen.core.resources import folder
-
+    """Return the kinds of the catalogue."""
     names = [place.name for place in folder("data").iterdir() if place.is_dir() and place.name not in NOT_LISTED]
     return _words(typed, sorted((*names, TOPOLOGY)))
 
 
 def ids(ctx: click.Context, typed: str) -> list[Item]:
-    """The ids of the kind that stands before."""
+    """Return the ids of the kind that precedes the word."""
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
-        from bomgen.fabric.declaration import topologies
-
-        return _words(typed, topologies())
+        return _words(typed, declaration.topologies())
     return _words(typed, _ids(kind))
 
 
 def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
-    """The kinds of part that have a schema."""
-    from bomgen.core.resources import folder
-
+    """Return the kinds of part with a schema."""
     if ctx.params.get("name") != "part":
         return []
     found = (folder("schemas") / "part").glob("*.json")
@@ -82,9 +82,7 @@ def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
 
 
 def documents(_: click.Context, typed: str) -> list[Item]:
-    """The formats of `build`, of which several stand in one word with commas between."""
-    from bomgen.output.registry import DOCUMENTS
-
+    """Return the formats of `build`, which may be several in one word, separated by commas."""
     before, comma, start = typed.rpartition(",")
     named = before.split(",")
     left = [form for form in DOCUMENTS.names if form not in named and form.startswith(start)]
@@ -92,14 +90,12 @@ def documents(_: click.Context, typed: str) -> list[Item]:
 
 
 def wirings(_: click.Context, typed: str) -> list[Item]:
-    """The formats of `wiring` with what each is."""
-    from bomgen.output.registry import WIRINGS
-
+    """Return the formats of `wiring` with their descriptions."""
     return [Item(form, help=about) for form, about in WIRINGS.described() if form.startswith(typed)]
 
 
 def fabrics(ctx: click.Context, typed: str) -> list[Item]:
-    """The fabrics of the plan that stands before."""
+    """Return the fabrics of the plan that precedes the word."""
 
     def of(file: PlanFile) -> Iterable[str]:
         wanted = ctx.params.get("cluster")
@@ -112,53 +108,46 @@ def fabrics(ctx: click.Context, typed: str) -> list[Item]:
 
 
 def clusters(ctx: click.Context, typed: str) -> list[Item]:
-    """The names of the clusters of the plan that stands before."""
+    """Return the clusters of the plan that precedes the word."""
     return _words(
         typed, _plan_keys(ctx, lambda file: [str(cluster["name"]) for cluster in _clusters(file) if "name" in cluster])
     )
 
 
 def gpus(_: click.Context, typed: str) -> list[Item]:
-    """GPUs of the catalogue."""
+    """Return the GPUs of the catalogue."""
     return _words(typed, _ids("gpu"))
 
 
 def servers(_: click.Context, typed: str) -> list[Item]:
-    """Servers of the catalogue."""
+    """Return the servers of the catalogue."""
     return _words(typed, _ids("server"))
 
 
 def switches(_: click.Context, typed: str) -> list[Item]:
-    """Switches of the catalogue."""
+    """Return the switches of the catalogue."""
     return _words(typed, _ids("switch"))
 
 
 def topologies(_: click.Context, typed: str) -> list[Item]:
-    """Topologies of a fabric."""
+    """Return the topologies of fabrics."""
     return _words(typed, _ids("topology"))
 
 
 def designs(_: click.Context, typed: str) -> list[Item]:
-    """The designs that a plan can begin with."""
-    from bomgen.workflow.starters import designs
-
-    return _words(typed, designs())
+    """Return the designs that a plan can be created from."""
+    return _words(typed, starters.designs())
 
 
 def languages(_: click.Context, typed: str) -> list[Item]:
-    """The languages of documents."""
-    from bomgen.core.resources import languages
-
-    return _words(typed, languages())
+    """Return the languages of documents."""
+    return _words(typed, resources.languages())
 
 
 def paths(ctx: click.Context, typed: str) -> list[Item]:
-    """What can be explained of the plan that stands before, one step further than typed: numbers, lines, totals."""
+    """Return what can be explained of the preceding plan, one step beyond the typed path: numbers, lines, totals."""
 
     def of(file: PlanFile) -> Iterable[str]:
-        from bomgen.results.explain.tree import names
-        from bomgen.workflow.pipeline import work_out
-
         return names(work_out(file, ctx.params.get("settings") or ()))
 
     above = typed.rpartition(".")[0]
@@ -173,9 +162,7 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
 
 
 def settings(ctx: click.Context, typed: str) -> list[Item]:
-    """The keys of a plan, one step further than typed, and after `=` the words and ids that may stand there."""
-    from bomgen.plan.schema import PLAN, document
-
+    """Return plan keys, one step beyond the typed one, and after `=` the permitted words and ids."""
     whole: dict[str, Any] = document(PLAN)
     key, equals, value = typed.partition("=")
     above, _, start = key.rpartition(".")
@@ -201,17 +188,12 @@ def _words(typed: str, words: Iterable[str]) -> list[Item]:
 
 
 def _ids(kind: str) -> list[str]:
-    """The ids of a kind of the built-in catalogue: the names of its files."""
-    from bomgen.core.resources import folder
-
+    """Return the ids of a kind of the built-in catalogue, from its file names."""
     return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
 
 
 def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
-    """Words of the plan that the command names; none where there is no such plan, or it is wrong."""
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.plan_files import STANDARD_INPUT, open_plan
-
+    """Return keys of the plan on the command line; none if it is missing or invalid."""
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
     given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
     given = ctx.params.get("new") or ctx.params.get("old") or given
@@ -224,7 +206,7 @@ def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -
 
 
 def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
-    """The keys at a path of a plan's text."""
+    """Yield the keys at a path of a plan's text."""
     data = _data(file)
     for step in steps:
         data = data.get(step) if isinstance(data, dict) else None
@@ -237,8 +219,6 @@ def _clusters(file: PlanFile) -> list[dict[str, Any]]:
 
 
 def _data(file: PlanFile) -> Any:
-    from bomgen.workflow.plan_files import extended
-
     return extended(file, (), {}).data
 
 
@@ -254,7 +234,7 @@ def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[di
 
 
 def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
-    """Whether keys follow: of a mapping, but not of a part or model, which is named more often than described."""
+    """Return whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
     laid = unfold(whole, schema)
     if any(IDS in each for each in laid):
         return False

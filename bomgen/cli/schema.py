@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import click
 
-from bomgen.cli.messages import WRONG_PLAN, print_problems, print_text
+from bomgen.catalog.files import Catalog
+from bomgen.cli.messages import WRONG_PLAN, print_text
 from bomgen.cli.options import proposed
+from bomgen.cli.problems import print_problems
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.resources import folder
+from bomgen.core.resources import text as own_text
+from bomgen.plan.schema import document
+from bomgen.workflow.catalog_listing import plan_schema
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
 
@@ -31,9 +39,6 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
     `base` is that of files which plans extend: a plan whose keys may all be missing.
     """
-    from bomgen.core.resources import folder
-    from bomgen.core.resources import text as own_text
-
     if (with_catalog or parts) and name not in OF_PLANS:
         raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
     if with_catalog or parts:
@@ -41,10 +46,6 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     schemas = folder("schemas")
     if name in OF_PLANS:
-        import json
-
-        from bomgen.plan.schema import document
-
         _print(json.dumps(document(name), indent=2, ensure_ascii=False))
         return
     if name != "part":
@@ -52,8 +53,6 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
     if kind is None:
-        import json
-
         texts = {}
         for part in kinds:
             text = own_text(schemas / "part" / f"{part}.schema.json")
@@ -77,18 +76,12 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
 
 def _print(text: str) -> None:
-    """Print a schema, which ends with a line end: a program reads it."""
+    """Print a schema, with a final newline for programs."""
     print_text(f"{text.rstrip()}\n")
 
 
 def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
-    """The schema of plans with the ids of the catalogue and of part folders; a wrong part file ends the command."""
-    import json
-
-    from bomgen.catalog.files import Catalog
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.catalog_listing import plan_schema
-
+    """Print the schema of plans with ids of catalogue and part folders; an invalid part file ends the command."""
     folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
     try:
         found = plan_schema(Catalog(tuple(folders), folders), name)

@@ -1,14 +1,14 @@
-"""`bomgen search`: the best designs over many values of a plan."""
+"""`bomgen search`: the Pareto-optimal designs over many values of a plan."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import click
 
+from bomgen.cli.documents import give, write_out
 from bomgen.cli.messages import (
     INTERRUPTED,
     NOT_WRITTEN,
@@ -18,23 +18,29 @@ from bomgen.cli.messages import (
     on_terminal,
     refuse_overwriting,
     say,
-    show,
-    write_out,
 )
 from bomgen.cli.options import named_path, output_option, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import ERASE, open_one_plan
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-
-if TYPE_CHECKING:
-    from bomgen.documents.search.front import Front
-    from bomgen.workflow.plan_files import PlanFile
+from bomgen.core.progress import heard_by
+from bomgen.documents.search.contents import search_document
+from bomgen.documents.search.front import Front
+from bomgen.output.search_results import render_search
+from bomgen.output.writer import OutputError, write_files
+from bomgen.workflow.design_search import find_front, front_plans, open_search
+from bomgen.workflow.inputs import source_of
+from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.search_parts import EngineLost
 
 FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
 SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
 CONFIDENCES = (50, 90)
-"""Percent of the intervals of predictions (sizing/prediction/predict.py, which --help does not load)."""
+"""Confidence levels of predictions in percent (sizing/prediction/predict.py, which --help does not import)."""
 OFTEN = 0.1
-"""Seconds between two changes of the progress line."""
+"""Seconds between two updates of the progress line."""
 STAGES = {
     "hardware": "{done:,} of {size:,} families of hardware",
     "sizing": "{done:,} of {size:,} families of workloads",
@@ -104,16 +110,11 @@ def search(
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Look at every combination of values, and show the designs that no other one beats (the Pareto front).
+    """Evaluate every combination of values and show the Pareto-optimal designs.
 
     The plan's `search` block says what to vary, minimise and keep within bounds; the options win over it. Ctrl-C shows
     what was found so far.
     """
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.core.progress import heard_by
-    from bomgen.workflow.design_search import find_front, open_search
-    from bomgen.workflow.search_parts import EngineLost
-
     refuse_overwriting(output, plan)
     form = choose_form(form, output, SUFFIXES, ("xlsx", "parquet"))
     file = open_one_plan(plan, root)
@@ -144,13 +145,13 @@ class _Line:
         self._drawn, self._last = drawn, 0.0
 
     def stage(self, name: str) -> None:
-        """Ignore a stage of a single design: it takes too little time to be shown."""
+        """Ignore stages of a single design, which are too short to show."""
 
     def read(self, name: str, size: int) -> None:
-        """Ignore a file: every design reads it again."""
+        """Ignore files, which every design reads again."""
 
     def count(self, what: str, done: int, size: int) -> None:
-        """Change the line, where it has not just been changed."""
+        """Update the line, unless it was just updated."""
         now = monotonic()
         if self._drawn and now - self._last >= OFTEN:
             self._last = now
@@ -163,13 +164,6 @@ class _Line:
 
 def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, output: str | None) -> None:
     """Write what was found, to a file or to standard output."""
-    from bomgen.cli.documents import give
-    from bomgen.core.language import language
-    from bomgen.documents.search.contents import search_document
-    from bomgen.output.search_results import render_search
-    from bomgen.output.writer import OutputError
-    from bomgen.workflow.inputs import source_of
-
     data = source_of(file, settings).data
     words = language((data.get("quote") or {}).get("language", ENGLISH))
     if form == "text":
@@ -183,10 +177,7 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
 
 
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
-    """Write the designs of the front as plans; none is written over."""
-    from bomgen.output.writer import OutputError, write_files
-    from bomgen.workflow.design_search import front_plans
-
+    """Write the designs of the front as new plans, without overwriting any."""
     path = Path(folder)
     try:
         plans = front_plans(front, file, settings, path)

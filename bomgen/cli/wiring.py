@@ -7,20 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import (
-    NOT_WRITTEN,
-    WRONG_PLAN,
-    WRONG_USAGE,
-    complain,
-    on_terminal,
-    refuse_overwriting,
-    say,
-    show,
-)
+from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE, complain, on_terminal, refuse_overwriting, say
 from bomgen.cli.options import (
     FormatsCommand,
     output_option,
@@ -30,11 +20,13 @@ from bomgen.cli.options import (
     set_option,
     talk_options,
 )
-from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.output.registry import WIRINGS
-
-if TYPE_CHECKING:
-    from bomgen.results.result import Report
+from bomgen.cli.plans import build_report, open_given, open_one_plan, show_problems, watched
+from bomgen.cli.problems import show
+from bomgen.core.diagnostics import PlanErrors, suggestion
+from bomgen.output.registry import WIRINGS, Unsuitable
+from bomgen.output.writer import OutputError, write_wiring
+from bomgen.results.result import Report
+from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)
@@ -92,15 +84,7 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    from bomgen.cli.plans import watched
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.registry import Unsuitable
-    from bomgen.output.writer import OutputError, write_wiring
-    from bomgen.workflow.pipeline import compute_fabric, list_cables
-
     if form not in WIRINGS.names:
-        from bomgen.core.diagnostics import suggestion
-
         hint = suggestion(form, WIRINGS.names, f"there are {', '.join(WIRINGS.names)}")
         raise click.UsageError(f"unknown format: {form}; {hint}")
     module = WIRINGS.module(form)
@@ -136,11 +120,7 @@ def wiring(
 
 
 def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
-    """The result of the plan that stands today. Ends the command where it cannot be read or is wrong."""
-    from bomgen.cli.plans import open_given, show_problems
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.pipeline import work_out
-
+    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
     with TemporaryDirectory(prefix="bomgen-") as folder:
         given = open_given(name, (), root, Path(folder))
         if given is None:
@@ -153,7 +133,7 @@ def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
 
 
 def _chosen(report: Report, cluster: str | None) -> Report:
-    """The result for the cluster that is meant. Raises UsageError where that is none, or one of several."""
+    """Return the result for the selected cluster. Raises UsageError if it is unknown, or ambiguous."""
     clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
     if cluster in clusters:
         return clusters[cluster]
@@ -169,7 +149,7 @@ def _chosen(report: Report, cluster: str | None) -> Report:
 
 @contextmanager
 def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """What is told of progress; a bar on standard error when that is a terminal."""
+    """Return a progress callback, and show a bar on standard error if that is a terminal."""
     if not wanted or not on_terminal():
         yield lambda _: None
         return

@@ -1,28 +1,28 @@
-"""`bomgen xray`: somebody's bill, looked through."""
+"""`bomgen xray`: the inspection of a received bill."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.messages import (
-    NOT_WRITTEN,
-    PASSED,
-    WRONG_PLAN,
-    complain,
-    print_problems,
-    print_text,
-    refuse_overwriting,
-    say,
-)
+from bomgen.catalog.files import Catalog
+from bomgen.cli.documents import give
+from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, complain, print_text, refuse_overwriting, say
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
+from bomgen.cli.problems import print_problems
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.core.resources import languages
 from bomgen.core.safety import read_sent
-
-if TYPE_CHECKING:
-    from bomgen.xray.types import Xray
+from bomgen.output.writer import OutputError, write_new
+from bomgen.reading.bill_columns import ROLES
+from bomgen.xray.contents import to_data, xray_document
+from bomgen.xray.files import open_bill, plan_name, plan_text
+from bomgen.xray.inspection import inspect
+from bomgen.xray.types import Xray
 
 FORMS = ("text", "md", "html", "json")
 SEVERITIES = ("error", "doubt")
@@ -63,8 +63,9 @@ def xray(
     """Say what is wrong with somebody's BILL (xlsx, xls, ods, csv, pdf), and which fabrics explain its counts.
 
     Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
-    built and compared with the lines: those that fit equally well are all listed. Errors are wrong under any
-    reading; doubts conflict with the rest of the bill; unknowns are answered by neither the bill nor the catalogue.
+    built and compared with the lines: those that fit equally well are all listed. Errors are incorrect
+    under any reading; doubts are inconsistent with the rest of the bill; unknowns are answered by neither the bill nor
+    the catalogue.
 
     \b
       bomgen xray quote.xlsx
@@ -72,13 +73,6 @@ def xray(
 
     Exit codes: 0 done, with or without findings; 1 the bill cannot be read, or no plan explains it; 4 --fail-on.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    from bomgen.catalog.files import Catalog
-    from bomgen.core.diagnostics import PlanErrors
-    from bomgen.core.resources import languages
-    from bomgen.reading.bill_columns import ROLES
-    from bomgen.xray.files import open_bill
-    from bomgen.xray.inspection import inspect
-
     if code not in languages():
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     refuse_overwriting(output, bill)
@@ -94,8 +88,6 @@ def xray(
         sys.exit(WRONG_PLAN)
     _show(inspection.found, form, every, code)
     if output is not None:
-        from bomgen.xray.files import plan_name, plan_text
-
         try:
             _write(plan_text(inspection, plan_name(output), catalog), output)
         except PlanErrors as errors:
@@ -108,26 +100,15 @@ def xray(
 
 
 def _show(found: Xray, form: str, every: bool, code: str) -> None:
-    from bomgen.core.language import language
-
     words = language(code)
     if form == "json":
-        import json
-
-        from bomgen.xray.contents import to_data
-
         print_text(json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n")
         return
-    from bomgen.cli.documents import give
-    from bomgen.xray.contents import xray_document
-
     give(xray_document(found, words), words, form, every=every)
 
 
 def _write(text: str, output: str) -> None:
-    """Write the plan where no file is. Ends the command where it cannot be written."""
-    from bomgen.output.writer import OutputError, write_new
-
+    """Write the plan as a new file. Ends the command if it cannot be written."""
     try:
         write_new(text.encode(), Path(output))
     except FileExistsError:

@@ -7,7 +7,7 @@ workbook can calculate with them and a page can format them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -68,6 +68,7 @@ USUAL_WIDTH = 14
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 Sign = Literal["", "+", "-", "~"]
+NoteKind = Literal["capitals", "tax", "lines", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,8 @@ class Section:
     notes: tuple[Note, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     derivations: tuple[Derivation, ...] = ()
+    own: int = 0
+    """The number of sentences at the end of the text that the plan gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +227,8 @@ class AddressBlock:
 
     title: str
     lines: tuple[str, ...]
+    key: str = field(default="", repr=False)
+    """The key of the word that is its title; the fingerprint of a quote, made of `repr`, leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +238,8 @@ class Cover:
     label: str
     total: str
     notes: tuple[str, ...]
+    kinds: tuple[NoteKind, ...] = ()
+    """What each of the notes is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +270,8 @@ class Document:
     """The vendor; empty where the plan does not name one."""
     date: str | None = None
     """The date of the quote, such as `2026-11-20`."""
+    fact_keys: tuple[str, ...] = ()
+    """The keys of the words that label the facts of a quote."""
 
     def section(self, id: str) -> Section:
         """Return the section with an id. Raises KeyError when there is none."""

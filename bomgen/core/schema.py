@@ -184,7 +184,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "enum":
             words = [_shown(word) for word in wanted]
             hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
-            return f"{value} is not known here; {hint}", "value"
+            return f"{value} is not a valid value; {hint}", "value"
         case "anyOf" if all("const" in each or "type" in each for each in wanted):
             return f"{value} is not valid here; write {_either([_alternative(each) for each in wanted])}", "value"
         case "const":
@@ -208,7 +208,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
             given = [key for key in instance if key in allowed]
-            return f"{' and '.join(given) or 'none'} here; exactly one of {', '.join(allowed)}", "one-of"
+            return f"{' and '.join(given) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"

@@ -113,7 +113,7 @@ nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server
 
 @formula("NICs")
 def zero_nics() -> int:
-    """NICs of nodes that are linked directly."""
+    """NICs of nodes that are connected directly."""
     return 0
 
 
@@ -123,18 +123,18 @@ sum_of_nics = sum_of("sum_of_nics", "NICs", "nics", "more_nics")
 
 @formula("Gb/s", source="Ethernet and InfiniBand double their rates: 100, 200, 400, 800 Gb/s")
 def next_rate(link_gbps: int, port_gbps: int) -> int:
-    """The rate of links between switches one step above, at most that of their ports."""
+    """Rate of the links to the next tier: twice the rate below, at most the port rate."""
     return min(link_gbps * DOUBLE, port_gbps)
 
 
 @formula("rows")
 def rows_of_leaves(occupancy: Occupancy, planes: int) -> int:
-    """Rows of switches that the ports of every machine are dealt out to."""
+    """Rows of leaves over which the ports of every machine are distributed, in all planes."""
     return len(occupancy.rails) * planes
 
 
 sum_of_pdus = sum_of("sum_of_pdus", "pieces", "pdus", "more_pdus")
-"""PDUs of servers' racks and of all others."""
+"""PDUs of the server racks and of all other racks."""
 
 
 def _cable(catalog: Catalog, name: str) -> Cable:

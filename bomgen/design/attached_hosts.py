@@ -30,7 +30,7 @@ class OtherFabric(NamedTuple):
 
 
 boxes = ceil_div("boxes", "boxes", "switches", "switches_per_unit")
-"""Boxes that are bought where several switches share one."""
+"""Chassis to buy where one chassis contains several switches."""
 sum_of_boxes = sum_of("sum_of_boxes", "boxes", "boxes", "more_boxes")
 """Switches of several tiers and fabrics."""
 

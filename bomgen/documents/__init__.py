@@ -1,4 +1,4 @@
-"""What people read of results: the report in chapters, the quote, comparisons, differences, searches.
+"""Documents for readers: the report in chapters, the quote, comparisons, differences, searches.
 
-In come reports; out come documents of sections and tables, which any output writes.
+The input is reports; the output is documents of sections and tables, in a form that any renderer can write.
 """

@@ -49,43 +49,43 @@ class FittedTier(NamedTuple):
 
 @formula("links")
 def links_of_card(radix: int, ports: int, ports_per_card: int) -> Fraction:
-    """Links of one line card at a rate, its ports split as far as they can be: its share of those of all slots."""
+    """Links per line card at a rate, with its ports broken out as far as possible."""
     return Fraction(radix * ports_per_card, ports)
 
 
 @formula("links")
 def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int | Fraction:
-    """Links of one cage at a rate; below one where a link takes several cages."""
+    """Links per cage at a rate; below one where a link takes several cages."""
     return links_in_cage(radix, ports // ports_per_cage)
 
 
 @formula("ports")
 def ports_down_and_reserved(down: int, reserved_ports: int, free: int) -> int:
-    """Ports down of the spine that reserved ports stand on side by side."""
+    """Downlink ports of the spine that also holds the adjacent reserved ports."""
     return down + min(reserved_ports, free)
 
 
 @formula("ports")
 def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Ports of a switch beside its links up that no link down is plugged into."""
+    """Unused ports of a switch besides its uplinks and downlinks."""
     return ports_left_down(up, radix, up_radix, cages) - down
 
 
 @formula("ports")
 def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Ports down that a plan gives to a switch, as many as the links up leave."""
+    """Downlink ports as set in the plan, limited to the ports that the uplinks leave free."""
     return min(asked, ports_left_down(up, radix, up_radix, cages))
 
 
 ports_free_at_top = difference("ports_free_at_top", "ports", "radix", "down")
-"""Ports of a switch of the highest tier that no link is plugged into."""
+"""Unused ports of a switch of the highest tier."""
 cards_for_top = ceil_div("cards_for_top", "line cards", "down", "links_per_card")
-"""Line cards that hold the links of a switch without up-links."""
+"""Line cards for the links of a switch without uplinks."""
 
 
 @formula("line cards")
 def cards_for_links(down: int, up: int, links_per_card: int) -> int:
-    """Line cards that hold the links of a switch."""
+    """Line cards for the links of a switch."""
     return ceil((down + up) / links_per_card)
 
 
@@ -93,33 +93,33 @@ def cards_for_links(down: int, up: int, links_per_card: int) -> int:
 def cards_for_rates(
     down: int, down_per_cage: int, up: int, up_per_cage: int, ports_per_card: int, ports_per_cage: int
 ) -> int:
-    """Line cards that hold links of two rates, which do not share a cage."""
+    """Line cards for links of two rates, which do not share a cage."""
     return ceil((ceil(down / down_per_cage) + ceil(up / up_per_cage)) * ports_per_cage / ports_per_card)
 
 
 @formula("ports")
 def ports_in_empty_slots(radix: int, ports: int, line_cards: int, ports_per_card: int) -> int:
-    """Links of a chassis that more line cards would add."""
+    """Links that line cards in the empty slots of a chassis would add."""
     return max(radix - radix * line_cards * ports_per_card // ports, 0)
 
 
 @formula("ports")
 def free_on_cards(free_ports: int, switches: int, free_slots: int) -> int:
-    """Ports on line cards that nothing is plugged into: all but those of empty slots."""
+    """Unused ports on installed line cards, without those of empty slots."""
     return free_ports - switches * free_slots
 
 
 room_on_cards = minimum("room_on_cards", "<growth>", "growth", "free_ports")
-"""Endpoints that can be added without more line cards."""
+"""Endpoints that can be added without further line cards."""
 share_of_card = floor_div("share_of_card", "ports", "ports", "line_cards")
-"""Ports of one line card when all are alike."""
+"""Ports per line card, with all line cards equal."""
 cards_of_switches = product("cards_of_switches", "pieces", "switches", "cards_per_switch")
 """Cards of equal chassis."""
 
 
 @formula("sets")
 def sets_of_switches(switches: int) -> int:
-    """One set of cards a chassis, because how many are in it is not known."""
+    """One set of cards per chassis, because the number of cards per chassis is unknown."""
     return switches
 
 

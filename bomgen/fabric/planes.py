@@ -13,49 +13,49 @@ from bomgen.fabric.requirements import all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Tier
 
 times_planes = product("times_planes", "<of_one>", "of_one", "planes")
-"""Of all planes: they are equal."""
+"""Total of all planes, which are equal."""
 ports_of_one = ceil_div("ports_of_one", "ports", "ports", "planes")
-"""Ports of one plane when they are dealt out over all: no plane has more than one above another."""
+"""Ports of the fullest plane, with ports spread evenly over all planes."""
 
 
 @formula("ports")
 def ports_too_many(of_one: int, planes: int, endpoints: int) -> int:
-    """Ports that the planes are built for beyond those there are, because they are dealt out unevenly."""
+    """Ports beyond the endpoints that equal planes provide, because ports do not divide evenly."""
     return of_one * planes - endpoints
 
 
 @formula("endpoints")
 def largest_of_all(of_one: int, planes: int, too_many: int) -> int:
-    """Endpoints of the largest such planes, with no more ports of other machines and reserved ones than there are."""
+    """Endpoints of the largest such planes, with the same ports of other hosts and reserved ports."""
     return of_one * planes - too_many
 
 
 @formula("ports")
 def reserved_above_in_all(of_one: int, planes: int, too_many: int) -> int:
-    """Reserved ports that stand on spines: planes that have a port less than others have it less there."""
+    """Reserved ports on the spines of all planes, less the ports by which planes differ."""
     return max(of_one * planes - too_many, 0)
 
 
 @formula("ports")
 def free_ports_in_all(of_one: int, planes: int, too_many: int) -> int:
-    """Ports of all planes that nothing is plugged into: in those that have a port less than others, one more."""
+    """Unused ports of all planes, plus the ports by which planes differ."""
     return of_one * planes + too_many
 
 
 @formula("ports")
 def free_ports_on_leaves(of_one: int, planes: int, too_many: int, above_of_one: int, above: int) -> int:
-    """Ports of all planes that nothing is plugged into, where some of the ports that are missing are on spines."""
+    """Unused ports of all planes, where some of the ports by which planes differ are on spines."""
     return of_one * planes + too_many - (above_of_one * planes - above)
 
 
 @formula("ports")
 def free_ports_on_spines(of_one: int, planes: int, above_of_one: int, above: int) -> int:
-    """Ports of the spines of all planes that nothing is plugged into."""
+    """Unused spine ports of all planes."""
     return of_one * planes + (above_of_one * planes - above)
 
 
 planes_and_rails = product("planes_and_rails", "planes", "planes", "rails")
-"""Equal fabrics when every plane has one a rail."""
+"""Equal fabrics if every plane has one fabric per rail."""
 
 
 def demand_of_one_plane(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:

@@ -132,18 +132,18 @@ def links_per_cage(group: PortGroup, rate: Figure) -> int:
 
 @formula("ports")
 def ports_when_split(ports: int, split: int, port_gbps: int, link_gbps: int) -> int:
-    """Links of a switch whose ports are split as far as the rate allows."""
+    """Links of a switch whose ports are broken out as far as the link rate allows."""
     return ports * min(split, port_gbps // link_gbps)
 
 
 @formula("ports")
 def ports_by_lanes(ports: int, ports_per_cage: int, lanes_of_cage: int, lanes_of_link: int) -> int:
-    """Links of a switch whose cages have so many electrical lanes, and whose links need several each."""
+    """Links of a switch whose cages have a number of electrical lanes and whose links take several lanes."""
     return ports // ports_per_cage * (lanes_of_cage // lanes_of_link)
 
 
 sum_of_ports = sum_of("sum_of_ports", "ports", "ports", "more_ports")
-"""Ports of two groups of a switch, or of machines of two kinds."""
+"""Ports of two port groups of a switch, or of two kinds of hosts."""
 
 
 class SharedCages(NamedTuple):
@@ -192,7 +192,7 @@ def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
 
 @formula("ports")
 def zero_ports() -> int:
-    """No port of a switch is for one kind of link alone."""
+    """Ports of a switch that are dedicated to one kind of link: none."""
     return 0
 
 
@@ -200,18 +200,18 @@ ZERO_PORTS = zero_ports()
 
 
 cages_of = floor_div("cages_of", "cages", "ports", "ports_per_cage")
-"""Cages of a switch."""
+"""Cages of a group of ports."""
 
 
 @formula("cages")
 def sum_of_cages(cages: int, ports: int, ports_per_cage: int) -> int:
-    """Cages of one more group of ports."""
+    """Cages, including those of one more group of ports."""
     return cages + ports // ports_per_cage
 
 
 @formula("cages")
 def cages_beside(cages: int, down_only: int, up_only: int) -> SharedCages:
-    """Cages that links down and up share, beside the ports that serve one kind alone."""
+    """Cages that downlinks and uplinks share, and ports that are dedicated to either."""
     return SharedCages(cages, down_only, up_only)
 
 

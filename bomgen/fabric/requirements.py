@@ -15,13 +15,13 @@ from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 @formula("count")
 def unset() -> int:
-    """What the plan leaves to the rules, or what is not there."""
+    """A value that the plan does not set, or a count of 0."""
     return 0
 
 
 @formula("rails")
 def one_rail_for_all() -> int:
-    """Leaves are filled one after the other, whatever the rail of a port."""
+    """One rail: leaves are filled one after the other, regardless of the rail of a port."""
     return 1
 
 
@@ -33,43 +33,43 @@ UNSET, ONE_RAIL = unset(), one_rail_for_all()
 
 @formula("count")
 def ports_may_idle() -> int:
-    """Only what serves somebody is built: ports of switches may idle."""
+    """Build-out without unused links: ports of switches may remain unused."""
     return 1
 
 
 @formula("count")
 def whole_servers() -> int:
-    """The ports of a server end on one leaf."""
+    """The ports of a server connect to one leaf."""
     return WHOLE
 
 
 @formula("count")
 def divided_servers() -> int:
-    """The ports of a server may end on several leaves."""
+    """The ports of a server may connect to several leaves."""
     return SPLIT
 
 
 @formula("count")
 def pods_of_all_rails(pod_rails: str) -> int:
-    """Whether a pod has leaves of every rail, so that rails are joined below the core."""
+    """Whether a pod contains leaves of every rail, so that rails are connected below the core."""
     return 1 if pod_rails == ALL_RAILS else 0
 
 
 @formula("tiers")
 def one_tier() -> int:
-    """Switches alone, linked to no tier above."""
+    """Tiers of a fabric of unconnected leaves."""
     return 1
 
 
 @formula("tiers")
 def two_tiers() -> int:
-    """Leaves and spines."""
+    """Tiers of leaves and spines."""
     return 2
 
 
 @formula("tiers")
 def three_tiers() -> int:
-    """Leaves, spines and cores."""
+    """Tiers of leaves, spines and cores."""
     return MAX_TIERS
 
 
@@ -197,10 +197,10 @@ def build_one_switch(demand: Demand, topology: str) -> Fabric:
 
 
 leaves_of_one_switch = ceil_div("leaves_of_one_switch", "switches", "endpoints", "radix")
-"""One switch, when all endpoints fit on it."""
+"""Switches of a single-tier fabric: one if all endpoints fit."""
 
 
 @formula("tiers")
 def tier_count(leaves: int) -> int:
-    """One switch is one tier."""
+    """Tiers of a fabric of a single switch."""
     return leaves

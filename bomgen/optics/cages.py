@@ -293,7 +293,8 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
             if taken:
                 used[index] = _Used(start + taken, here, each.plug)
         if len(found) < each.ports:
-            message = f"{each.ports} {each.end} links find {len(found)} ports on {switch.identity.name}"
+            name = switch.identity.name
+            message = f"{each.ports} {each.end} links need ports, but only {len(found)} are available on {name}"
             raise TooFewCages(message, each.end)
         port_maps[each.end] = PortMap(per_cage, tuple(found))
     down = wanted[0]

@@ -187,9 +187,9 @@ def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
 
 
 links_of_module = floor_div("links_of_module", "count", "module_gbps", "link_gbps")
-"""Links that a module carries, from its total rate."""
+"""Links per module, from its total rate."""
 links_in_cage = minimum("links_in_cage", "count", "links_of_module", "links_of_cage")
-"""Links that a module carries in a cage: no more than the cage has."""
+"""Links per module in a cage, limited by the links of the cage."""
 
 
 def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
@@ -236,7 +236,7 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
         return Incompatibility("ports", message)
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return Incompatibility(
-            "protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}"
+            "protocol", f"{name} supports {', '.join(module.protocols)}; {cage.name} uses {cage.protocol}"
         )
     return power_reason(module, cage)
 
@@ -260,8 +260,8 @@ def _rate_reason(module: Module, rate: int) -> Incompatibility:
     """Return why a module carries no links of a rate [Gb/s]: they are too fast, or its lanes cannot run that slowly."""
     name, lane = module.identity.id, module.lane_gbps
     if lane and module.engine_gbps > rate:
-        message = f"{name} carries links of {module.engine_gbps} Gb/s over lanes of {lane}, which do not slow down to"
-        return Incompatibility("lanes", f"{message} links of {rate}")
+        message = f"{name} runs {module.engine_gbps} Gb/s links over {lane} Gb/s lanes, which do not support"
+        return Incompatibility("lanes", f"{message} {rate} Gb/s links")
     return Incompatibility("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
 
 
@@ -358,7 +358,7 @@ def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules
         return Incompatibility("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
     if upper.protocol and cable.protocols and upper.protocol not in cable.protocols:
         return Incompatibility(
-            "protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}"
+            "protocol", f"{name} supports {', '.join(cable.protocols)}; {upper.name} uses {upper.protocol}"
         )
     if not (plug_fits(cable.a, upper, rules) and plug_fits(cable.b, lower, rules)):
         message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"

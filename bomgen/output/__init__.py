@@ -1,4 +1,4 @@
-"""Files: one module a format.
+"""Output files: one module per format.
 
-In comes a report or a document; out come the bytes of files, which are put in place all together or not at all.
+The input is a report or a document; the output is the bytes of files, which are written all together or not at all.
 """

@@ -1,8 +1,8 @@
-"""Files put in their places: all of a set or none of it, whatever fails or ends the program on the way.
+"""Atomic writes: all files of a set or none, whatever fails or ends the program in between.
 
-New files are written into a hidden folder beside their places and brought to the disk; the old ones get a second name
-there. Only then are the new ones renamed, one by one, and where that fails the old ones are renamed back. What may end
-the program waits meanwhile, and other runs wait for the folder. docs/faults.md says what that does not protect from.
+New files are written into a hidden folder next to their destination and synced to disk; the old ones get a second name
+there. Only then are the new ones renamed, one by one; if that fails, the old ones are renamed back. Signals are
+deferred meanwhile, and other runs wait for the folder. docs/faults.md lists what this does not protect against.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from bomgen.core.signals import LettingThrough, defer_signals
 
 try:
     import fcntl
-except ImportError:  # Windows: runs do not wait for each other there
+except ImportError:  # Windows: runs do not wait for each other
     fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".bomgen-unfinished-"
-"""The beginning of the names of the folders that files are written in first."""
+"""Prefix of the names of temporary folders."""
 PATIENCE = 30
-"""Seconds that another run may take to exchange its files, which are there already: a thousand times what it needs."""
+"""Seconds to wait while another run exchanges its files: a thousand times what it needs."""
 PAUSE = 0.02
-"""Seconds between two looks whether it is done."""
+"""Seconds between two attempts to lock."""
 _LEFT = re.compile(re.escape(UNFINISHED) + r"[a-z0-9_]{8}")
 _NEW, _OLD = "new", "old"
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
-"""What file systems answer that cannot bring a file or a folder to the disk on demand."""
+"""Errors of file systems that cannot sync a file or folder on demand."""
 
 
 def place(folder: Path, make: Callable[[Path], object], exclusive: bool = False) -> list[Path]:
-    """Let `make` write files into an empty folder, and move them into `folder`, which is made where it is missing.
+    """Move the files that `make` writes into an empty folder to `folder`, which is created if it is missing.
 
-    With `exclusive` nothing that is there already is replaced: FileExistsError is raised. Raises OSError with the place
-    that it is about; everything is as it was then.
+    With `exclusive` existing files are not replaced: FileExistsError is raised. Raises OSError with the path that
+    failed; everything is then as before.
     """
     with defer_signals() as let_through:
         missing = _missing(folder)
@@ -56,7 +56,7 @@ def place(folder: Path, make: Callable[[Path], object], exclusive: bool = False)
 
 
 def _missing(folder: Path) -> list[Path]:
-    """The folder and those above it, as far as they are not there; the innermost first."""
+    """Return the missing folders of a path, innermost first."""
     found = []
     while not os.path.lexists(folder) and folder.parent != folder:
         found.append(folder)
@@ -81,7 +81,7 @@ def _placed(folder: Path, make: Callable[[Path], object], exclusive: bool, let_t
 
 
 def _meant(error: OSError, folder: Path) -> str:
-    """The place that an error is about, also where it names what waits for that place."""
+    """Return the path that an error is about; a path in the temporary folder becomes its destination."""
     if not isinstance(error.filename, str):
         return str(folder)
     before, unfinished, behind = error.filename.partition(UNFINISHED)
@@ -92,7 +92,7 @@ def _meant(error: OSError, folder: Path) -> str:
 
 
 def _check(folder: Path, names: Sequence[str]) -> None:
-    """Raise OSError for a name of something that a file must not replace; links are replaced."""
+    """Raise OSError for a name that a file must not replace, such as a folder or a device; links are replaced."""
     for name in names:
         place = folder / name
         if place.is_dir():
@@ -105,13 +105,13 @@ def _check(folder: Path, names: Sequence[str]) -> None:
 
 
 def _exchange(folder: Path, waiting: Path, names: Sequence[str], exclusive: bool) -> None:
-    """Move the new files to their places, or leave the old ones there."""
+    """Move the new files to their destinations, or restore the old ones."""
     new, old = waiting / _NEW, waiting / _OLD
     begun = list[str]()
     try:
         if not exclusive:
             for name in names:
-                with suppress(OSError):  # not there, or a file system without second names
+                with suppress(OSError):  # missing, or a file system without hard links
                     os.link(folder / name, old / name, follow_symlinks=False)
         for name in names:
             if exclusive:
@@ -131,12 +131,12 @@ def _exchange(folder: Path, waiting: Path, names: Sequence[str], exclusive: bool
 
 
 def _link(new: Path, place: Path) -> None:
-    """Give a file the name of its place, where nothing may be."""
+    """Link a file to its destination, which must not exist."""
     try:
         os.link(new, place)
     except FileExistsError:
         raise
-    except OSError:  # a file system without second names
+    except OSError:  # a file system without hard links
         with place.open("xb") as stream:
             try:
                 stream.write(new.read_bytes())
@@ -147,7 +147,7 @@ def _link(new: Path, place: Path) -> None:
 
 
 def _put_back(folder: Path, old: Path, name: str) -> bool:
-    """Put the old file back, or nothing where nothing was; whether that was possible."""
+    """Restore the old file, or remove a new one, and return whether that was possible."""
     try:
         if os.path.lexists(old / name):
             os.replace(old / name, folder / name)
@@ -159,7 +159,7 @@ def _put_back(folder: Path, old: Path, name: str) -> bool:
 
 
 def _bring_to_disk(path: Path) -> None:
-    """Have what a file or folder holds outlive a loss of power, where the system can promise that."""
+    """Sync a file or folder to disk, where the system supports it."""
     if path.is_dir() and fcntl is None:
         return
     number = os.open(path, os.O_RDONLY)
@@ -177,7 +177,7 @@ def _bring_to_disk(path: Path) -> None:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
-    """A folder, to be locked; None where the system has no locks of folders."""
+    """Open a folder for locking; None if the system cannot lock folders."""
     number = os.open(folder, os.O_RDONLY) if fcntl else None
     try:
         yield number
@@ -188,7 +188,7 @@ def _opened(folder: Path) -> Iterator[int | None]:
 
 @contextmanager
 def _waiting_room(folder: Path, place: int | None, let_through: LettingThrough) -> Iterator[Path]:
-    """An empty folder inside another, locked so that other runs see that it is in use; it is gone afterwards."""
+    """Provide a temporary folder inside another, locked against other runs and removed afterwards."""
     with ExitStack() as ending:
         with _locked(place, let_through) as alone:
             if alone:
@@ -202,7 +202,7 @@ def _waiting_room(folder: Path, place: int | None, let_through: LettingThrough) 
 
 
 def _clear(folder: Path) -> None:
-    """Take away what runs have left behind that were killed: what nobody holds a lock on."""
+    """Remove the temporary folders of runs that were killed: those without a lock."""
     for left in folder.iterdir():
         if _LEFT.fullmatch(left.name) and left.is_dir() and not left.is_symlink():
             with suppress(OSError), _opened(left) as number:
@@ -212,7 +212,7 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def _locked(number: int | None, let_through: LettingThrough) -> Iterator[bool]:
-    """Have a folder alone; whether the file system knows such a thing. Raises OSError when another run has it long."""
+    """Lock a folder; yield whether the file system supports locks. Raises OSError if another run holds it too long."""
     end = time.monotonic() + PATIENCE
     while (got := _try_lock(number)) is False:
         with let_through():
@@ -227,7 +227,7 @@ def _locked(number: int | None, let_through: LettingThrough) -> Iterator[bool]:
 
 
 def _try_lock(number: int | None) -> bool | None:
-    """Whether a lock was free and is ours now; None where there are no locks."""
+    """Return whether a lock was acquired; None if locks are not supported."""
     if number is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A document as Markdown that fits a review comment: a page of what matters, the rest folded away."""
+"""A document as Markdown for a review comment: one visible page, the remaining rows folded."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from bomgen.core.safety import printable
 from bomgen.output.terminal import cell_text
 
 MOST_LINES = 60
-"""Lines that are seen before anything is unfolded."""
+"""Maximum number of visible lines."""
 MOST_FOLDED = 2000
-"""Rows of a table that are folded away at most."""
+"""Maximum number of folded rows of a table."""
 MOST_CHARACTERS = 60_000
-"""Of the whole; GitHub refuses comments of 65 536 and more."""
+"""Maximum length of the comment; GitHub refuses 65,536 characters and more."""
 SHOWN = {"money": 9, "plan": 4, "design": 8, "order": 6, "lines": 12, "moves": 4, "left-over": 3, "warnings": 2}
-"""Rows of a table that are seen at first, in the order in which tables get room."""
+"""Visible rows per table, in the order in which tables are allotted lines."""
 OTHERS = 2
-"""Rows of any other table that are seen at first."""
+"""Visible rows of any other table."""
 OVERHEAD = 5
-"""Lines of a table beside its rows: title, blank line, head, rule, blank line."""
+"""Lines of a table besides its rows: title, blank line, head, rule, blank line."""
 FOLD = 4
-"""Lines that are seen of what is folded, and of the notes."""
+"""Visible lines of a fold, and of the notes."""
 SIGNS = {"-": "➖", "+": "➕", "~": "✎"}
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKS = {sign: f"&#{ord(sign)};" for sign in "\\`*_[]|#~@!$"}
 _INSIDE = re.compile(r"(?<=[A-Za-z0-9])&#95;(?=[A-Za-z0-9])")
-"""An underscore inside a word, which marks nothing."""
+"""An underscore inside a word, which has no meaning in Markdown."""
 _LINK = ("://", "&#58;//"), ("www.", "www&#46;")
 
 
@@ -54,7 +54,7 @@ def comment(document: Document, language: Language) -> str:
 
 
 def _rows_seen(document: Document, room: int) -> dict[str, int]:
-    """How many rows of each table are seen at first, by its id; what matters most gets room first."""
+    """Return the number of visible rows per table id; important tables are allotted lines first."""
     tables = [(section, table) for section in document.sections for table in section.tables if not table.folded]
     ids, ranks = {table.id for _, table in tables}, list(SHOWN)
     room -= sum(_texts(section) for section in document.sections if not section.tables)
@@ -71,13 +71,13 @@ def _rows_seen(document: Document, room: int) -> dict[str, int]:
 
 
 def _texts(section: Section) -> int:
-    """The lines that the texts of a section take, with a blank one."""
+    """Return the number of lines for the texts of a section, with a blank line."""
     count = len(section.text) + len(section.notes)
     return count + 1 if count else 0
 
 
 def _cut(shown: Sequence[str], folded: Sequence[str], language: Language) -> Iterator[str]:
-    """The folded lines as far as the comment has room for them."""
+    """Yield the folded lines that fit the comment."""
     left = MOST_CHARACTERS - sum(len(line) + 1 for line in shown)
     for at, line in enumerate(folded):
         left -= len(line) + 1
@@ -88,7 +88,7 @@ def _cut(shown: Sequence[str], folded: Sequence[str], language: Language) -> Ite
 
 
 def _table(section: Section, table: Table, rows: Sequence[Row], language: Language) -> list[str]:
-    """A table with a title, that of a part of one with how many rows there are; the group of a row is a column."""
+    """Return a table with a title, the number of rows if it is cut, and the row groups as a column."""
     part = f" ({len(rows)} / {len(table.rows)})" if len(rows) < len(table.rows) else ""
     grouped = any(row.group for row in table.rows)
     ats = range(len(table.columns))
@@ -106,7 +106,7 @@ def _table(section: Section, table: Table, rows: Sequence[Row], language: Langua
 
 
 def safe(text: str) -> str:
-    """Return a text that is shown as it is: no markup, no mention, no link, no line of its own."""
+    """Return a text that is shown literally: no markup, mention, link or line break."""
     found = "".join(_HTML.get(sign) or _MARKS.get(sign) or sign for sign in printable(text))
     found = _INSIDE.sub("_", found)
     for mark, instead in _LINK:

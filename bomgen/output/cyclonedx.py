@@ -1,9 +1,9 @@
-"""bom.cdx.json: the bill as a CycloneDX 1.6 hardware BOM (ECMA-424), for programs that keep inventories of parts.
+"""bom.cdx.json: the bill as a CycloneDX 1.6 hardware BOM (ECMA-424), for inventory programs.
 
-A component is a line of bom.json, in the assembly that it is built into; spare pieces are components of their own, so
-that quantities add up to pieces. Names of properties that begin with `cdx:` are those of the CycloneDX property
-taxonomy, those that begin with `bomgen:` are described in docs/cyclonedx.md. There is no money: the standard has no
-place for it, and a BOM is passed on to people whom prices are none of.
+A component is a line of bom.json, in the assembly it is built into; spare pieces are separate components, so that
+quantities add up. Properties beginning with `cdx:` are from the CycloneDX property taxonomy, those beginning with
+`bomgen:` are described in docs/cyclonedx.md. Prices are omitted: the standard has no field for them, and a BOM may be
+passed on to third parties.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bomgen.pricing.bill_line import Line
 from bomgen.results.result import Report, digest, one_line
 
 VERSION = "1.6"
-"""Of CycloneDX: the newest that the programs which read it take without being updated; it is valid as 1.7 too."""
+"""CycloneDX version: the newest that current tools read without an update; also valid as 1.7."""
 FUNCTIONS = {
     **dict.fromkeys(("gpu", "server"), "compute"),
     **dict.fromkeys(("nic", "switch", "transceiver", "cable"), "network"),
@@ -33,20 +33,20 @@ FUNCTIONS = {
     "pdu": "power distribution",
     "management": "management",
 }
-"""What hardware of a category is for."""
+"""Function of the hardware of each category."""
 _ADDRESS = re.compile(
     r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]+)?"
     r"(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
     r"(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
     r"(#([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
 )
-"""An address that may stand as a link: of RFC 3986, and of the web, so that no link runs anything."""
+"""An address allowed as a link: RFC 3986, http or https only, so that no link runs anything."""
 
 Data = dict[str, Any]
 
 
 def bom_cdx(report: Report) -> bytes:
-    """The bill as CycloneDX JSON, UTF-8, in a fixed order; its serial number follows from the plan and the result."""
+    """Return the bill as CycloneDX JSON, UTF-8, in a fixed order; its serial number derives from plan and result."""
     root = f"plan:{report.plan.name}"
     records = {(record.kind, record.id): record for record in report.records}
     parts = [line for line in _lines(report) if line.category != SERVICE]
@@ -81,7 +81,7 @@ def _json(data: Data) -> bytes:
 
 
 def _lines(report: Report) -> list[Line]:
-    """The lines of the bill with those of a cluster, and in it of a fabric, behind each other."""
+    """Return the lines of the bill grouped by cluster, and within it by fabric."""
     lines = [priced.line for priced in report.quote.all_lines]
     places = {place: at for at, place in enumerate(dict.fromkeys((line.cluster, line.fabric) for line in lines))}
     clusters = {cluster: at for at, cluster in enumerate(dict.fromkeys(line.cluster for line in lines))}
@@ -89,7 +89,7 @@ def _lines(report: Report) -> list[Line]:
 
 
 def _metadata(report: Report, root: str) -> Data:
-    """What the BOM is of and which program wrote it; the day is the quote's, never the clock's."""
+    """Return the subject of the BOM and the program; the date is that of the quote, not the clock."""
     plan = report.plan
     cluster: Data = {"type": "device", "bom-ref": root, "name": plan.title or plan.name}
     if plan.quote.revision:
@@ -112,7 +112,7 @@ def _metadata(report: Report, root: str) -> Data:
 def _cluster(
     cluster: str, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]
 ) -> Iterator[Data]:
-    """The components of a cluster, in one that holds them where the plan has several clusters."""
+    """Yield the components of a cluster, inside a cluster component if the plan has several."""
     inside = [
         component
         for fabric, of_fabric in groupby(lines, key=lambda line: line.fabric)
@@ -133,7 +133,7 @@ def _cluster(
 def _fabric(
     cluster: str, fabric: str | None, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]
 ) -> Iterator[Data]:
-    """The components of a fabric in one that holds them; what is in none stands by itself."""
+    """Yield the components of a fabric inside a fabric component; others individually."""
     inside = [component for line in lines for component in _pieces(line, report, records)]
     if fabric is None:
         yield from inside
@@ -197,7 +197,7 @@ def _component(
 
 
 def _service(line: Line) -> Data:
-    """A service of the order, such as freight or support."""
+    """Return a service of the order, such as freight or support."""
     quantity = ("bomgen:quantity", str(line.pieces))
     properties = _properties(quantity, *_line_properties(line), ("bomgen:explain", _why(line.quantity)))
     return {"bom-ref": line.id, "name": line.description, "properties": properties}
@@ -208,7 +208,7 @@ def _why(quantity: Figure) -> str:
 
 
 def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:
-    """The properties by which the line is found in bom.json, and what it says."""
+    """Yield the properties that identify the line in bom.json, and its details."""
     numbers = (line.sku or "").split(" / ")
     has_number = line.identity is not None and line.identity.part_number is not None
     yield "bomgen:line", line.id
@@ -223,7 +223,7 @@ def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:
 
 
 def _links(line: Line, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:
-    """The data sheets and manuals that the catalogue has the part from."""
+    """Yield the source documents of the part in the catalogue."""
     record = records.get((line.identity.kind, line.identity.id)) if line.identity else None
     for source in record.references(list(record.data.get("sources") or {})) if record else ():
         if source.url and _ADDRESS.fullmatch(source.url):
@@ -231,7 +231,7 @@ def _links(line: Line, records: Mapping[tuple[str, str], Record]) -> Iterator[Da
 
 
 def _dependencies(ref: str, inside: Iterable[Data]) -> Iterator[Data]:
-    """What each assembly is built of. Of what a part is built nobody here knows, so that parts have no entry."""
+    """Yield the components of each assembly. The components of parts are unknown, so parts have no entry."""
     held = list(inside)
     if held:
         yield {"ref": ref, "dependsOn": [each["bom-ref"] for each in held]}

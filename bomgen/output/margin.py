@@ -16,7 +16,7 @@ from bomgen.core.safety import escape_formula
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 
 SHARE = Decimal("0.0001")
-"""Shares are written to a hundredth of a per cent."""
+"""Precision of shares: a hundredth of a per cent."""
 LINE, CATEGORY = "line", "category"
 COLUMNS = (
     *("of", "category", "id", "part", "description", "pieces", "unit_cost", "amount", "cost", "margin", "share"),
@@ -27,7 +27,7 @@ LEAST, MOST = "≥ ", "≤ "
 
 
 def to_data(margin: Margin) -> dict[str, Any]:
-    """The margins as JSON holds them: amounts and shares are decimal text, null where nobody knows."""
+    """Return the margins as data: amounts and shares are decimal strings, null if unknown."""
     return {
         "currency": margin.currency,
         "lines": [_line_data(line) for line in margin.lines],
@@ -42,7 +42,7 @@ def to_json(margin: Margin) -> str:
 
 
 def to_csv(margin: Margin) -> str:
-    """A row a line, then a row a category, then the total; `of` says which."""
+    """Return the margins as CSV: a row per line, per category, and the total; `of` says which."""
     rows = [{"of": LINE, **_line_data(line), "bound": EXACT if not line.missing else ""} for line in margin.lines]
     for each in (*margin.categories, margin.total):
         data = _sum_data(each)
@@ -58,13 +58,13 @@ def to_csv(margin: Margin) -> str:
 
 
 def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
-    """A field of the CSV; a loss stays a number, and is no formula."""
+    """Return a CSV field; a loss remains a number rather than being escaped as a formula."""
     value = currency if name == "currency" else row.get(name)
     return Decimal(value) if name in ("margin", "share") and value is not None else value
 
 
 def margin_document(margin: Margin, language: Language) -> Document:
-    """Return the margins as a document: the lines of the bill, then the sums of its categories."""
+    """Return the margins as a document: bill lines, then category totals."""
     word, currency = language.word, margin.currency
     columns = (
         Column("line", word("diff-line")),
@@ -102,7 +102,7 @@ def _sum_rows(margin: Margin, language: Language) -> Iterator[Row]:
 
 
 def _amounts(net: Decimal | None, cost: Decimal | None, currency: str, language: Language) -> tuple[str, str]:
-    """The net amount and the cost as texts, or that there is none."""
+    """Return the net amount and the cost as text, or notes that they are missing."""
     return (
         language.word("ui-no-price") if net is None else language.amount(net, currency),
         language.word("margin-no-cost") if cost is None else language.amount(cost, currency),
@@ -114,7 +114,7 @@ def _percent(share: Fraction | None) -> str:
 
 
 def _notes(margin: Margin, language: Language) -> Iterator[Note]:
-    """What the sums leave out."""
+    """Yield notes about what the totals exclude."""
     total = margin.total
     for count, key in ((total.without_price, "margin-without-price"), (total.without_cost, "margin-without-cost")):
         if count:

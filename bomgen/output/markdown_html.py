@@ -1,7 +1,6 @@
 """Documents as Markdown and as one HTML file, by the templates in `templates/`.
 
-Text of a document is never markup: what a template prints is escaped for its format on the way out, so that no
-template can forget it.
+Text of a document is never markup: everything a template prints is escaped for its format automatically.
 """
 
 from __future__ import annotations
@@ -38,44 +37,44 @@ from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price
 
 BILL = "bill"
-"""The section that the totals stand in."""
+"""The section with the totals."""
 KEY_FIGURES = "key-figures"
-"""The place of the headline numbers in the page."""
+"""Element id of the headline numbers."""
 _PAGE = 130
-"""Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
+"""Characters per line of a page; a wider table of numbers stacks the texts of a row."""
 _WIDE = 24
-"""From here on the text of a column has a line of its own where texts stand below each other."""
+"""Column width from which stacked text has its own line."""
 _UNIT_PRICE, _DISCOUNT = "unit_price", "discount"
-"""The columns whose numbers are shown with all their digits."""
+"""Columns whose numbers are shown with all digits."""
 TOTAL = "total"
-"""The id of the row that is the sum of a table."""
+"""Row id of the sum of a table."""
 _GROUP_COLUMN = "category"
-"""The column that says what the heading of a group says."""
+"""The column that repeats the group heading."""
 _UNIT_COLUMN = "unit"
-"""The column that says what a number beside it says, where numbers are shown with their units."""
+"""The column of units, redundant if numbers are shown with their units."""
 _LONG = 15
-"""A table of more rows than that is folded away on a screen, as far as it is not the bill."""
+"""Number of rows above which a table other than the bill is folded on screen."""
 _PLACE = "place"
-"""The column that says what a line of a quote is for, on a page below its description."""
+"""The column of a line's position, shown below its description."""
 _MAY_BE_ZERO = ("spare", "discount")
-"""The columns of a quote that are left out where every number of them is 0."""
+"""Columns of a quote that are omitted if all their numbers are 0."""
 _PARTS = 20
-"""Widths of columns are given in twentieths of the page."""
+"""Column widths are given in twentieths of the page."""
 _ROOM = 4
-"""Characters that a column has beside its text: the space between columns, and letters that are wide."""
+"""Extra characters per column for spacing and wide letters."""
 _AMOUNT_COLUMN = "amount"
-"""The column that is summed up for each group of the bill."""
+"""The column with a total per group of the bill."""
 _FEW_NUMBERS = 2
-"""Columns of numbers that leave room for texts beside them, however wide these are."""
+"""Number columns up to which texts are not stacked, however wide."""
 _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
-"""Control characters, with those that reorder text, and half characters."""
+"""Control characters, including bidirectional overrides, and lone surrogates."""
 _ADDRESS = re.compile(r"https?://[^\s<>|\\`\"'()\[\]]+")
 _MARKDOWN = re.compile(r"[\\`\[\]|~#]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|[<>$]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
 _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
-"""Where a path, an address or the name of a number may be broken."""
+"""Positions where a path, an address or a number's name may break."""
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
 _BACKTICKS = re.compile("`+")
 _CODE_SPAN = re.compile("`([^`]+)`")
@@ -84,7 +83,7 @@ Item = TypeVar("Item")
 
 
 class Field(NamedTuple):
-    """What a cell of a table shows: its lines, each with its look, and where they lead."""
+    """The contents of a table cell: its lines with styles, and their link."""
 
     kind: str
     lines: tuple[tuple[str, str], ...]
@@ -92,19 +91,19 @@ class Field(NamedTuple):
     title: str
     unknown: bool
     rank: str = ""
-    """A number by which rows can be sorted."""
+    """Sort value."""
     best: bool = False
     """Whether it is the best of its row."""
 
 
 def markdown(document: Document, language: Language) -> bytes:
-    """A document as Markdown in UTF-8, for sites that show the files of a repository."""
+    """Return a document as Markdown in UTF-8, for repository hosting sites."""
     environment = _environment(document, language, autoescape=False)
     return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
 
 
 def html(document: Document, language: Language) -> bytes:
-    """A document as one HTML page in UTF-8 that needs nothing else: styles, script and drawings are inside."""
+    """Return a document as one self-contained HTML page in UTF-8, with styles, script and drawings."""
     environment = _environment(document, language, autoescape=True)
     name = _name(document)
     assets = {"style": _Asset(f"{name}.css"), **({} if document.cover else {"script": _Asset(f"{name}.js")})}
@@ -116,12 +115,12 @@ def _name(document: Document) -> str:
 
 
 def slug(path: str) -> str:
-    """A path of a result as a part of an HTML id; different paths give different ones."""
+    """Return a result path as part of an HTML id; distinct paths give distinct ids."""
     return _NOT_IN_ID.sub(lambda match: f"~{ord(match[0]):x}~", path)
 
 
 class _Asset:
-    """A file that is written into the page, and the hash by which its security policy lets it in."""
+    """A file embedded in the page, and its hash for the content security policy."""
 
     def __init__(self, name: str) -> None:
         self.text = Markup(text(folder("templates") / name))  # noqa: S704
@@ -133,7 +132,7 @@ class _Raw(str):
 
 
 def _environment(document: Document, language: Language, autoescape: bool) -> Environment:
-    """The templates, with filters that write in one language about one document."""
+    """Return the template environment, with filters for one language and document."""
     view = _View(document, language)
     environment = Environment(
         loader=FunctionLoader(lambda name: text(folder("templates") / name)),
@@ -144,7 +143,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         keep_trailing_newline=True,
         finalize=_printable if autoescape else _markdown_escaped,
         auto_reload=False,
-        optimized=False,  # a template is used once, so that folding its constants does not pay
+        optimized=False,  # a template is used once, so that constant folding does not pay
     )
     environment.filters = {
         "amount": view.amount,
@@ -186,7 +185,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
 
 
 class _View:
-    """What templates ask about tables and money."""
+    """Template functions for tables and amounts."""
 
     def __init__(self, document: Document, language: Language) -> None:
         self.document, self.language = document, language
@@ -197,27 +196,27 @@ class _View:
                 self.homes.setdefault(str(cell.why), f"table-{slug(table.id)}")
 
     def why(self, cell: Cell) -> str:
-        """The link from a number to its derivation; empty where there is none in the document."""
+        """Return the link from a number to its derivation; empty without one in the document."""
         return self.leads(cell.why)
 
     def leads(self, path: str | None) -> str:
-        """The link to the derivation of a path; empty where there is none in the document."""
+        """Return the link to the derivation of a path; empty without one in the document."""
         return f"#why-{slug(path)}" if path in self.derived and path else ""
 
     def home(self, derivation: Derivation) -> str:
-        """The link from a derivation to the place where its number is first shown; empty where it is nowhere."""
+        """Return the link from a derivation to the first place of its number; empty if it is not shown."""
         return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
 
     def amount(self, amount: Decimal) -> str:
         return self.language.money(amount, self.document.totals.currency)
 
     def sum(self, amount: Decimal) -> str:
-        """An amount of the totals, said to be a lower bound as long as a price is missing."""
+        """Return an amount of the totals, as a lower bound if a price is missing."""
         shown = self.amount(amount)
         return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
 
     def bill_columns(self, table: Table, place: bool) -> list[int]:
-        """The columns of a bill that say something: spare pieces and discounts may not; `place` where shown."""
+        """Return the non-empty columns of a bill; spares and discounts may be all zero; `place` if shown."""
         return [
             index
             for index, column in enumerate(table.columns)
@@ -226,7 +225,7 @@ class _View:
         ]
 
     def total_lines(self, document: Document) -> Iterator[tuple[str, str, bool]]:
-        """Label and amount of each total of the bill, and whether it is what is to pay."""
+        """Yield label and amount of each total, and whether it is the amount to pay."""
         totals, word = document.totals, self.language.word
         if totals.discount:
             yield word("ui-list"), self.amount(totals.list), False
@@ -238,16 +237,16 @@ class _View:
         yield word("quote-total-with-tax" if totals.tax_share else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:
-        """A number of the cover; money on it is a lower bound as long as a price is missing."""
+        """Return a number of the cover; an amount is a lower bound if a price is missing."""
         text = self.language.cell(cell)
         if not isinstance(cell.value, Decimal) or self.document.totals.complete:
             return text
         return self.language.word("ui-at-least", amount=text)
 
     def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
-        """Kind and title of each column; one for all texts when these are stacked.
+        """Return kind and title of each column; one for all texts if these are stacked.
 
-        On a page texts that are not stacked say in their kind how wide they are, beside each other.
+        The kind of a text column that is not stacked includes its width.
         """
         all: list[tuple[str, str]] = [
             (column.kind, heading_of(table, index)) for index, column in enumerate(table.columns)
@@ -264,7 +263,7 @@ class _View:
         return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
 
     def _width(self, table: Table, index: int) -> int:
-        """The characters that a column has need of, as far as it may have them."""
+        """Return the width of a column in characters, limited to its maximum."""
         column = table.columns[index]
         longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
         return min(column.width, max(longest, len(column.title)) + _ROOM)
@@ -273,7 +272,7 @@ class _View:
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
 
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
-        """What the rows of a group of the bill come to; empty where none that is charged has a price."""
+        """Return the total of a group of bill rows; empty if no charged row is priced."""
         rows = lines_to_price(rows)
         index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
         cells = [row.cells[index] for row in rows]
@@ -284,7 +283,7 @@ class _View:
         return text if len(amounts) == len(cells) else self.language.word("ui-at-least", amount=text)
 
     def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
-        """What the cells of each row show; all texts in one field when these are stacked."""
+        """Yield the fields of each row; all texts in one field if these are stacked."""
         currencies = [currency_of(table, index) for index in range(len(table.columns))]
         stacked = stacked and _stacks(table)
         for row in rows:
@@ -315,7 +314,7 @@ class _View:
         return Field(f"{look} best" if cell.best else look, (("", text),), link, title, False, rank, cell.best)
 
     def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
-        """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""
+        """Return all texts of a row in one field: wide ones as lines, narrow ones on one line, remarks last."""
         lines: list[tuple[str, str]] = []
         remarks: list[tuple[str, str]] = []
         narrow: list[str] = []
@@ -337,18 +336,18 @@ class _View:
 
 
 def _stacks(table: Table) -> bool:
-    """Whether a table of numbers is too wide for a page."""
+    """Return whether a table of numbers is too wide for a page."""
     numbers = sum(column.kind != "text" for column in table.columns)
     return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
 
 
 def _parts(width: int, of: int) -> int:
-    """The twentieths of a table that a column gets: words of narrow columns are not broken, texts of wide ones are."""
+    """Return the twentieths of a table for a column: rounded up for narrow columns, down for wide ones."""
     return -(-width * _PARTS // of) if width < _WIDE else max(width * _PARTS // of, 1)
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[Table]:
-    """The tables that have rows, without the column of units where the numbers before it bring theirs."""
+    """Yield the non-empty tables, without a units column that the numbers make redundant."""
     for table in tables:
         for index, column in enumerate(table.columns):
             if column.key == _UNIT_COLUMN and any(cell.unit for row in table.rows for cell in row.cells[:index]):
@@ -361,7 +360,7 @@ def _tables(tables: Sequence[Table]) -> Iterator[Table]:
 
 
 def _all_tables(section: Section) -> Iterator[Table]:
-    """The tables of a section after those that say what its drawings show."""
+    """Yield the tables of a section, after those of its drawings."""
     yield from _tables([*(drawing.data for drawing in section.drawings if drawing.data), *section.tables])
 
 
@@ -370,7 +369,7 @@ def _omit(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
 
 
 def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
-    """The steps, each with its depth and by how much it is deeper than the one before; never by more than one level."""
+    """Yield the steps with their depth and its increase, at most one level at a time."""
     depth = -1
     for step in derivation.steps:
         deeper = min(step.depth - depth, 1)
@@ -379,27 +378,27 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
 
 
 def _breakable(text: str) -> Markup:
-    """Text that may be broken between the steps of a path, an address or the name of a number."""
+    """Return text that may break between the steps of a path, an address or a number's name."""
     return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
 
 
 def _keep_units(text: str) -> str:
-    """Text whose numbers are not parted from a unit, a sign or a currency behind them."""
+    """Return text with non-breaking spaces between numbers and units, signs or currencies."""
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _plain(text))
 
 
 def _picture(logo: Logo) -> str:
-    """A picture as an address that holds it whole."""
+    """Return an image as a data address."""
     return f"data:{logo.media_type};base64,{b64encode(logo.content).decode()}"
 
 
 def _nested(deeper: int) -> Markup:
-    """The HTML between two items of nested lists, or before the first."""
+    """Return the HTML between two items of nested lists, or before the first."""
     return Markup("<ul>" if deeper > 0 else "</li>" + "</ul></li>" * -deeper)  # noqa: S704
 
 
 def _ends(derivation: Derivation) -> Markup:
-    """The HTML that ends all lists that are open after the last step."""
+    """Return the HTML that closes all lists after the last step."""
     depths = [depth for _, depth, _ in _steps(derivation)]
     return Markup("</li></ul>" * (depths[-1] + 1 if depths else 0))  # noqa: S704
 
@@ -409,17 +408,17 @@ def _value(language: Language) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Text on one line, without characters that are not for printing."""
+    """Return text on one line without unprintable characters."""
     return text if text.isprintable() and "  " not in text else _UNPRINTABLE.sub(" ", text)
 
 
 def _printable(value: object) -> object:
-    """What an HTML template prints, before it is escaped."""
+    """Return a value for an HTML template, before escaping."""
     return value if isinstance(value, Markup) else _plain(str(value))
 
 
 def _markdown_escaped(value: object) -> str:
-    """What a Markdown template prints: text that looks as it is written, whatever it is."""
+    """Return a value for a Markdown template, escaped so that it is shown literally."""
     if isinstance(value, _Raw):
         return value
     text = _plain(str(value)).strip()
@@ -429,19 +428,19 @@ def _markdown_escaped(value: object) -> str:
 
 
 def _line(value: object) -> _Raw:
-    """Markdown text at the beginning of a line, where dashes and numbers would make lists."""
+    """Return Markdown text for the start of a line, where dashes and numbers would begin lists."""
     text = _markdown_escaped(value)
     start = _LINE_START.match(text)
     return _Raw(f"{text[: start.end()]}\\{text[start.end() :]}" if start else text)
 
 
 def _code_spans(text: str) -> Markup:
-    """Text of a message as HTML; what stands in backticks is code."""
+    """Return message text as HTML, with backticks as code."""
     return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
 def _code(text: str) -> _Raw:
-    """A Markdown code span, fenced by more backticks than the text has in a row."""
+    """Return a Markdown code span, fenced by more backticks than the text has in a row."""
     plain = _plain(text).strip()
     fence = "`" * (max((len(run) for run in _BACKTICKS.findall(plain)), default=0) + 1)
     space = " " if len(fence) > 1 else ""

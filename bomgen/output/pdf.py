@@ -1,7 +1,7 @@
-"""A page as PDF, set by WeasyPrint: real fonts, an outline, page numbers, and no browser.
+"""Pages as PDF, typeset by WeasyPrint with fonts, outline and page numbers, without a browser.
 
-The extra `pdf` installs WeasyPrint. The page needs no other file, and none is fetched: who wrote the plan may have
-written an address into it.
+The extra `pdf` installs WeasyPrint. The page is self-contained, and no address is fetched: the author of a plan may
+have written one into it.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from bomgen.core.resources import is_out_of_memory
 
 INSTALL = "pip install 'bomgen[pdf]'"
 ALLOWED = ("data",)
-"""What a page may refer to: pictures that it holds whole."""
+"""Address schemes that a page may use: embedded images."""
 NO_GLYPH = ".notdef"
-"""The beginning of what WeasyPrint says of a character that no font has."""
+"""Prefix of WeasyPrint's message about a character without a font."""
 
 
 FONTS = (
     (re.compile("CJK|HIRAGANA|KATAKANA|HANGUL|BOPOMOFO|IDEOGRAPHIC|FULLWIDTH|HALFWIDTH"), "fonts-noto-cjk"),
     (re.compile(".*(FACE|EMOJI|SIGN OF|HEART)"), "fonts-noto-color-emoji"),
 )
-"""By the beginning of characters' names: the package of Debian and Ubuntu whose font has them."""
+"""Debian and Ubuntu font packages, by the beginning of character names."""
 USUAL_FONTS = "fonts-noto-core"
 SHOWN = 5
-"""Characters without a font that the message names."""
+"""Characters without a font that a message lists."""
 
 
 class NotPrinted(Exception):
-    """WeasyPrint, the library that it draws text with, or a font is not installed."""
+    """WeasyPrint, a library that it needs, or a font is not installed."""
 
 
 class _MissingGlyphs(logging.Handler):
-    """Takes what WeasyPrint says of characters that no font has, which it draws as empty boxes."""
+    """Log handler for WeasyPrint's messages about characters without a font, drawn as empty boxes."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.characters: dict[str, None] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note the character of a message about one."""
+        """Record the character of such a message."""
         if record.msg.startswith(NO_GLYPH) and isinstance(record.args, tuple):
             self.characters[str(record.args[0])] = None
 
 
 def pdf(page: bytes) -> bytes:
-    """An HTML page that needs no other file in, the bytes of its PDF out.
+    """Return the PDF of a self-contained HTML page.
 
-    Raises NotPrinted when WeasyPrint is not installed, and for characters that no font of the machine has.
+    Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font.
     """
     try:
         from weasyprint import HTML
@@ -64,7 +64,7 @@ def pdf(page: bytes) -> bytes:
         if is_out_of_memory(error):
             raise
         raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
-    # Without a single font Pango ends the whole process.
+    # Without any font Pango ends the whole process.
     fonts = ffi.gc(fontconfig.FcInitLoadConfigAndFonts(), fontconfig.FcConfigDestroy)
     if not fontconfig.FcConfigGetFonts(fonts, fontconfig.FcSetSystem).nfont:
         raise NotPrinted(f"a PDF takes fonts, and none is installed; install one, such as the package {USUAL_FONTS}")

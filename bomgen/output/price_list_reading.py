@@ -1,4 +1,4 @@
-"""How a vendor's price list was understood, as a document."""
+"""The interpretation of a vendor's price list, as a document."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList
 
 FIRST = 5
-"""Prices that are shown of a list."""
+"""Number of prices shown."""
 NAMED = 10
-"""Rows of each kind that are named."""
+"""Number of rows of each kind that are named."""
 REASONS = {
     NO_PRICE: ("row without a price", "rows without a price"),
     FREE: ("row with a price of 0", "rows with a price of 0"),
@@ -29,11 +29,11 @@ REASONS = {
     SAME: ("row that repeats another", "rows that repeat others"),
 }
 NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART)
-"""Rows that a reader may miss."""
+"""Reasons for skipped rows that a reader may miss."""
 
 
 class Use(NamedTuple):
-    """What a plan takes of a list."""
+    """How a plan uses a price list."""
 
     plan: str
     used: int
@@ -41,11 +41,11 @@ class Use(NamedTuple):
     parts: int
     """Parts that it buys."""
     unpriced: Sequence[str]
-    """Those of them that the list has no price for."""
+    """Parts that the list has no price for."""
 
 
 def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
-    """Return what each column was taken for, the first prices, what was left out, and what no part is known for."""
+    """Return the role of each column, the first prices, skipped rows, and prices without a known part."""
     entries = price_list.source.data["prices"]
     number = _count(len(entries), ("price", "prices"))
     title = f"{number}, of these the first:" if len(entries) > FIRST else f"{number}:"
@@ -115,7 +115,7 @@ def _left_out(rows: Sequence[UnpricedRow]) -> Iterator[Table]:
 
 
 def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: PartIndex) -> Iterator[Table]:
-    """The prices of parts that nobody knows, or that are several."""
+    """Yield tables of prices that match no catalogue part, or several."""
     unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
     if not unknown:
         return
@@ -135,7 +135,7 @@ def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: 
 def use_of(
     price_list: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
 ) -> Use:
-    """What a plan takes of a list: `names` are those of each of its parts, `shown` what each is called."""
+    """Return how a plan uses a list: `names` are those of each of its parts, `shown` their display names."""
     listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in price_list.source.data["prices"]]
     of_plan = {name for each in names for name in each}
     of_list = {name for each in listed for name in each}
@@ -148,7 +148,7 @@ def _count(number: int, names: tuple[str, str]) -> str:
 
 
 def _table(title: str, rows: Sequence[Sequence[str]]) -> Table:
-    """A table without headings, and without the columns that are empty."""
+    """Return a table without headings and without empty columns."""
     used = [at for at in range(len(rows[0])) if any(row[at] for row in rows)] if rows else []
     columns = tuple(Column(str(at), "") for at in used)
     return Table(title, title, columns, tuple(Row(tuple(Cell(row[at]) for at in used)) for row in rows))

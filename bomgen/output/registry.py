@@ -1,18 +1,18 @@
 """The formats of a folder: each module is a format, named as `-f` names it.
 
-The command line, the library and the documentation list the folder, so a format is added by one module. What a format
-says of itself are constants of its module. Help and completion import every module of a folder, so a module imports
-what it writes with inside `write`: no library that only one format needs is loaded for the others.
+The command line, the library and the documentation list the folder, so a format is added by adding a module. Constants
+of the module describe the format. Help and completion import every module of a folder, so a module imports its writer
+inside `write`: a library that only one format needs is not loaded for the others.
 
 A document, a module of `output/formats/`, has
 
-- `ABOUT`: what it is, in one sentence;
-- `FILE`: the name of the file, as `bom.json`; with `{name}` in it there is a file for every fabric, with `{kind}` one
-  for the customer, the quote, and one for the engineer, the report;
+- `ABOUT`: its description, in one sentence;
+- `FILE`: its file name, such as `bom.json`; with `{name}` there is a file per fabric, with `{kind}` one for the
+  customer, the quote, and one for the engineer, the report;
 - `BINARY`: whether a terminal cannot show it;
-- `write(source)`: takes a `Source`, gives the bytes of the file; of a file for every fabric the bytes by fabric; where
-  there are two kinds `write(source, kind)`;
-- `DEPRECATED`, where the format is to go: what to write instead.
+- `write(source)`: takes `DocumentInputs` and returns the bytes of the file, or for a file per fabric the bytes by
+  fabric; for two kinds `write(source, kind)`;
+- `DEPRECATED`, if the format will be removed: what to use instead.
 """
 
 from __future__ import annotations
@@ -28,64 +28,64 @@ FOLDER = Path(__file__).parent
 
 
 QUOTE, REPORT = KINDS = ("quote", "report")
-"""What the customer signs, and what the engineer checks."""
+"""The document that the customer signs, and the one that the engineer checks."""
 KIND = "{kind}"
-"""In the name of a file: there is one of each kind."""
+"""Placeholder in file names with one file per kind of document."""
 
 
 class Formats:
-    """The formats of a folder of `output/`; `first` come first, `helpers` are modules that are no format."""
+    """The formats of a folder of `output/`, those in `first` first; `helpers` are modules other than formats."""
 
     def __init__(self, folder: str, first: tuple[str, ...] = (), helpers: tuple[str, ...] = ()) -> None:
         self._folder, self._first, self._helpers = folder, first, ("__init__", *helpers)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all formats: the first ones, then the others by name."""
+        """Return the names of all formats: the first ones, then the others by name."""
         found = sorted(path.stem for path in (FOLDER / self._folder).glob("*.py") if path.stem not in self._helpers)
         return tuple(dict.fromkeys((*self._first, *found)))
 
     def module(self, name: str) -> Any:
-        """The module of a format. Raises KeyError when there is none."""
+        """Return the module of a format. Raises KeyError if there is none."""
         if name not in self.names:
             raise KeyError(name)
         return import_module(f"bomgen.output.{self._folder}.{name}")
 
     def constant(self, name: str, constant: str, default: Any = None) -> Any:
-        """Return a constant of a format's module, `default` where it has none. Raises KeyError as `module` does."""
+        """Return a constant of a format's module, or `default`. Raises KeyError as `module`."""
         return getattr(self.module(name), constant, default)
 
     def described(self) -> list[tuple[str, str]]:
-        """Every format with what it is, behind the name of its file where that is fixed."""
+        """Return every format with its description, after its file name if that is fixed."""
         found = ((name, ", ".join(self.files(name)), self.constant(name, "ABOUT")) for name in self.names)
         return [(name, f"{files}: {about}" if files else about) for name, files, about in found]
 
     def files(self, name: str) -> tuple[str, ...]:
-        """The names of the files of a format, `NAME` in that of a fabric; empty where they are not fixed."""
+        """Return the file names of a format, with `NAME` for a fabric; empty if they are not fixed."""
         file = self.constant(name, "FILE", "")
         kinds = KINDS if KIND in file else ("",)
         return tuple(file.format(kind=kind, name="NAME") for kind in kinds if file)
 
 
 class DocumentRequest(NamedTuple):
-    """A document to write: its format, and its kind where the format has two."""
+    """A document to write: its format, and its kind if the format has two."""
 
     form: str
     kind: str = ""
 
 
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
-"""What is written where nobody names a format."""
+"""Formats written by default."""
 DOCUMENTS = Formats("formats", DEFAULT_DOCUMENTS)
-"""The documents of a quote: what `bomgen build` writes."""
+"""Document formats of `bomgen build`."""
 WIRINGS = Formats("wiring")
-"""The formats of the cable list: what `bomgen wiring` writes."""
+"""Cable list formats of `bomgen wiring`."""
 PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("forms",))
-"""The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
+"""Price book forms of `bomgen prices` (output/price_lists/forms.py)."""
 
 
 def choose_documents(names: Iterable[str]) -> list[DocumentRequest]:
-    """The documents that formats and names of files, such as `quote.md`, stand for; each once, quotes first.
+    """Return the documents for formats and file names, such as `quote.md`, without duplicates, quotes first.
 
     Raises ValueError for a name that is neither.
     """
@@ -104,21 +104,21 @@ def choose_documents(names: Iterable[str]) -> list[DocumentRequest]:
 
 
 def is_file_of_bomgen(name: str) -> bool:
-    """Whether a document of some plan has the name of a file."""
+    """Return whether a file name is that of a document of some plan."""
     files = (file for form in DOCUMENTS.names for file in DOCUMENTS.files(form))
     return any(re.fullmatch(re.escape(file).replace("NAME", ".*"), name) for file in files)
 
 
 # formats ------------------------------------------------------------------------------------------------------------
-# The wiring in formats that other programs read: one module a format, found by its name (output/registry.py).
+# The wiring in formats for other programs: one module per format, found by its name (output/registry.py).
 #
-# A module has `ABOUT`, what it is in a few words; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`;
-# `ONE_FABRIC`, whether it holds a single fabric; and `write(wiring, out, progress)`, where `out` is a binary stream, or
-# for several files the path of the one that is named, beside which the others are laid.
+# A module has `ABOUT`, a short description; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`; `ONE_FABRIC`,
+# whether it holds a single fabric; and `write(wiring, out, progress)`, where `out` is a binary stream, or for several
+# files the path of the named one, next to which the others are written.
 
 Progress = Callable[[int], None]
-"""Told how many cables were written since the last time."""
+"""Callback with the number of cables written since the last call."""
 
 
 class Unsuitable(Exception):
-    """A format cannot say what it is given; the message says what would be right."""
+    """A format cannot represent its input; the message suggests what it can."""

@@ -1,4 +1,4 @@
-"""What a search found in a format: text, md, html, xlsx, csv, parquet or json."""
+"""Search results in a format: text, md, html, xlsx, csv, parquet or json."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from bomgen.output.writer import OutputError, render_page
 from bomgen.plan.search_space import NumberRange
 
 FORMAT = 1
-"""Version of the format of a search as JSON."""
+"""Version of the JSON format of a search."""
 
 
 def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
-    """A search in a format; `name` is that of its plan. Raises OutputError where pyarrow is not installed."""
+    """Return a search in a format; `name` is that of its plan. Raises OutputError if pyarrow is missing."""
     if form == "json":
         return (json.dumps(_data(front, name), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     if form == "csv":
@@ -48,7 +48,7 @@ def _columns(front: Front) -> list[str]:
 
 
 def _records(front: Front) -> list[list[Any]]:
-    """A row for each design of the front: values of the axes as YAML, measures exactly."""
+    """Return a row per design of the front: axis values as YAML, exact measures."""
     return [
         [
             *front.space.values(row.candidate.place),
@@ -84,7 +84,7 @@ def _parquet(front: Front) -> bytes:
 
 
 def _exact(value: Measured | str) -> Any:
-    """A value as programs read it: amounts are decimal strings, as in bom.json."""
+    """Return a value for programs: amounts are decimal strings, as in bom.json."""
     return f"{value:f}" if isinstance(value, Decimal) else json_value(value)
 
 
@@ -129,7 +129,7 @@ def _design(front: Front, searched_design: SearchedDesign) -> dict[str, Any]:
 
 
 def _beyond(front: Front, found: tuple[SearchedDesign, Sequence[Excess]] | None) -> dict[str, Any] | None:
-    """A design beyond the bounds, with what it comes to where it breaks them."""
+    """Return a design beyond the bounds, with the values that exceed them."""
     if found is None:
         return None
     broken = {each.bound.measure: json_value(each.value) for each in found[1]}

@@ -1,4 +1,4 @@
-"""What documents are made of: a report with its chapters and drawings, which formats of one build share."""
+"""Inputs of documents: a report with its chapters and drawings, shared by the formats of one build."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 class NamedFabric(NamedTuple):
-    """A fabric as a drawing shows it."""
+    """A fabric for a drawing."""
 
     name: str
-    """Of the fabric in the plan, behind its cluster where there are several."""
+    """Name of the fabric in the plan, with its cluster as prefix if there are several."""
     fabric: Fabric
     servers: int | None
-    """The servers that attach to it; None where nobody knows."""
+    """Number of attached servers; None if unknown."""
 
 
 class DocumentInputs:
-    """A report that is written in several formats. What two of them need is made once, when the first asks for it."""
+    """A report that is written in several formats, with cached parts that formats share."""
 
     def __init__(self, report: Report, formats: Sequence[str]) -> None:
         self.report = report
@@ -38,23 +38,23 @@ class DocumentInputs:
         self._pages: dict[str, bytes] = {}
 
     def begin(self, form: str) -> None:
-        """Note that a format begins, for progress and timing."""
+        """Report the start of a format, for progress and timing."""
         self._stage = form
         telling.stage(form)
 
     @property
     def language(self) -> Language:
-        """The language of the quote."""
+        """Return the language of the quote."""
         return language(self.report.plan.quote.language)
 
     @property
     def fabrics(self) -> Iterator[NamedFabric]:
-        """The fabrics of every cluster."""
+        """Return the fabrics of every cluster."""
         return (fabric for cluster in self.report.each_cluster for fabric in _fabrics(cluster))
 
     @cached_property
     def quote(self) -> Document:
-        """What the customer signs, written from a record that has nothing else in it."""
+        """Return the quote, written from the customer's record only."""
         from bomgen.documents.chapters.writer import Writer
         from bomgen.documents.customer_quote.contents import quote_document
         from bomgen.documents.customer_quote.record import customer_quote
@@ -66,7 +66,7 @@ class DocumentInputs:
         return page
 
     def expansion(self, difference: Difference) -> Document | None:
-        """What the customer signs for what is added; the report is the new side. None where that is no expansion."""
+        """Return the quote of an expansion, where the report is the new side; None if it is not one."""
         from bomgen.documents.chapters.writer import Writer
         from bomgen.documents.customer_quote.contents import quote_document
         from bomgen.documents.customer_quote.expansion import expansion_quote
@@ -76,7 +76,7 @@ class DocumentInputs:
 
     @cached_property
     def page(self) -> Document:
-        """The chapters of the report with their drawings."""
+        """Return the chapters of the report with their drawings."""
         from bomgen.documents.chapters.contents import document
 
         telling.stage("chapters and drawings")
@@ -86,11 +86,11 @@ class DocumentInputs:
         return page
 
     def document(self, kind: str) -> Document:
-        """The quote or the report."""
+        """Return the quote or the report."""
         return self.quote if kind == QUOTE else self.page
 
     def html(self, kind: str) -> bytes:
-        """The quote or the report as one page for a browser."""
+        """Return the quote or the report as one HTML page."""
         from bomgen.output.markdown_html import html
 
         if kind not in self._pages:
@@ -117,7 +117,7 @@ class DocumentInputs:
         return Drawing(name, chart.title, svg, chart.text, data=data)
 
     def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
-        """The drawings of the fabrics of one cluster, each with its file where `svg` writes one."""
+        """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""
         from bomgen.output.drawing.fabrics import fabric_svg
 
         file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
@@ -135,12 +135,12 @@ def _fabrics(report: Report) -> Iterator[NamedFabric]:
 
 
 def _name_in_cluster(report: Report, name: str) -> str:
-    """A name of a cluster, behind that of the cluster where there are several."""
+    """Return a name with its cluster as prefix if there are several."""
     return f"{report.plan.cluster_name}.{name}" if report.plan.cluster_name else name
 
 
 def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
-    """The floor, and racks from the front; the first of them says which racks are not drawn."""
+    """Return the floor plan and front views of racks; the first of them mentions racks that are not drawn."""
     found, site = report.elevations, report.plan.site
     if found is None or site is None:
         return ()

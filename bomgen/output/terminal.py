@@ -1,7 +1,7 @@
-"""Documents as text: columns aligned by the width of their letters, and fitted to a terminal where its width is given.
+"""Documents as text: aligned columns, fitted to a terminal if its width is given.
 
-In a terminal long cells wrap inside their column, and columns without room go to a table below. A pipe or a file gets
-every row on one line, so that programs can read it.
+On a terminal long cells wrap inside their column, and columns without space move to a table below. A pipe or a file
+gets every row on one line, for programs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ GAP = "  "
 """Between columns, and before every row."""
 BOLD = "bold"
 LEAST_WIDTH = 24
-"""A longer text may be wrapped to so few characters before a column goes to a table below."""
+"""Width to which a longer text is wrapped before a column moves to a table below."""
 LEAST_TEXT = 20
-"""A line is wrapped below its text only where that has as much room."""
+"""Minimum width for wrapping a line below its own text."""
 _LABEL = re.compile(r" *(?:- |.*\S  +(?=\S))")
-"""The start of a line, up to the text that is wrapped: a bullet, or what stands before the last gap."""
+"""The start of a line before the text to wrap: a bullet, or everything up to the last gap."""
 _MARKS = "[\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]*"
 _WORD = re.compile(rf"(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff]){_MARKS}\s*|\s+")
-"""What stays on a line: a word or a Chinese letter, with the marks behind it."""
+"""Units that are not broken: a word or a Chinese character, with following marks."""
 
 
 class TextLine(NamedTuple):
@@ -36,14 +36,14 @@ class TextLine(NamedTuple):
 
 
 def text(document: Document, language: Language, every: bool = False) -> bytes:
-    """Return a document as UTF-8; `every` row of its tables, or those that matter."""
+    """Return a document as UTF-8 text, with `every` row of its tables or only important ones."""
     return "".join(f"{line.text}\n" for line in render_lines(document, language, every)).encode("utf-8", "replace")
 
 
 def render_lines(
     document: Document, language: Language, every: bool = False, width: int | None = None
 ) -> Iterator[TextLine]:
-    """Return the lines of a document, of at most `width` characters where that is given."""
+    """Yield the lines of a document, at most `width` characters wide if it is given."""
     first = True
     for block in _blocks(document, language, every, width):
         if block and not first:
@@ -54,7 +54,7 @@ def render_lines(
 
 
 def _blocks(document: Document, language: Language, every: bool, width: int | None) -> Iterator[list[TextLine]]:
-    """The parts of a document that a blank line separates."""
+    """Yield the parts of a document that a blank line separates."""
     titles = [TextLine(printable(document.title))] if document.title else []
     yield [*titles, *([TextLine(printable(document.subtitle), BOLD)] if document.subtitle else [])]
     several = len([section for section in document.sections if section.title]) > 1
@@ -86,7 +86,7 @@ def _section_blocks(section: Section, language: Language, every: bool, width: in
 
 
 class _TableText(NamedTuple):
-    """The texts of a table: of each row its cells, sign and style; a heading has a single cell."""
+    """The texts of a table: cells, sign and style of each row; a heading has a single cell."""
 
     rows: Sequence[tuple[Sequence[str], str, str]]
     right: Sequence[bool]
@@ -95,7 +95,7 @@ class _TableText(NamedTuple):
 
 
 def _table_lines(table: Table, language: Language, shown: int, width: int | None) -> Iterator[TextLine]:
-    """The rows of a table: texts begin at the left, numbers end at the right; headings move no column."""
+    """Yield the rows of a table: text aligned left, numbers right; headings do not affect columns."""
     grid = _grid(table, language, shown)
     for number, (columns, widths) in enumerate(_layouts(grid, width)):
         yield from [TextLine("")] if number else []
@@ -132,14 +132,14 @@ def _grid(table: Table, language: Language, shown: int) -> _TableText:
 
 
 def cell_text(column: Column, cell: Cell, currency: str, language: Language) -> str:
-    """Return what a cell shows; `currency` is what the heading of its column names."""
+    """Return the text of a cell; `currency` is the one named in its column heading."""
     if cell.value is None and column.kind == "money":
         return language.word("ui-no-price")
     return language.cell(cell, named=not currency)
 
 
 def _layouts(grid: _TableText, width: int | None) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """The columns of each table that is drawn, and their widths."""
+    """Yield the columns and widths of each table that is drawn."""
     rows = [row for row, _, _ in grid.rows if len(row) == len(grid.right)]
     columns = [[row[at] for row in rows] for at in range(len(grid.right))]
     natural = [max(map(_width, column), default=0) for column in columns]
@@ -164,12 +164,12 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _above_its_range(cell: str) -> str:
-    """Return a number, with the range of an estimate on a line of its own."""
+    """Return a number with the range of an estimate on a separate line."""
     return cell.replace(" (", "\n(")
 
 
 def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
-    """The columns of each table: those that name a row, and as many others as there is room for, one at least."""
+    """Return the columns of each table: the keys of a row, and as many others as fit, at least one."""
     names = list(range(keys))
     found = [names[:]]
     for at in range(keys, len(least)):
@@ -180,7 +180,7 @@ def _shared_out(least: Sequence[int], keys: int, room: int) -> list[list[int]]:
 
 
 def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
-    """The width of each column: the least, and a share of what is left for those that would take more."""
+    """Return the width of each column: the minimum, and a share of the remaining space."""
     widths = list(least)
     left = room - _total(least)
     wanting = sorted((each for each in range(len(least)) if natural[each] > least[each]), key=natural.__getitem__)
@@ -195,7 +195,7 @@ def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int
 
 
 def _width(text: str) -> int:
-    """How many characters of a terminal a text takes: a wide letter takes two, an accent none."""
+    """Return the width of a text on a terminal: a wide character counts as two, an accent as 0."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -215,7 +215,7 @@ def _cell_lines(cell: str, width: int, right: bool) -> list[str]:
 
 
 def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
-    """A line in several of at most `width` characters, which go on below the text behind its label."""
+    """Yield a line wrapped to `width` characters, aligned below the text after its label."""
     if _width(line.text) <= width:
         yield line
         return
@@ -229,7 +229,7 @@ def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """A text in lines of at most `width` characters, broken between words or Chinese letters where that is possible."""
+    """Return a text in lines of at most `width` characters, broken between words or Chinese characters if possible."""
     found, line = list[str](), ""
     for word in _WORD.findall(text):
         for part in [word] if _width(word.rstrip()) <= width else word:

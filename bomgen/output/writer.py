@@ -1,4 +1,4 @@
-"""From a report to written files: every format of a quote and of a wiring, whole or not at all."""
+"""Written files of a report: every format of a quote and of a wiring, atomically."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ class OutputError(Exception):
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name, in the formats or files asked for, and those of the user's own templates.
+    """Return the files of a report by name, in the requested formats or files, and those of the user's templates.
 
-    Raises ValueError for an unknown format, PlanErrors when a template fails, OutputError when a PDF is asked for and
-    WeasyPrint is not installed.
+    Raises ValueError for an unknown format, PlanErrors if a template fails, OutputError for a PDF without WeasyPrint.
     """
     files: dict[str, bytes] = {}
     chosen = choose_documents(formats)
@@ -57,10 +56,10 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
 
 def render_difference(difference: Difference, new: Report | None, form: str) -> bytes:
-    """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
+    """Return a difference as html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
-    An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, or what
-    ends in a bom.json, is a page of changes. Raises OutputError where no PDF can be written.
+    An expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other differences, and
+    those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
     """
     from bomgen.core.language import language
     from bomgen.core.messages import ENGLISH
@@ -71,14 +70,14 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     if new and (quote := DocumentInputs(new, ()).expansion(difference)):
         from bomgen.output.xlsx.quote import quote_workbook
 
-        return quote_workbook(quote, words) if form == "xlsx" else render_page(quote, words, form)
+        return quote_workbook(quote, words).content if form == "xlsx" else render_page(quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
 def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
-    """Return a document in a format: text, md, html, pdf or xlsx; `every` row is in the text, or those that matter.
+    """Return a document as text, md, html, pdf or xlsx; text has `every` row or only important ones.
 
-    Raises OutputError where no PDF can be written.
+    Raises OutputError if no PDF can be written.
     """
     if form == "text":
         from bomgen.output.terminal import text
@@ -101,11 +100,10 @@ def render_page(page: Document, words: Language, form: str, every: bool = False)
 
 
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
-    """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
+    """Write a wiring in a format, atomically, or to standard output without a file; return the paths written.
 
-    Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
-    or a device is written to. Raises OutputError when a file cannot be written, and for a pipe or device where the
-    format has several files.
+    Formats with several files write the others next to the named one. Links are followed; pipes and devices are written
+    to. Raises OutputError if a file cannot be written, and for a pipe or device if the format has several files.
     """
     module = WIRINGS.module(form)
     if out is None:
@@ -132,7 +130,7 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
 
 
 def _write_stream(module: Any, wiring: Wiring, stream: IO[bytes], progress: Callable[[int], None]) -> None:
-    """Write a wiring to what may not go back: a binary format, which does, is finished in a temporary file first."""
+    """Write a wiring to a stream without seeking: a binary format, which seeks, goes through a temporary file."""
     if not module.BINARY:
         module.write(wiring, stream, progress)
         return
@@ -143,12 +141,12 @@ def _write_stream(module: Any, wiring: Wiring, stream: IO[bytes], progress: Call
 
 
 def _is_stream(out: FilePath) -> bool:
-    """Whether a path leads to a pipe or a device: it is written to, because a file must not take its place."""
+    """Return whether a path is a pipe or a device, which must be written to rather than replaced."""
     return out.exists() and not out.is_file() and not out.is_dir()
 
 
 def _link_target(out: FilePath) -> FilePath:
-    """Where a link leads to, or the place itself."""
+    """Return the target of a link, or the path itself."""
     place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
     if place.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
@@ -156,9 +154,9 @@ def _link_target(out: FilePath) -> FilePath:
 
 
 def write_one(content: bytes, out: FilePath) -> None:
-    """Write a file whole or not at all; what a link points to is written, and a pipe or a device is written to.
+    """Write a file atomically; links are followed, pipes and devices are written to.
 
-    Raises OutputError when it cannot be written.
+    Raises OutputError if it cannot be written.
     """
     with _convert_errors(out):
         out = _link_target(out)
@@ -169,19 +167,19 @@ def write_one(content: bytes, out: FilePath) -> None:
 
 
 def write_new(content: bytes, out: FilePath) -> None:
-    """Write a file whole where none is.
+    """Write a new file atomically.
 
-    Raises FileExistsError when there is one, and OutputError when it cannot be written.
+    Raises FileExistsError if it exists, and OutputError if it cannot be written.
     """
     with _convert_errors(out, but=FileExistsError):
         atomic_write.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
 
 def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
-    """Write files into a folder, all or none: what was there before stays until every one of them is on the disk.
+    """Write files into a folder, all or none, and return their paths; existing files remain until all are on disk.
 
-    Raises OutputError when the folder or a file cannot be written, or when it is a link that leads out of `below`: who
-    made the plan may have made the link, and would choose with it what is written over.
+    Raises OutputError if the folder or a file cannot be written, or if the folder is a link that leads out of `below`:
+    the author of the plan may have made the link, to overwrite other files.
     """
 
     def make(place: FilePath) -> None:
@@ -197,7 +195,7 @@ def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | Non
 
 
 def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
-    """Write files as `write` does; those that are there already keep their permissions."""
+    """Write files as `write_files` and return their paths; replaced files keep their permissions."""
 
     def make(place: FilePath) -> None:
         for name, content in files.items():
@@ -211,7 +209,7 @@ def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
 
 @contextmanager
 def _name_file(place: FilePath) -> Iterator[None]:
-    """Have an error of the system say which file it is about: one of writing does not."""
+    """Add the file name to system errors of writing, which lack it."""
     try:
         yield
     except OSError as error:
@@ -220,7 +218,7 @@ def _name_file(place: FilePath) -> Iterator[None]:
 
 @contextmanager
 def _convert_errors(out: FilePath, but: type[OSError] | None = None) -> Iterator[None]:
-    """Raise OutputError where the system does not write, with the file or folder that it does not write."""
+    """Raise OutputError for a system error, with the file or folder that could not be written."""
     try:
         yield
     except OSError as error:

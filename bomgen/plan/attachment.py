@@ -27,26 +27,26 @@ class Attachment(NamedTuple):
 
 
 nics_of_a_server = ceil_div("nics_of_a_server", "NICs", "gpus", "gpus_per_nic")
-"""NICs of a server whose GPUs share them."""
+"""NICs per server whose GPUs share NICs."""
 cards_for_ports = ceil_div("cards_for_ports", "NICs", "ports", "ports_per_nic")
-"""Cards that give a server this number of ports."""
+"""NICs per server for a number of ports."""
 ports_of_nics = product("ports_of_nics", "ports", "nics", "ports_per_nic")
-"""NIC ports of a server."""
+"""NIC ports per server."""
 ports_on_a_plane = floor_div("ports_on_a_plane", "ports", "ports", "planes")
-"""Ports of a server on each of several equal planes."""
+"""Ports per server on each of several equal planes."""
 ports_on_a_nic = floor_div("ports_on_a_nic", "ports", "ports", "nics")
-"""Ports of one NIC."""
+"""Ports per NIC."""
 ports_when_split = product("ports_when_split", "ports", "ports", "pieces")
-"""Ports of a server, or of a cage, whose every port is split, with a piece for every plane."""
+"""Ports of a server or a cage whose ports are all broken out, one link per plane."""
 pieces_of_port = floor_div("pieces_of_port", "count", "planes", "ports_per_nic")
-"""Pieces of a NIC port when a NIC has fewer ports than there are planes."""
+"""Links per NIC port if a NIC has fewer ports than there are planes."""
 rate_of_piece = floor_div("rate_of_piece", "Gb/s", "port_gbps", "pieces")
-"""Rate of a piece of a port."""
+"""Rate of one link of a broken-out port."""
 
 
 @formula("ports")
 def one_port_a_cage() -> int:
-    """Ports outside the compute network are in separate cages."""
+    """Ports per cage outside the compute network."""
     return 1
 
 

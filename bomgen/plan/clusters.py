@@ -26,7 +26,7 @@ COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout"
 
 
 over_clusters = sum_of("over_clusters", "<amount>", "amount", "more_amount")
-"""The sum over several clusters of a plan."""
+"""Sum over the clusters of a plan."""
 
 
 def together(figures: Iterable[Figure | None]) -> Figure | None:

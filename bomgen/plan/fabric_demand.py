@@ -28,29 +28,29 @@ UPLINK = "uplink"
 
 
 ports_of_hosts = product("ports_of_hosts", "ports", "hosts", "ports")
-"""Ports of equal machines."""
+"""Ports of equal hosts."""
 
 
 @formula("ports")
 def one_of_each_port() -> int:
-    """Ports of a server that belong to one rail."""
+    """Ports per server and rail."""
     return 1
 
 
 @formula("rails")
 def one_rail_for_redundancy() -> int:
-    """The ports of a machine that must survive a leaf failure connect to separate leaves."""
+    """Rails of a fabric whose hosts must survive a leaf failure with ports on separate leaves."""
     return 1
 
 
 @formula("word")
 def homed_on_one_leaf() -> str:
-    """All ports of a machine connect to one leaf, where two leaves would need other switches."""
+    """Homing if two leaves would require other switches: all ports of a host connect to one leaf."""
     return SINGLE
 
 
 slower_end = minimum("slower_end", "Gb/s", "nic_gbps", "switch_gbps")
-"""A link runs at the rate of its slower end."""
+"""Rate of a link: that of its slower end."""
 
 
 @formula("servers")

@@ -1,5 +1,5 @@
-"""The bill, and what it costs.
+"""The bill of materials and its prices.
 
-In comes a design with price books and terms; out come the lines of the bill, unit prices, discounts, tax, totals,
-running costs, margins and alternatives. Money is decimal.
+The input is a design with price books and terms; the output is bill lines, unit prices, discounts, tax, totals, running
+costs, margins and alternatives. Amounts are decimal.
 """

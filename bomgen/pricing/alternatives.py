@@ -1,8 +1,8 @@
-"""The same plan with other parts or values: which parts stand in for which, and whether they did.
+"""Alternatives of a plan with other parts or values: selection of substitute parts, and a check that they are used.
 
-An alternative is the plan worked out from its source once more, with other values laid over it or with a catalogue in
-which parts replace others, so that the connection rules judge it as they judge the plan. A replacement that is not on
-the bill in the end is an error, because the reader would compare with something else.
+An alternative is the plan calculated again from its source, with other values or with a catalogue in which substitute
+parts replace others, so that the connection rules apply to it as to the plan. A substitute that is not on the final
+bill is an error, because the comparison would be misleading.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ FIXED = (
     *("bomgen", "name", "title", "catalog", "templates"),
     *("quote.currency", "quote.language", "quote.alternatives", "quote.customer", "quote.vendor", "quote.date"),
 )
-"""Keys that an alternative may not set: what it could not be compared with, and what no quote has twice."""
+"""Keys that an alternative may not set, because results would not be comparable or a quote has them once."""
 WHOLE = ("quote", "workload", "cluster", "fabrics")
-"""Keys that are set one by one."""
+"""Sections whose keys are set one by one."""
 MEDIUM, OF_MEDIUM = "medium", ("module", "fibre")
-"""How a kind of link is built, and what names the parts of that."""
+"""The key for the medium of a kind of link, and the keys for its parts."""
 
 OF_QUOTE = {"firm-estimate"}
-"""Rules about the quotation as a whole; what they find is said once."""
+"""Rules about the quotation as a whole, whose warnings appear once."""
 
 Instead = Mapping[tuple[str, str], str]
-"""Ids of the parts that stand in for others, by kind and id of these."""
+"""Ids of substitute parts, by kind and id of the parts they replace."""
 
 
 def varied(source: Source, place: int) -> Source:
-    """The plan's source with the values of one of its alternatives, and without alternatives of its own.
+    """Return the plan's source with the values of one alternative, and without a list of alternatives.
 
-    A medium that is set takes away the parts that the plan names for the one before, unless they are set as well.
-    Raises PlanErrors for a key that nothing can be set at.
+    Setting a medium removes the parts that the plan names for the previous one, unless they are set as well. Raises
+    PlanErrors for a key that cannot be set.
     """
     given = source.data["quote"]["alternatives"][place].get("set") or {}
     for key in given:
@@ -78,10 +78,10 @@ def _at(data: Any, path: Sequence[str]) -> Any:
 def substitutes(
     alternative: Alternative, bill: Bill, catalog: Catalog, cheapest: Callable[[Line, Sequence[str]], str]
 ) -> Instead:
-    """Which parts stand in for those of a bill.
+    """Return the substitute parts of an alternative for a bill.
 
-    `cheapest` chooses from ids of a kind where several are compatible. Raises PlanErrors for parts that are not on the
-    bill or not in the catalogue.
+    `cheapest` selects one of several compatible ids of a kind. Raises PlanErrors for parts that are not on the bill or
+    not in the catalogue.
     """
     found: dict[tuple[str, str], str] = {}
     for wanted, other in alternative.substitute.items():
@@ -112,7 +112,7 @@ def _other(
     catalog: Catalog,
     cheapest: Callable[[Line, Sequence[str]], str],
 ) -> str | None:
-    """The id of what stands in for the part of a line; None where the catalogue has nothing compatible."""
+    """Return the id of the substitute for the part of a line; None if the catalogue has no compatible part."""
     if line.identity is None:
         return None
     kind = line.identity.kind
@@ -126,7 +126,7 @@ def _other(
 
 
 def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[Problem]:
-    """Parts that stand in for others and are not on the bill: no link or place takes them."""
+    """Yield errors for substitute parts that are not on the bill, because no link or position uses them."""
     there = {(line.identity.kind, line.identity.id) for line in bill.lines if line.identity}
     for (kind, id), other in instead.items():
         if (kind, other) not in there:
@@ -137,7 +137,7 @@ def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[P
 
 
 def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
-    """Problems of an alternative, said to be so: its errors where there are any, else its warnings."""
+    """Return the problems of an alternative, marked as such: its errors if there are any, else its warnings."""
     errors = [problem for problem in problems if problem.severity == "error"]
     return [
         problem._replace(message=message("alternative", name=alternative.name, text=problem.message))
@@ -148,7 +148,7 @@ def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) 
 def warnings_of(
     alternative: Alternative, problems: Sequence[Problem], planned: Sequence[Problem]
 ) -> tuple[Problem, ...]:
-    """What is to be said of an alternative that is not said of the plan."""
+    """Return the warnings of an alternative that the plan itself does not have."""
     said = {(problem.rule, problem.message) for problem in planned}
     of_quote = {problem.rule for problem in planned} & OF_QUOTE
     return tuple(

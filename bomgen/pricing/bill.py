@@ -1,4 +1,4 @@
-"""The bill: parts and quantities, without money. A line is one part in one place."""
+"""The bill of parts and quantities, without prices. A line is one part in one position."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ PANEL = "panel"
 
 
 class Bill(NamedTuple):
-    """All lines, in the order that a reader expects: servers first, racks last."""
+    """All lines in reading order: servers first, racks last."""
 
     lines: tuple[Line, ...]
     open_items: tuple[OpenItem, ...] = ()
-    """What the order needs and somebody must choose."""
+    """Required parts that still have to be selected."""
 
 
 def bill(catalog: Catalog, *designs: Design) -> Bill:
-    """The parts of the designs of a plan with their quantities and spares, less what the customer has.
+    """Return the bill for the designs of a plan: parts with quantities and spares, less the customer's stock.
 
-    What these parts require follows them; charges come last. Spares, stock and charges are counted over all designs.
+    Required parts follow the parts that need them; charges come last. Spares, stock and charges are counted over all
+    designs.
 
-    Raises PlanErrors for a charge that is counted by what the plan does not have, and as `required_parts`.
+    Raises PlanErrors for a charge counted by something the plan does not have, and as `required_parts`.
     """
     plan = designs[0].plan
     planned, required, items = list[Line](), list[Line](), list[OpenItem]()
@@ -66,7 +67,7 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:
-    """The bill of one of several clusters, as if it were the only one."""
+    """Return the bill of one of several clusters, as if it were the only one."""
     return Bill(
         tuple(line.alone() for line in whole.lines if line.cluster == cluster),
         tuple(item._replace(cluster="") for item in whole.open_items if item.cluster == cluster),
@@ -114,7 +115,7 @@ def _servers(design: Design) -> Iterator[Line]:
 
 
 def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
-    """The parts of a fabric, without spares."""
+    """Yield the lines for the parts of a fabric, without spares."""
     name, base = built.plan.name, f"fabrics.{built.plan.name}"
     if built.bought_nic:
         identity = built.bought_nic.identity
@@ -147,7 +148,7 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
 
 
 def _circuits(built: BuiltFabric) -> Iterator[Line]:
-    """Lines for the optical circuit switches of a fabric, and for the module and the fibre at each optical end."""
+    """Yield lines for optical circuit switches of a fabric, and for the module and fibre at each optical end."""
     name, circuits = built.plan.name, built.fabric.circuits
     for category, key, code in (
         ("switch", "switches", "circuit-switch"),
@@ -214,7 +215,7 @@ def _cable(use: CableUse, fabric: str) -> Line:
 
 
 def _panel(use: PanelUse, fabric: str) -> Line:
-    """A line for patch panels, which are bought with the cables that they join."""
+    """Return a line for patch panels, in the category of cables."""
     identity = use.panel.identity
     path = f"fabrics.{fabric}.panels.{identity.id}"
     return _part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)

@@ -1,4 +1,4 @@
-"""A line of the bill: parts, charges and spare pieces."""
+"""Lines of the bill: parts, charges and spare pieces."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CATEGORIES = (
     *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
     *("rack", "pdu", "cooling", "management", "accessory", "software", "support", "service"),
 )
-"""The order of a bill."""
+"""Categories in the order of a bill."""
 
 
 class Line(NamedTuple):
-    """One part in one place: fabric, kind of link, end."""
+    """One part in one position: fabric, kind of link, end."""
 
     id: str
     category: str
@@ -38,39 +38,39 @@ class Line(NamedTuple):
     quantity: Figure
     spare: Figure | None = None
     path: str | None = None
-    """The bom.json path that the quantity stands at; of a line partly in stock, the quantity of both parts."""
+    """The bom.json path of the quantity; for a line partly from stock, of both lines' sum."""
     identity: Identity | None = None
     charge: Charge | None = None
-    """What the plan says of a line that is no part."""
+    """The plan's entry for a charge, such as freight."""
     in_stock: bool = False
-    """Whether the customer has it: it is shown and not charged."""
+    """Whether it comes from the customer's stock, and is shown but not charged."""
     cluster: str = ""
-    """The cluster that it is for, of a plan with several."""
+    """The cluster it belongs to, in a plan with several."""
     required_by: Identity | None = None
-    """The part that needs it, where the plan does not ask for it."""
+    """The part that requires it; None if the plan asks for it."""
     length_m: Fraction | None = None
-    """Of a cable [m]."""
+    """Length of a cable [m]."""
 
     def in_cluster(self, cluster: str) -> Line:
-        """The line as one of several clusters: its id and its path begin with the cluster's name."""
+        """Return the line as part of one of several clusters: its id and path begin with the cluster's name."""
         path = self.path and ".".join((*cluster_path(cluster), self.path))
         return self._replace(id=f"{cluster}.{self.id}", path=path, cluster=cluster) if cluster else self
 
     def alone(self) -> Line:
-        """The line as if its cluster were the only one of the plan."""
+        """Return the line as if its cluster were the only one of the plan."""
         place = "".join(f"{step}." for step in cluster_path(self.cluster))
         path = self.path and self.path.removeprefix(place)
         return self._replace(id=self.id.removeprefix(f"{self.cluster}."), path=path, cluster="")
 
     @property
     def pieces(self) -> int:
-        """Pieces of the line: installed and spare."""
+        """Return the pieces of the line, installed and spare."""
         pieces: int = self.quantity.value + (self.spare.value if self.spare else 0)
         return pieces
 
     @property
     def names(self) -> list[str]:
-        """What a price book may call the part of the line, the most exact first, in lower case."""
+        """Return the lower-case names of the part in price books, most specific first."""
         names = [self.charge.part if self.charge else self.part, *(self.sku or "").split(" / ")]
         if self.length_m is not None and self.identity:
             names.insert(0, _at_length(self.identity.id, self.length_m))
@@ -80,17 +80,17 @@ class Line(NamedTuple):
 
 
 def cluster_path(cluster: str) -> tuple[str, ...]:
-    """Where the numbers of a cluster begin in bom.json, of a plan with several; nothing where there is one."""
+    """Return the bom.json path prefix of a cluster in a plan with several; empty for a single cluster."""
     return (KEY, cluster) if cluster else ()
 
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:
-    """The id of a cable at its length, or what stands for one that nobody knows."""
+    """Return the id of a cable at its length, or `unknown` without a cable."""
     return id_at_length(cable.identity.id, length_m) if cable else "unknown"
 
 
 def names_of(part: Module | Cable | Switch, length_m: Fraction | None) -> list[str]:
-    """What a price book may call a part, a cable at one length [m]: the most exact name first, in lower case."""
+    """Return the lower-case names of a part, or of a cable at one length [m], in price books, most specific first."""
     identity = part.identity
     names = [identity.id, identity.part_number, identity.ordering_number]
     if isinstance(part, Cable) and length_m is not None:
@@ -100,13 +100,13 @@ def names_of(part: Module | Cable | Switch, length_m: Fraction | None) -> list[s
 
 
 def _at_length(id: str, length_m: Fraction) -> str:
-    """What a price book calls one length [m] of a cable: `mfp7e10-n030`; `cat6-rj45-20m` where the id has no length."""
+    """Return the price book name of a cable length [m]: `mfp7e10-n030`; `cat6-rj45-20m` if the id has no length."""
     named = id_at_length(id, length_m)
     return named if named != id else f"{id}-{float(length_m):g}m"
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
-    """Part number with the length in it, and the ordering number of that length where it is known."""
+    """Return the part number with the length, and the ordering number of that length if it is known."""
     if cable.identity.part_number is None:
         return None
     number = id_at_length(cable.identity.part_number, length_m).upper()
@@ -119,25 +119,25 @@ def _lower(names: Sequence[str | None]) -> list[str]:
 
 
 # charges ------------------------------------------------------------------------------------------------------------
-# Lines beside the parts: freight, installation, support, software, counted by what the plan says.
+# Lines other than parts: freight, installation, support, software, counted by the unit that the plan sets.
 #
-# Charges are lines. One that is a share of the hardware is worked out after all other lines, and once more for the low
-# and the high end of the prices.
+# Charges are lines. A share of the hardware is calculated after all other lines, and again for the low and the high end
+# of the prices.
 
 UNKNOWN = ("server", "rack")
-"""What a cluster always has, though its plan may leave open how many."""
+"""Units that every cluster has, although a plan may leave their number open."""
 
 
 @formula("pieces")
 def over_years(pieces: int, years: Fraction) -> int:
-    """Pieces that are bought anew for each year begun."""
+    """Pieces of a part that is bought again for each year or part of a year."""
     return pieces * ceil(years)
 
 
 def charges(designs: Sequence[Design]) -> Iterator[Line]:
-    """A line for each charge of a plan with these designs.
+    """Yield a line for each charge of a plan with these designs.
 
-    Raises PlanErrors for a charge that is counted by what the plan does not have.
+    Raises PlanErrors for a charge counted by something the plan does not have.
     """
     for charge in designs[0].plan.quote.charges:
         counted = _counted(charge, designs)
@@ -160,7 +160,7 @@ def charges(designs: Sequence[Design]) -> Iterator[Line]:
 
 
 def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
-    """How many of what a charge is counted by; None where the plan does not have it."""
+    """Return the number of units of a charge; None if the plan has none."""
     if charge.per == ORDER:
         return charge.once
     counted = [count_units(charge.per, design) for design in designs]
@@ -175,7 +175,7 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
 
 
 def count_units(per: str, design: Design) -> Figure | None:
-    """How many GPUs, servers, racks or switches a design has; None where it is not known, or it has none."""
+    """Return the GPUs, servers, racks or switches of a design; None if unknown or if there are none."""
     if per == "gpu":
         return design.sizing.gpus
     if per == "server":
@@ -187,10 +187,10 @@ def count_units(per: str, design: Design) -> Figure | None:
 
 
 # spares -------------------------------------------------------------------------------------------------------------
-# Spare pieces, and pieces that the customer has: what is bought on top of what is installed, and what is not.
+# Spare pieces, and pieces from the customer's stock.
 #
-# What the customer has becomes a line of its own at a unit price of 0, so that the formula of an amount holds for every
-# line and the pieces of a part still add up to those installed.
+# Pieces from stock become a separate line with a unit price of 0, so that the formula of an amount holds for every line
+# and the pieces of a part still add up to the installed number.
 
 
 @formula("pieces")
@@ -200,17 +200,17 @@ def share_of(quantity: int, share: Fraction) -> int:
 
 
 sum_of_spares = sum_of("sum_of_spares", "pieces", "pieces", "more_pieces")
-"""Spare pieces asked for in two places of the plan."""
+"""Spare pieces that two keys of the plan request."""
 sum_of_quantities = sum_of("sum_of_quantities", "pieces", "quantity", "more")
-"""Pieces of one part over several lines."""
+"""Pieces of one part on several lines."""
 from_stock = minimum("from_stock", "pieces", "pieces", "stock")
-"""Pieces that are taken from what the customer has."""
+"""Pieces taken from the customer's stock."""
 rest_of = difference("rest_of", "pieces", "pieces", "taken")
-"""Pieces that are left when some are taken away."""
+"""Pieces that remain."""
 
 
 def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
-    """The lines with the spares of each part on the first line that it stands on."""
+    """Yield the lines with the spares of each part added to its first line."""
     totals: dict[tuple[str, str], Figure] = {}
     for line in lines:
         key = part_key(line)
@@ -228,14 +228,14 @@ def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[
 
 
 def part_key(line: Line) -> tuple[str, str]:
-    """Return what is one part: of cables, one length of it, which the id of a generic one does not say."""
+    """Return a key that identifies a part; for cables, a part at one length, which the id of a generic one lacks."""
     return line.category, line.description if line.category == "cable" else line.part or line.description
 
 
 def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterator[Line]:
-    """The lines less what the customer has; that follows each of them as a line of its own.
+    """Yield the lines less the customer's stock; pieces from stock follow as a separate line.
 
-    `stock` has pieces by the names of parts. Lines that come first are served first, installed pieces before spares.
+    `stock` has pieces by part name. Earlier lines are served first, installed pieces before spares.
     """
     left = dict(stock)
     for line in lines:

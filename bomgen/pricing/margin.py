@@ -1,8 +1,8 @@
-"""What the seller earns: net amounts of a quote beside what its parts cost him. No customer's file is made of this.
+"""The seller's margin: net amounts of a quote against the cost of its parts; never part of a customer document.
 
-A line without a cost, or without a price, is marked and never counts as nothing: sums that leave one out are bounds.
+A line without a cost or a price is marked and never counted as 0: sums that exclude one are bounds.
 
-This module alone reads cost books, and only `bomgen margin` and `bomgen check` call it: what no build reads cannot
+This module alone reads cost books, and only `bomgen margin` and `bomgen check` call it: data that no build reads cannot
 leak.
 """
 
@@ -28,36 +28,36 @@ TOTAL = "total"
 
 
 class Earned(NamedTuple):
-    """A charged line: what the customer pays after discount and before tax, and what it costs the seller."""
+    """A charged line: the customer's net amount before tax, and the seller's cost."""
 
     priced: QuoteLine
     unit: Unit
-    """What a piece costs the seller, in the currency of the quote."""
+    """Unit cost in the currency of the quote."""
     cost: Decimal | None
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What is not known of the line: its price, its cost."""
+        """Return what is unknown about the line: its price, its cost."""
         known = {PRICE: self.priced.amount, COST: self.cost}
         return tuple(name for name, amount in known.items() if amount is None)
 
     @property
     def margin(self) -> Decimal | None:
-        """Net amount less cost; None where either is not known."""
+        """Return the net amount less cost; None if either is unknown."""
         if self.priced.amount is None or self.cost is None:
             return None
         return self.priced.amount - self.cost
 
     @property
     def share(self) -> Fraction | None:
-        """The margin as a share of the net amount; None where nobody knows, or nothing is paid."""
+        """Return the margin as a share of the net amount; None if unknown, or if the net amount is 0."""
         return _share(self.margin, self.priced.amount)
 
 
 class MarginTotal(NamedTuple):
-    """Several lines together. Net and cost leave out what is not known, and are then what it comes to at least.
+    """The sum of several lines. Net amount and cost exclude unknown ones, and are then lower bounds.
 
-    They are None where nothing of it is known.
+    They are None if none is known.
     """
 
     name: str
@@ -69,21 +69,21 @@ class MarginTotal(NamedTuple):
 
     @property
     def bound(self) -> str:
-        """What the margin is: exact, or a bound of the true one; unknown where neither says anything of it."""
+        """Return whether the margin is exact, a bound of the true one, or unknown."""
         if (self.without_price and self.without_cost) or self.amount is None or self.cost is None:
             return UNKNOWN
         return AT_LEAST if self.without_price else AT_MOST if self.without_cost else EXACT
 
     @property
     def margin(self) -> Decimal | None:
-        """Net less cost, as far as that says anything of the true margin."""
+        """Return net amount less cost; None if it does not bound the true margin."""
         if self.bound == UNKNOWN or self.amount is None or self.cost is None:
             return None
         return self.amount - self.cost
 
     @property
     def share(self) -> Fraction | None:
-        """The margin as a share of net, a bound of the true share in the same direction."""
+        """Return the margin as a share of the net amount, a bound in the same direction."""
         return _share(self.margin, self.amount)
 
 
@@ -95,14 +95,14 @@ class Margin(NamedTuple):
     categories: tuple[MarginTotal, ...]
     total: MarginTotal
     problems: tuple[Problem, ...]
-    """Costs that are old or have run out."""
+    """Warnings about old or expired costs."""
 
 
 def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBook]) -> Margin:
-    """The margins of the lines that are charged, by the cost books of the plan; the last book that has a part wins.
+    """Return the margins of the charged lines by the plan's cost books; the last book that has a part applies.
 
-    The cost of a charge is found by its part, or by the id of its line. Raises PlanErrors when a cost is in a currency
-    that the plan pins no rate for.
+    The cost of a charge is found by its part, or by the id of its line. Raises PlanErrors for a cost in a currency
+    without an exchange rate in the plan.
     """
     if wrong := missing_rates(plan, books):
         raise PlanErrors(wrong)

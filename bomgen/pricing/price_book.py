@@ -1,4 +1,4 @@
-"""Price books: what a part costs, by id or part number, from which quantity, in which currency, as of when."""
+"""Price books: part prices by id or part number, with minimum quantity, currency and date."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from bomgen.core.units import parse
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
-"""Version of the format of price books, the key that says it, and the rule of one that is later."""
+"""Version of the price book format, its key, and the rule for a later version."""
 KEPT = 20
-"""Price books that are remembered: all that one plan can name."""
+"""Number of cached price books: all that one plan can name."""
 AMOUNTS = ("price", "min", "max")
 
 
 class Price(NamedTuple):
-    """The unit price of a part from a quantity on."""
+    """The unit price of a part from a minimum quantity."""
 
     part: str
     """Catalogue id or part number, in lower case."""
     amount: Decimal | None
-    """None where only a range is known."""
+    """None if only a range is known."""
     low: Decimal | None
     high: Decimal | None
-    """The range that the price lies in; both None where nobody gives one."""
+    """Upper end of the range; both ends are None without a range."""
     currency: str
     date: str | None
     from_quantity: int
@@ -39,14 +39,14 @@ class Price(NamedTuple):
     estimate: bool
     source: str | None
     lead_days: int | None
-    """From order to delivery."""
+    """Lead time in days."""
     mark: Mark
     ranged: bool = True
-    """Whether the book gives a range; if not, an estimate has the default range."""
+    """Whether the book gives a range; an estimate without one has the default range."""
 
     @property
     def fields(self) -> tuple[object, ...]:
-        """All that is said of it, wherever that stands."""
+        """Return all fields except the place in the file."""
         return tuple(self._replace(mark=Mark("", 0, 0)))
 
 
@@ -57,15 +57,15 @@ class PriceBook(NamedTuple):
     file: str
     prices: tuple[Price, ...]
     currencies: tuple[tuple[str, Mark], ...]
-    """Every currency of its prices, and where it is named first."""
+    """Every currency of its prices, with the place that names it first."""
     hidden: tuple[str, ...] = ()
-    """Sheets of a workbook that were not read, because they are hidden."""
+    """Hidden sheets of a workbook, which were not read."""
     warnings: tuple[Problem, ...] = ()
-    """What its reader must know of it."""
+    """Warnings about the book."""
 
 
 def price_book(source: Source, checked: bool = False) -> PriceBook:
-    """The price book in the data of a file. Raises PlanErrors when it is none, unless it was checked before."""
+    """Return the price book in a file's data. Raises PlanErrors if it is invalid, unless it was checked before."""
     if not checked:
         check_price_book(source)
     data = source.data
@@ -74,7 +74,7 @@ def price_book(source: Source, checked: bool = False) -> PriceBook:
 
 
 def check_price_book(source: Source) -> None:
-    """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
+    """Check the data of a file. Raises PlanErrors with everything that makes it an invalid price book."""
     if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
         raise PlanErrors([newer])
     problems = schema.check_schema(source, "prices") or find_slips(source)
@@ -83,9 +83,9 @@ def check_price_book(source: Source) -> None:
 
 
 def entries(source: Source) -> list[dict[str, Any]]:
-    """The prices of a book that was checked, each with what the book says for all: only keys that say something.
+    """Return the prices of a checked book with its defaults applied; keys without a value are omitted.
 
-    Amounts are decimal, words have no blanks around them, and there is an `estimate` only where it is true.
+    Amounts are decimal, text is stripped, and `estimate` appears only if it is true.
     """
     return [_entry(source.data, entry) for entry in source.data["prices"]]
 
@@ -107,7 +107,7 @@ def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _currencies(source: Source) -> tuple[tuple[str, Mark], ...]:
-    """The currencies of a book, each with the place that names it first."""
+    """Return the currencies of a book, each with the place that names it first."""
     own = source.data.get("currency")
     found = {str(own): source.mark(("currency",))} if own else {}
     for at, entry in enumerate(source.data["prices"]):
@@ -136,7 +136,7 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
 
 
 def find_slips(source: Source) -> list[Problem]:
-    """What the schema cannot say: prices too large, ranges upside down, two prices for one quantity of a part."""
+    """Return problems that the schema cannot find: too large prices, inverted ranges, two prices for one quantity."""
     found = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
     seen: dict[tuple[str, int], int] = {}
     for at, entry in enumerate(source.data["prices"]):
@@ -159,7 +159,7 @@ def find_slips(source: Source) -> list[Problem]:
 
 
 def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]]:
-    """The amounts of an entry, and those that nobody can mean."""
+    """Return the amounts of an entry, and problems for implausible ones."""
     given: dict[str, Decimal] = {}
     found = []
     entry = source.data["prices"][at]
@@ -183,7 +183,7 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
 
 
 def _held(source: Source, keys: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    """What the book and its prices have at some keys, with its path."""
+    """Yield the values of some keys, of the book and of its prices, with their paths."""
     yield from (((key,), source.data[key]) for key in keys if source.data.get(key))
     for at, entry in enumerate(source.data["prices"]):
         for key in keys:
@@ -192,7 +192,7 @@ def _held(source: Source, keys: Sequence[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _odd_texts(source: Source) -> Iterator[Problem]:
-    """Texts with signs that nobody sees, that no cell of a sheet holds, and parts that are nothing but blanks."""
+    """Yield problems for invisible characters, texts too long for a sheet's cell, and blank part names."""
     for path, text in _held(source, ("name", "part", "source")):
         at = find_invisible(text)
         if at is not None:
@@ -205,7 +205,7 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
 
 
 def _missing_currency(source: Source) -> Iterator[Problem]:
-    """The first price of a book that has no currency, where the book names none for all."""
+    """Yield a problem at the first price without a currency, if the book has no default currency."""
     if source.data.get("currency"):
         return
     for at, entry in enumerate(source.data["prices"]):
@@ -216,7 +216,7 @@ def _missing_currency(source: Source) -> Iterator[Problem]:
 
 
 def _unreal_dates(source: Source) -> Iterator[Problem]:
-    """Dates that are not in the calendar."""
+    """Yield problems for dates that are not in the calendar."""
     for path, given in _held(source, ("date", "valid_until")):
         try:
             date.fromisoformat(given)
@@ -226,10 +226,10 @@ def _unreal_dates(source: Source) -> Iterator[Problem]:
 
 
 def find_price(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
-    """The price of a part for so many pieces: the last book that has one wins, and in it the highest quantity reached.
+    """Return the price of a part for a quantity, from the last book that has one, at the highest minimum reached.
 
-    `names` are the part's id and numbers in lower case, the most exact first. A quantity below the first one that a
-    book has a price for finds nothing there.
+    `names` are the part's id and numbers in lower case, most specific first. In that book, a quantity below the
+    smallest minimum finds nothing.
     """
     for book in reversed(books):
         for name in names:
@@ -240,7 +240,7 @@ def find_price(books: Sequence[PriceBook], names: Sequence[str], quantity: int) 
 
 
 def first(books: Sequence[PriceBook], names: Sequence[str]) -> Price | None:
-    """The price of a part for the fewest pieces that have one: the last book wins; `names` as in `find_price`."""
+    """Return the price of a part at its smallest minimum quantity; the last book applies. `names` as `find_price`."""
     for book in reversed(books):
         for name in names:
             known = [price for price in book.prices if price.part == name]

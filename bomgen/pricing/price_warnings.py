@@ -1,4 +1,4 @@
-"""Warnings about prices: missing ones, those that have run out, and old ones."""
+"""Warnings about prices: missing, expired and old ones."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from bomgen.pricing.unit_prices import Unit
 def warnings_of_prices(
     units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
 ) -> tuple[Problem, ...]:
-    """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
+    """Return the warnings about the prices of lines; age and validity are relative to the date of the quote."""
     lists = (problem for book in books for problem in book.warnings)
     ages = warnings_of_ages(units, lines, plan)
     return (*_hidden(books), *lists, *ages, *_missing(units, lines, plan), *_estimated(units, lines, plan))
 
 
 def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
-    """Prices that have run out, and old ones."""
+    """Return warnings about expired and old prices."""
     return (*_expired(units, lines, plan), *_old(units, plan))
 
 
 def age_days(price: Price, plan: QuotePlan) -> int | None:
-    """How old a price is on the day of the quote [days]; None where either day is not known."""
+    """Return the age of a price on the date of the quote [days]; None if either date is unknown."""
     if price.date is None or plan.date is None:
         return None
     return (date.fromisoformat(plan.date) - date.fromisoformat(price.date)).days
 
 
 def is_old(price: Price, plan: QuotePlan) -> bool:
-    """Whether a price is as old as the plan, or the assumption, says is old."""
+    """Return whether a price is as old as the limit of the plan or of the assumption."""
     age = age_days(price, plan)
     return age is not None and age >= plan.old_after.value
 
 
 def has_expired(price: Price, plan: QuotePlan) -> bool:
-    """Whether a price is no longer valid on the date of the quote."""
+    """Return whether a price is no longer valid on the date of the quote."""
     return bool(plan.date and price.valid_until and price.valid_until < plan.date)
 
 
 def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
-    """Sheets of a price book that were not read, because nobody sees them."""
+    """Yield warnings about hidden sheets of price books, which were not read."""
     for book in books:
         if book.hidden:
             text = message("hidden-sheets", names=book.hidden)
@@ -55,7 +55,7 @@ def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
 
 
 def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Parts that no price book of the plan has, where it names one."""
+    """Yield a warning about parts that no price book has, if the plan names one."""
     without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
     if without and plan.price_books:
         text = message("missing-price", names=dict.fromkeys(without))
@@ -63,7 +63,7 @@ def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
 
 
 def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Estimated prices of a quote that says it is firm."""
+    """Yield a warning about estimated prices in a quote with status firm."""
     if plan.status == FIRM:
         priced = zip(units, lines, strict=True)
         names = [line.part or line.description for unit, line in priced if is_estimate(unit)]
@@ -73,12 +73,12 @@ def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) ->
 
 
 def is_estimate(unit: Unit) -> bool:
-    """Whether a price is marked as an estimate, or only its range is known."""
+    """Return whether a price is marked as an estimate, or only its range is known."""
     return unit.price is not None and bool(unit.price.estimate or unit.ranges)
 
 
 def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Prices that are no longer valid on the date of the quote, once each."""
+    """Yield warnings about prices that are no longer valid on the date of the quote, once each."""
     seen: set[Price] = set()
     for unit, line in zip(units, lines, strict=True):
         price = unit.price
@@ -89,7 +89,7 @@ def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
 
 
 def _old(units: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
-    """Books with old prices, each at the oldest of those that are used."""
+    """Yield a warning per book with old prices, at the oldest one that is used."""
     of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
     for unit in units:
         if unit.price and unit.book and is_old(unit.price, plan):

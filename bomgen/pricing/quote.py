@@ -1,10 +1,10 @@
-"""Money: prices joined to the lines of a bill, by category, and how sure it is.
+"""Amounts of a quote: prices applied to bill lines, totals by category, and confidence in them.
 
 An amount is (quantity + spare) x unit price x (1 - discount), rounded half up to the currency's minor unit; the list
-total is the sum of the undiscounted amounts rounded alike, the discount what separates the two.
+total is the sum of the undiscounted amounts, rounded likewise, and the discount is the difference between the two.
 
-Amounts are decimals, worked out as fractions and rounded once per line; `results/checks.py` works the totals out once
-more. A range without a price is a missing price with two ends: it leaves the total incomplete and bounds it.
+Amounts are decimals, calculated as fractions and rounded once per line; `results/checks.py` calculates the totals
+independently. A range without a price is a missing price with two ends: it leaves the total incomplete and bounds it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", 
 
 
 class InStock(Protocol):
-    """A line that may be of parts that the customer has already."""
+    """A line whose pieces may come from the customer's stock."""
 
     @property
     def in_stock(self) -> bool:
-        """Whether they are."""
+        """Return whether they do."""
 
 
 Stocked = TypeVar("Stocked", bound=InStock)
 
 
 class QuoteLine(NamedTuple):
-    """A line with its money; unit price and amounts are None where nobody knows a price."""
+    """A line with its amounts; unit price and amounts are None if no price is known."""
 
     line: Line
     unit: Unit
@@ -47,31 +47,31 @@ class QuoteLine(NamedTuple):
     list_amount: Decimal | None
     amount: Decimal | None
     of: Decimal | None = None
-    """What a charge is a share of: the hardware after discount."""
+    """For a charge that is a share of the hardware: the net amount of the hardware."""
 
     @property
     def least(self) -> bool:
-        """Whether the amount is a lower bound, because it is a share of hardware that has no price in part."""
+        """Return whether the amount is a lower bound, as a share of hardware that is not fully priced."""
         return self.of is not None and self.unit.high is None
 
     @property
     def price(self) -> Price | None:
-        """The price of the book that was taken."""
+        """Return the price that was used."""
         return self.unit.price
 
     @property
     def book(self) -> PriceBook | None:
-        """The book that has it."""
+        """Return the price book that contains it."""
         return self.unit.book
 
     @property
     def in_stock(self) -> bool:
-        """Whether the customer has it already."""
+        """Return whether it comes from the customer's stock."""
         return self.line.in_stock
 
     @property
     def hardware(self) -> bool:
-        """Whether the line is for parts, and no charge beside them."""
+        """Return whether the line is for parts rather than a charge."""
         return self.line.category not in CHARGED
 
 
@@ -82,19 +82,19 @@ class Quote(NamedTuple):
     totals: Totals
     problems: tuple[Problem, ...]
     unpriced_required: tuple[QuoteLine, ...] = ()
-    """Lines that other parts require and that nobody has a price for: no total counts them."""
+    """Required parts without a price, which no total includes."""
 
     @property
     def all_lines(self) -> tuple[QuoteLine, ...]:
-        """Every line, those that no total counts last."""
+        """Return every line; those that no total includes come last."""
         return (*self.lines, *self.unpriced_required)
 
 
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
-    """The bill with money. Where quantities are columns, amounts are, too.
+    """Return the priced bill. If quantities are exact vectors, amounts are too.
 
-    Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before,
-    and RowsDiffer where columns meet price breaks that differ by row.
+    Raises KeyError for a price in a currency without an exchange rate in the plan, which `missing_rates` reports
+    before, and RowsDiffer if rows of a vector fall into different price breaks.
     """
     counted, without_price = list[Line](), list[QuoteLine]()
     found = list[Unit]()
@@ -116,7 +116,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
-    """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
+    """Return the lines of one of several clusters and their totals, as if it were the only one."""
     lines, required = (
         [line._replace(line=line.line.alone()) for line in lines if line.line.cluster == cluster]
         for lines in (found.lines, found.unpriced_required)
@@ -125,21 +125,21 @@ def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
 
 
 def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:
-    """A line with the ends of its unit price; a share of hardware that has no price has no upper end."""
+    """Return a line with the range of its unit price; a share of unpriced hardware has no upper end."""
     if line.line.charge is None or line.line.charge.share is None:
         return line
     return line._replace(unit=line.unit._replace(low=lowest.unit.amount, high=highest.unit.high))
 
 
 def _upper(totals: Totals) -> Decimal | None:
-    """What a bill comes to at most; None where a line has no upper end."""
+    """Return the upper end of a bill's total; None if a line has none."""
     return totals.amount if totals.complete else None
 
 
 def _priced(
     lines: Sequence[Line], found: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
 ) -> list[QuoteLine]:
-    """The lines at unit prices; charges that are a share of the hardware come to what that comes to."""
+    """Return the lines at unit prices, with charges that are a share of the hardware."""
     priced: list[QuoteLine] = []
     for line, unit, amount in zip(lines, found, amounts, strict=True):
         priced.append(_line(line, unit, amount, plan))
@@ -165,9 +165,9 @@ def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> Qu
 
 
 def lines_to_price(lines: Sequence[Stocked]) -> list[Stocked]:
-    """Return the lines that are charged: stock costs nothing, whether or not anything has a price.
+    """Return the lines that are charged: parts from stock are free, priced or not.
 
-    Where everything comes from stock, return all of it: then 0 is what it costs.
+    If everything comes from stock, return all lines, so that the total is 0.
     """
     return [line for line in lines if not line.in_stock] or list(lines)
 
@@ -196,29 +196,29 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
 
 
 # breakdown ----------------------------------------------------------------------------------------------------------
-# The money of a bill by category: what each costs after discounts, before tax, and how much of it is known.
+# The amounts of a bill by category, after discounts and before tax, and how complete they are.
 
 
 class CategoryTotal(NamedTuple):
-    """The lines of one category; `amount` is None where none of them has a price."""
+    """The lines of one category; `amount` is None if none of them is priced."""
 
     category: str
     amount: Decimal | None
     share: Fraction
-    """Of the amounts of all categories."""
+    """Share of the total of all categories."""
     lines: int
     priced_lines: int
     least: bool = False
-    """Whether a line is a share of hardware that has no price in part."""
+    """Whether a line is a share of hardware that is not fully priced."""
 
     @property
     def complete(self) -> bool:
-        """Whether every line has a price that is no lower bound; else the amount is one."""
+        """Return whether every line has an exact price; otherwise the amount is a lower bound."""
         return self.priced_lines == self.lines and not self.least
 
 
 def category_amounts(lines: Sequence[QuoteLine]) -> tuple[CategoryTotal, ...]:
-    """The categories of a bill, the dearest first, those without any price last; empty where nothing has a price."""
+    """Return the category totals, largest first and unpriced ones last; empty if nothing is priced."""
     of: dict[str, list[QuoteLine]] = {}
     for line in lines:
         of.setdefault(line.line.category, []).append(line)
@@ -242,34 +242,34 @@ def category_amounts(lines: Sequence[QuoteLine]) -> tuple[CategoryTotal, ...]:
 
 
 # confidence ---------------------------------------------------------------------------------------------------------
-# How sure the money is: the share of it that rests on unverified facts, on estimated prices and on old ones.
+# Confidence in the amounts: the share that depends on unverified figures, on estimated prices and on old ones.
 #
-# Doubt is counted per line: a quantity is doubted when a figure or assumption that it rests on has no document; a price
-# when it is marked as an estimate, has a range, is old or has expired. Shares of the hardware are as doubtful as the
-# hardware.
+# Uncertainty is counted per line: a quantity is uncertain if a figure or assumption that it depends on has no source
+# document; a price if it is marked as an estimate, has a range, is old or has expired. Shares of the hardware are as
+# uncertain as the hardware.
 
 UNVERIFIED, ESTIMATED, OLD = "unverified", "estimated", "old"
 REASONS = (UNVERIFIED, ESTIMATED, OLD)
-"""Why a line is doubted: a fact without a source, a price that is an estimate or a range, one old or run out."""
+"""Reasons for uncertain amounts: an unverified figure, an estimate or range, an old or expired price."""
 
 
 class Confidence(NamedTuple):
-    """Money after discount and before tax, and how much of it is doubtful."""
+    """The net amount before tax, and the uncertain part of it."""
 
     net: Decimal
     doubtful: Decimal
     by_reason: Mapping[str, Decimal]
-    """A line that is doubted for several reasons counts in each of them, and once in `doubtful`."""
+    """Uncertain amount by reason; a line with several reasons counts in each, and once in `doubtful`."""
     unpriced: int
     """Lines without a price."""
 
     def share(self, amount: Decimal) -> Fraction:
-        """An amount as a share of all money; 0 where there is none."""
+        """Return an amount as a share of the net amount; 0 if that is 0."""
         return Fraction(amount) / Fraction(self.net) if self.net else Fraction(0)
 
 
 def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
-    """Why the money of a line is doubtful; empty where there is none, as of stock, and for shares of other lines."""
+    """Return the reasons why the amount of a line is uncertain; none for stock and for shares of other lines."""
     if not priced.amount or _is_share(priced):
         return ()
     price = priced.price
@@ -282,7 +282,7 @@ def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
 
 
 def _unverified(priced: QuoteLine) -> bool:
-    """Whether a quantity rests on a figure or an assumption that no document bears out."""
+    """Return whether a quantity depends on a figure or an assumption without a source document."""
     return any(
         isinstance(node.origin, Cited | Assumed) and not node.origin.references for node in walk(priced.line.quantity)
     )
@@ -293,7 +293,7 @@ def _is_share(priced: QuoteLine) -> bool:
 
 
 def confidence(lines: Sequence[QuoteLine], plan: QuotePlan) -> Confidence:
-    """How sure the money of lines is. A charge that is a share of the hardware is as doubtful as the hardware is."""
+    """Return the confidence in the amounts of lines. A charge that is a share is as uncertain as the hardware."""
     own: dict[str, Fraction] = dict.fromkeys(REASONS, Fraction(0))
     doubtful = hardware = shares = beside = Fraction(0)
     of_hardware = dict.fromkeys((*REASONS, ""), Fraction(0))

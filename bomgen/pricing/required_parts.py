@@ -1,6 +1,6 @@
-"""What an order needs beside the parts that the plan asks for: cords, kits, licences, as the catalogue's parts require.
+"""Required parts of an order: cords, kits and licences that catalogue parts need in addition.
 
-What leaves no choice becomes a line of the bill; what somebody has to choose, or how many years of, stays open.
+A requirement without a choice becomes a line of the bill; one with a choice of part or of years is an open item.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from bomgen.design.attached_hosts import sum_of_boxes
 from bomgen.pricing.bill_line import Line, count_units, over_years
 
 CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
-"""Categories of the kinds of parts that are not called alike."""
+"""Bill categories of part kinds, where the two differ in name."""
 CLUSTER_UNITS = ("server", "gpu", "switch", "rack")
-"""What a requirement is counted by, besides the part itself."""
+"""Units that a requirement can be counted by, besides the part itself."""
 MAX_DEPTH = 10
-"""Parts that require parts that require parts: a longer chain is taken for a circle."""
+"""Maximum length of a chain of required parts; a longer one is taken as circular."""
 
 
 class OpenItem(NamedTuple):
-    """What the order needs and somebody must choose."""
+    """A required part that still has to be selected."""
 
     parts: tuple[Identity, ...]
-    """The part, or those to choose from."""
+    """The part, or the parts to select from."""
     quantity: Figure | None
-    """None: it depends on the choice, or what it is counted by is not known."""
+    """None if it depends on the choice, or if what it is counted by is unknown."""
     per: str
     required_by: Identity
     source: str
-    """Titles of the documents that say so."""
+    """Titles of the source documents."""
     cluster: str = ""
 
 
 @formula("pieces")
 def required_pieces(pieces: int, each: Fraction) -> int:
-    """Pieces of a part that are required for so many of another."""
+    """Pieces of a required part for a number of pieces of another."""
     return ceil(pieces * each)
 
 
 class _Use(NamedTuple):
-    """A part that is bought: its pieces on all lines, and how many fabrics have some."""
+    """A part to buy: its pieces on all lines, and the number of fabrics that use it."""
 
     part: Identity
     pieces: Figure
@@ -57,12 +57,12 @@ class _Use(NamedTuple):
 
 
 def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> tuple[list[Line], list[OpenItem]]:
-    """The lines that the parts on `lines` require, with what these require in turn, and what stays open.
+    """Return the lines that the parts on `lines` require, directly or indirectly, and the open items.
 
-    A requirement is met where the plan has one of its parts. What is counted by the cluster, or not counted at all, is
-    required once, however many parts ask for it.
+    A requirement is met if the plan has one of its parts. A requirement counted by the cluster, or not counted at all,
+    applies once, however many parts have it.
 
-    Raises PlanErrors for a part that requires one which nobody knows, or itself.
+    Raises PlanErrors for a part that requires an unknown part or itself.
     """
     required, items = list[Line](), list[OpenItem]()
     planned = {line.identity.id for line in lines if line.identity}
@@ -90,7 +90,7 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
         uses = _uses(new)
     circle = uses[0].part
     raise _wrong(
-        f"{circle.name} requires itself, at first or second hand; take it out of its `requires`",
+        f"{circle.name} requires itself, directly or indirectly; remove it from `requires`",
         circle.requires[0],
         design,
     )
@@ -110,7 +110,7 @@ def _uses(lines: Sequence[Line]) -> list[_Use]:
 
 
 def _gpus_of_servers(design: Design) -> Iterator[_Use]:
-    """The GPUs that come with the servers, and have no line of their own."""
+    """Yield the GPUs that come with the servers and have no line of their own."""
     cluster, gpus = design.plan.cluster, design.sizing.gpus
     if cluster.server and cluster.server.gpus_included and gpus:
         yield _Use(cluster.gpu.identity, gpus, 1)
@@ -128,7 +128,7 @@ def _wrong(message: str, need: Requirement, design: Design) -> PlanErrors:
 
 
 def _quantity(need: Requirement, use: _Use, design: Design) -> Figure | None:
-    """Pieces that are required; None where they depend on a choice, or what they are counted by is not known."""
+    """Return the required pieces; None if they depend on a choice, or on an unknown count."""
     if need.quantity is None:
         return None
     if need.per == FABRIC:

@@ -1,6 +1,6 @@
-"""What the cluster costs over the years that it runs: its price, energy, cooling, space; and what a GPU-hour costs.
+"""Running costs of the cluster over its life: purchase, energy, cooling, space; and the cost per GPU-hour.
 
-They are figures with derivations like all others; the purchase enters them as the net amount.
+They are figures with derivations like all others; the purchase enters as the net amount.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SUMMED = Reference(message("source-totals"))
 
 
 PARTS = ("purchase", "energy_cost", "cooling_cost", "space_cost")
-"""What the whole is the sum of."""
+"""Components of the total cost."""
 
 
 class Running(NamedTuple):
-    """The figures of running a cluster, by name; those that leave something unknown out are lower bounds."""
+    """The running-cost figures by name; those that exclude unknown costs are lower bounds."""
 
     figures: Mapping[str, Figure]
     lower_bounds: frozenset[str]
@@ -40,53 +40,53 @@ energy_over = product("energy_over", "kWh", "energy_kwh_per_year", "load", "year
 
 @formula(MONEY)
 def machines_part(facility_energy_cost: Fraction, pue: Fraction) -> Fraction:
-    """What the machines themselves use of the energy of the facility: the rest is for cooling, and lost."""
+    """Cost of the energy that the equipment itself uses."""
     return facility_energy_cost / Fraction(pue)
 
 
 cooling_part = difference("cooling_part", MONEY, "facility_energy_cost", "machines_cost")
-"""What cooling and losses use of the energy of the facility."""
+"""Cost of the energy used for cooling and losses."""
 
 
 @formula(MONEY)
 def rent_of(racks: int, rack_cost: Fraction, years: Fraction) -> Fraction:
-    """Price of the space of all racks, by the month."""
+    """Cost of the space of all racks, charged per month."""
     return racks * rack_cost * MONTHS_A_YEAR * years
 
 
 sum_of_costs = sum_of("sum_of_costs", MONEY, "cost", "more_cost")
-"""Costs together."""
+"""Sum of costs."""
 
 
 @formula(MONEY)
 def cost_per_gpu(cost: Fraction, gpus: int) -> Fraction:
-    """What falls to a GPU."""
+    """Cost per GPU."""
     return Fraction(cost, gpus)
 
 
 @formula("GPU-hours")
 def gpu_hours(gpus: int, years: Fraction, use: Fraction) -> Fraction:
-    """Hours of all GPUs over the years, as far as they are used."""
+    """GPU-hours in use over the years."""
     return gpus * years * DAYS_A_YEAR * HOURS_A_DAY * use
 
 
 @formula(MONEY)
 def cost_per_hour(cost: Fraction, gpu_hours: Fraction) -> Fraction:
-    """What a GPU-hour costs."""
+    """Cost per GPU-hour."""
     return Fraction(cost) / Fraction(gpu_hours)
 
 
 @formula(MONEY)
 def run_cost(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fraction:
-    """What a run costs on all GPUs."""
+    """Cost of a run on all GPUs."""
     return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
 
 
 def running(designs: Sequence[Design], quote: Quote) -> Running:
-    """The costs of running the clusters of a plan as it asks, empty where it does not.
+    """Return the running costs of the clusters of a plan; empty if the plan does not request them.
 
-    Money is in the currency of the quote, before tax. What nobody gives a price for is left out, and the sums are lower
-    bounds then.
+    Amounts are in the currency of the quote, before tax. Costs without a price are excluded, and the sums are then
+    lower bounds.
     """
     asked, gpus = designs[0].plan.operation, together([design.sizing.gpus for design in designs])
     if asked is None or gpus is None:
@@ -134,7 +134,7 @@ def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
 
 
 def _purchase(quote: Quote) -> Figure | None:
-    """What is bought, after discount and before tax; None where nothing has a price."""
+    """Return the purchase, after discount and before tax; None if nothing is priced."""
     totals = quote.totals
     if not totals.priced_lines:
         return None

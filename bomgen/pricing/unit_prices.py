@@ -1,6 +1,6 @@
-"""What one piece costs: by the price books, in the currency of the quote, less what the plan takes off.
+"""Unit prices: from the price books, in the currency of the quote, less the plan's discounts.
 
-Prices in another currency are rounded per piece, because the unit price that is printed must give the amount.
+Prices in another currency are rounded per piece, because the printed unit price must give the amount.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bomgen.pricing.price_book import Price, PriceBook, find_price, first
 
 
 class Unit(NamedTuple):
-    """What a piece costs in the currency of the quote, before discount; None where nobody knows."""
+    """A unit price in the currency of the quote before discount; None if unknown."""
 
     amount: Decimal | None
     low: Decimal | None
@@ -30,7 +30,7 @@ class Unit(NamedTuple):
 
     @property
     def ranges(self) -> bool:
-        """Whether the price is known to lie in a range."""
+        """Return whether the price is only known as a range."""
         return self.low != self.high
 
 
@@ -38,9 +38,9 @@ UNKNOWN = Unit(None, None, None)
 
 
 def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) -> Iterator[Unit]:
-    """What a piece of each line costs; nothing where the customer has it, unknown where it is a share of others.
+    """Yield the unit price of each line; 0 for stock, unknown for a share of other lines.
 
-    The quantity that decides between price breaks is that of the part on all lines that are charged.
+    The quantity for price breaks is that of the part over all charged lines.
     """
     of_part = pieces_of_parts(lines)
     for line in lines:
@@ -54,7 +54,7 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
 
 
 def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
-    """The pieces of each part, or of a line that is none, on all lines that are charged."""
+    """Return the pieces per part, or per line without a part, over all charged lines."""
     found: dict[str, int] = {}
     for line in lines:
         if not line.in_stock:
@@ -63,9 +63,9 @@ def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
 
 
 def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence[PriceBook]) -> Unit:
-    """What a piece costs in the currency of the quote, where so many are bought.
+    """Return the unit price of a part in the currency of the quote, for a quantity.
 
-    `names` as in `find`. Raises KeyError when the plan pins no rate for the currency of the price.
+    `names` as in `find_price`. Raises KeyError if the plan has no exchange rate for the currency of the price.
     """
     found = find_price(books, names, pieces)
     if found is None:
@@ -79,7 +79,7 @@ def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence
 
 
 def with_estimated_range(price: Price, plan: QuotePlan) -> Price:
-    """A price with its range; an estimate without one in the book has the default range."""
+    """Return a price with its range; an estimate without one has the default range."""
     if not price.estimate or price.ranged or price.amount is None:
         return price
     ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))
@@ -88,9 +88,9 @@ def with_estimated_range(price: Price, plan: QuotePlan) -> Price:
 
 
 def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
-    """An amount in the currency of the quote; one that is converted is rounded half up to its minor unit.
+    """Return an amount in the currency of the quote, rounded half up to its minor unit if it is converted.
 
-    Raises KeyError when the plan pins no rate for its currency.
+    Raises KeyError if the plan has no exchange rate for its currency.
     """
     if currency == plan.currency:
         return amount
@@ -98,7 +98,7 @@ def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
 
 
 def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
-    """Currencies of price books that the plan pins no rate for, each at the place that names it."""
+    """Return problems for price book currencies without an exchange rate in the plan, at the first place of each."""
     message = "the price book {name} has prices in {currency}, the quote is in {own}; pin a rate under `quote.exchange`"
     return [
         Problem(
@@ -111,20 +111,20 @@ def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
 
 
 def discount_of(line: Line, plan: QuotePlan) -> Fraction:
-    """The share that is taken off a line: its own, else that of what stands on it; nothing where it is not charged."""
+    """Return the discount share of a line: its own, else that of its part or category; 0 if it is not charged."""
     found = discount_given(line, plan)
     return Fraction(found.value) if found else Fraction(0)
 
 
 def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
-    """What the plan takes off a line; None: nothing, as where it is not charged."""
+    """Return the discount that the plan sets for a line; None if there is none, or the line is not charged."""
     if line.in_stock:
         return None
     return plan.discounts.lines.get(line.id) or _discount_given_on(line.names, line.category, plan)
 
 
 def discount_on(names: Sequence[str], category: str, plan: QuotePlan) -> Fraction:
-    """The share that is taken off a part: its own, else that of its category, else the default, but for charges."""
+    """Return the discount share of a part: its own, else that of its category, else the default, except for charges."""
     found = _discount_given_on(names, category, plan)
     return Fraction(found.value) if found else Fraction(0)
 
@@ -139,7 +139,7 @@ def _discount_given_on(names: Sequence[str], category: str, plan: QuotePlan) -> 
 def part_price(
     plan: QuotePlan, books: Sequence[PriceBook]
 ) -> Callable[[Module | Cable | Switch, Fraction | None], Fraction | None]:
-    """What tells the discounted price of a module, or of a cable of one length [m]; None where no book has one."""
+    """Return a function for the net price of a module, or of a cable of one length [m]; None if no book has one."""
 
     def price(part: Module | Cable | Switch, length_m: Fraction | None) -> Fraction | None:
         names = names_of(part, length_m)
@@ -151,9 +151,9 @@ def part_price(
 def net_price(
     names: Sequence[str], category: str, pieces: int, plan: QuotePlan, books: Sequence[PriceBook]
 ) -> Fraction | None:
-    """What a piece of a part costs after discount, for so many pieces; None where no book has a price.
+    """Return the net unit price of a part for a quantity; None if no book has a price.
 
-    `names` are the part's id and numbers in lower case, the most exact first.
+    `names` are the part's id and numbers in lower case, most specific first.
     """
     price = find_price(books, names, pieces)
     return _net(price[0] if price else None, names, category, plan)
@@ -166,6 +166,6 @@ def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePl
 
 
 def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
-    """What pieces of a unit price come to before and after a discount, rounded half up each."""
+    """Return the amount of pieces before and after a discount, each rounded half up."""
     before = pieces * exact(amount)
     return rounded(before, currency), rounded(before * (1 - discount), currency)

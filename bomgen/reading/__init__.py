@@ -1,5 +1,5 @@
-"""What others send, as data: price lists, bills and quotes of any layout.
+"""Files from other parties as data: price lists, bills and quotes in any layout.
 
-In come the bytes of a workbook or of a text with separators; out come tables of cells, each with its place, and what
-was recognised in them.
+The input is the bytes of a workbook or of delimited text; the output is tables of cells with their places, and what was
+recognised in them.
 """

@@ -1,4 +1,4 @@
-"""Amounts, discounts, lead times and dates as people write them in tables."""
+"""Amounts, discounts, lead times and dates in the forms that people write in tables."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ GROUP = 3
 PERCENT = 100
 TENTHS = 10
 WORKDAYS, WEEK, MONTH = 5, 7, 30
-"""Working days of a week, days of a week and of a month."""
+"""Working days per week, days per week and per month."""
 KEPT = 1 << 16
-"""Texts that are remembered: those of a long list, whose decimal separator and currency are looked for first."""
+"""Number of cached texts: those of a long list, which is read repeatedly to find its conventions."""
 _NUMBER = re.compile(r"[0-9](?:[0-9.,'\u2019 ]*[0-9])?")
 _UNITS = re.compile(
     r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
 )
 _NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
-"""A note in brackets behind an amount."""
+"""A note in brackets after an amount."""
 _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
-"""Most amounts."""
+"""The most frequent form of amounts."""
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
@@ -40,25 +40,25 @@ _TIME = re.compile(r"(?:[0-9]+(?:[.,][0-9]+)? *(?:-|–|—|~|to|bis|至|到) *)
 
 
 class WrittenAmount(NamedTuple):
-    """An amount as it is written."""
+    """An amount in its written form."""
 
     digits: str
-    """Its digits with what separates them."""
+    """Digits with their separators."""
     point: str | None
-    """The decimal separator that its form proves; None: it has none, or either is possible."""
+    """The decimal separator if the form determines it; None if there is none, or if either is possible."""
     unclear: bool
-    """Whether its one separator may be a decimal one or one of thousands, as in 1,234."""
+    """Whether its single separator may be a decimal or a thousands separator, as in 1,234."""
     currency: str | None
 
     def value(self, point: str) -> Decimal:
-        """The number, where `point` is the decimal separator."""
+        """Return the number with `point` as decimal separator."""
         other = COMMA if point == POINT else POINT
         return Decimal(self.digits.replace(other, "").replace(point, POINT))
 
 
 @lru_cache(maxsize=KEPT)
 def read_amount(text: str) -> WrittenAmount | None:
-    """An amount with a currency, a unit and separators; None for what is none, such as "on request"."""
+    """Return an amount with currency, unit and separators; None for other text, such as "on request"."""
     if len(text) > MAX_HEADING:
         return None
     if most := _PLAIN.fullmatch(text):
@@ -102,32 +102,32 @@ def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
 
 
 def _is_grouped(text: str, sign: str) -> bool:
-    """Whether a separator stands between groups of three digits, or of two as in India."""
+    """Return whether a separator divides groups of three digits, or of two as in India."""
     first, *others = text.split(sign)
     groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in others)
     return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
 
 
 def prove_points(texts: Iterable[str]) -> frozenset[str]:
-    """The decimal separators that the forms of some amounts prove."""
+    """Return the decimal separators that the forms of some amounts determine."""
     written = (read_amount(text) for text in texts)
     return frozenset(each.point for each in written if each and each.point)
 
 
 class Share(NamedTuple):
-    """A share as it is written."""
+    """A percentage or share in its written form."""
 
     value: Decimal
     """The number before a per cent sign, or alone."""
     percent: bool
     paid: bool
-    """Whether it is what is paid, in tenths: 8.5折."""
+    """Whether it is the paid share, in tenths: 8.5折."""
     places: int
     """Decimal places."""
 
 
 def read_share(value: Value) -> Share | None:
-    """A share; None for what is none."""
+    """Return a share; None for other values."""
     if isinstance(value, Decimal):
         return Share(value, False, False, max(0, -int(value.as_tuple().exponent)))
     return _read_written_share(value) if isinstance(value, str) else None
@@ -146,7 +146,7 @@ def _read_written_share(text: str) -> Share | None:
 
 
 def read_pieces(value: Value) -> Decimal | None:
-    """For how many pieces a price is by its unit: `EA` is one, `100 St` is 100; None for `PK5` and metres."""
+    """Return the number of pieces that a price is for, from its unit: 1 for `EA`, 100 for `100 St`; else None."""
     if isinstance(value, Decimal):
         return value if value > 0 else None
     return _read_written_pieces(value) if isinstance(value, str) else None
@@ -162,7 +162,7 @@ def _read_written_pieces(text: str) -> Decimal | None:
 
 @lru_cache(maxsize=KEPT)
 def read_lead_days(text: str, unit: str = "") -> int | None:
-    """A lead time in days, the longer of two; `unit` is that of the column, for numbers without one. None: no time.
+    """Return a lead time in days, the longer of two; `unit` applies to numbers without one. None for other text.
 
     Five working days are a week, and a month has 30 days.
     """
@@ -188,18 +188,18 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
 
 
 # dates --------------------------------------------------------------------------------------------------------------
-# Dates as people write them in tables, in each order of day, month and year in which they are one.
+# Dates in the forms that people write in tables, in each possible order of day, month and year.
 
 ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
-"""The orders in which dates are written, and what `--columns dates=` calls them."""
+"""Orders of day, month and year, with their names for `--columns dates=`."""
 DAY_FIRST = ("dmy", "mdy")
-"""What dates with points are that do not begin with a year: day first, unless that is no day. Of the 149 locales whose
-short dates have points 138 put the day first, 11 the year and none the month (Unicode CLDR)."""
+"""Orders of dates with points that do not begin with a year: day first, unless that is impossible. Of the 149 locales
+whose short dates have points 138 put the day first, 11 the year and none the month (Unicode CLDR)."""
 CENTURY = 2000
-"""What two digits of a year count from: a list of the last century prices nothing."""
+"""Base of two-digit years; price lists of the last century are irrelevant."""
 SHORT_YEAR, LONG_YEAR = 2, 4
 KEPT_DATES = 4096
-"""Texts that are remembered: most rows of a list have the same date."""
+"""Number of cached texts; most rows of a list have the same date."""
 _TIME_OF_DAY = re.compile(r"[T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[ap]m)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _NUMBERS = re.compile(r"([0-9]{1,4})([./年-]) ?([0-9]{1,2})(?:\2|月) ?([0-9]{1,4})[.日]?")
@@ -209,7 +209,7 @@ _NAME_AND_DAY = re.compile(r"(?P<month>[^\W\d]+)[ .-]*(?P<day>[0-9]{1,2})[ .,-]+
 
 @cache
 def _months() -> dict[str, int]:
-    """The number of a month by its names and their short forms in all languages."""
+    """Return month numbers by full and abbreviated names in all languages."""
     return {
         name: number
         for language in languages().values()
@@ -220,9 +220,9 @@ def _months() -> dict[str, int]:
 
 @lru_cache(maxsize=KEPT_DATES)
 def read_dates(text: str) -> Mapping[str, date]:
-    """The days that a text may be, by the order in which it is read; empty for what is no date.
+    """Return the dates that a text may be, by order of day, month and year; empty for other text.
 
-    Dates that begin with a year of four digits, and those with the name of a month, are the same day in every order.
+    Dates with a four-digit year first, and those with the name of a month, are the same in every order.
     """
     if len(text) > MAX_HEADING:
         return {}
@@ -247,7 +247,7 @@ def read_dates(text: str) -> Mapping[str, date]:
 
 
 def _day(year: str, month: str | int, day: str) -> date | None:
-    """A day of the calendar; None where there is none such."""
+    """Return a calendar day; None if it does not exist."""
     if len(year) not in (SHORT_YEAR, LONG_YEAR) or len(day) > SHORT_YEAR:
         return None
     try:
@@ -257,7 +257,7 @@ def _day(year: str, month: str | int, day: str) -> date | None:
 
 
 def written_date(value: Value) -> str | None:
-    """The text of a cell that may be a date, also of one that a spreadsheet made a number: 20261231."""
+    """Return the text of a cell that may be a date, including one stored as a number: 20261231."""
     if isinstance(value, str):
         return value
     is_digits = not isinstance(value, bool | None) and _DIGITS.fullmatch(str(value))

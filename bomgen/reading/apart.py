@@ -1,7 +1,7 @@
-"""Files whose reading cannot be bounded from outside, read in a process of their own: PDFs, workbooks of Excel 97.
+"""Files read in a separate process, because their cost cannot be bounded in advance: PDFs, Excel 97 workbooks.
 
-What a PDF unpacks to, draws and refers to is known only to the library that reads it, and so is where the records of a
-compound file lead. `apart_child.py` reads them in a limited child; however it ends, only the file is refused.
+Only the library that reads a PDF knows what it unpacks to, draws and refers to, and likewise where the records of a
+compound file lead. `apart_child.py` reads them in a restricted child; however it ends, only the file is rejected.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Area, Broken, RawTable, TableCell, Value
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20, output_bytes=256 << 20)
-"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in all; what it does with a
-bill of 5000 lines takes several more."""
+"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in total; processing a bill
+of 5000 lines takes several more seconds."""
 PDF, XLS = "pdf", "xls"
-"""The kinds of files that are read so."""
+"""Kinds of files read in a separate process."""
 _MEBI = 20
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     "broken": Broken,
@@ -30,14 +30,13 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
     "moment": datetime.fromisoformat,
     "time": time.fromisoformat,
 }
-"""What values that JSON does not have are read with, by what they are called there."""
+"""Constructors of values that JSON lacks, by their type names."""
 
 
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
-    """Return the tables of a file of one of the kinds.
+    """Return the tables of a file of one of these kinds.
 
-    Raises PlanErrors for a file that is wrong, for one that takes more time or memory than it may, and for one on which
-    the program that reads it fails.
+    Raises PlanErrors for an invalid file, for one that exceeds the limits of time or memory, and if its reader fails.
     """
     ended = run_limited("bomgen.reading.apart_child", (kind,), content, LIMITS)
     if ended.failed:
@@ -56,13 +55,13 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
 
 
 def written(tables: tuple[RawTable, ...], problems: Sequence[Problem]) -> bytes:
-    """Return the answer of the process: tables, or what is wrong with the file."""
+    """Return the output of the process: tables, or the problems of the file."""
     shown = [(problem.mark.line, problem.mark.column, problem.message, problem.rule) for problem in problems]
     return json.dumps({"tables": [_plain(table) for table in tables], "problems": shown}).encode()
 
 
 def _plain(table: RawTable) -> dict[str, Any]:
-    """A table as JSON; the place of a cell is its row and column."""
+    """Return a table as JSON; the place of a cell is its row and column."""
     rows = [[_plain_value(cell.value) for cell in row] for row in table.rows]
     hidden = {"hidden_rows": [*table.hidden_rows], "hidden_columns": [*table.hidden_columns]}
     return {"name": table.name, "rows": rows, "hidden": table.hidden, "merged": table.merged, **hidden}

@@ -1,4 +1,4 @@
-"""The program of the process that reads a file apart: standard input is the file, standard output its tables."""
+"""The child process that reads a file: standard input is the file, standard output its tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bomgen.reading.cells import RawTable
 
 
 def main() -> None:
-    """Read the file of the kind that the first argument names."""
+    """Read a file of the kind given by the first argument."""
     [kind] = sys.argv[1:]
-    with within_limits(LIMITS, sealed=False):  # the library loads the maps of characters that a PDF names
+    with within_limits(LIMITS, sealed=False):  # the library loads the character maps that a PDF names
         try:
             answer = written(_read(kind, sys.stdin.buffer.read()), [])
         except PlanErrors as errors:

@@ -1,6 +1,6 @@
-"""Which columns of somebody's bill are what: by their headings, by what stands in them, or as they were asked for.
+"""The columns of a bill: recognised by headings or values, or as requested.
 
-Where no column is known as that of the quantities or the parts, or several may be, there is a question with the
+If no column is recognised for quantities or parts, or several are possible, the result is a question with the
 candidates, and the answer that `bomgen xray --columns` takes.
 """
 
@@ -37,30 +37,30 @@ from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 
 MAX_HEADER = 40
-"""Rows from the top in which the first header is looked for."""
+"""Number of first rows searched for a header."""
 LEAST_COLUMNS = 2
-"""Columns that a header names at least."""
+"""Minimum number of recognised columns of a header."""
 JUDGED = 500
-"""Rows by whose values a column is judged."""
+"""Number of rows whose values classify a column."""
 DESCRIPTION, SPARE, DISCOUNT, AMOUNT, CURRENCY = "description", "spare", "discount", "amount", "currency"
 CATEGORY, FABRIC, ROLE, CLUSTER, IN_STOCK = "category", "fabric", "role", "cluster", "in_stock"
 NET = "net"
-"""Columns of prices that have their discount in them."""
+"""Role of prices after discount."""
 ROLES = (
     *(PART, DESCRIPTION, QUANTITY, SPARE, PRICE, LIST, NET_PRICE, DISCOUNT, AMOUNT, CURRENCY),
     *(CATEGORY, FABRIC, ROLE, CLUSTER),
 )
-"""What a column may be asked to be."""
+"""Roles that can be requested for a column."""
 SHARED = {
     **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
     **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
 }
-"""What columns of price lists are to a bill."""
+"""Bill roles of price list columns."""
 _LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
 _BRACKETED = re.compile(r"\s*[(\[（].*$")
 
 Columns = dict[str, list[int]]
-"""The places of columns in a row, from 0, by what they are."""
+"""Column indices, from 0, by role."""
 
 
 class BillTable(NamedTuple):
@@ -69,18 +69,18 @@ class BillTable(NamedTuple):
     table: RawTable
     start: int
     end: int
-    """The first row below the header, and the first that is none of the block, from 0."""
+    """First row below the header, and end of the block (exclusive), from 0."""
     columns: Columns
     headings: Mapping[str, str]
-    """The heading of the first column of each kind."""
+    """Heading of the first column of each role."""
     continues: bool = False
-    """Whether the block before has the same header, as on the next page."""
+    """Whether the previous block has the same header, as on the next page."""
 
 
 def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
-    """The blocks of a sheet, each below its own header; none where it has no bill.
+    """Yield the blocks of a sheet, each below its own header; none if it has no bill.
 
-    Raises PlanErrors with a question where several columns may be the quantities or the prices.
+    Raises PlanErrors with a question if several columns may be the quantities or the prices.
     """
     headers = _headers(table, asked)
     if not headers and (top := _first_line(table, asked)) is not None:
@@ -100,7 +100,7 @@ def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -
 
 
 def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanErrors:
-    """What is asked where no sheet has a bill: which column of the likeliest header has the quantities or the parts."""
+    """Return a question for files without a recognised bill: which column has the quantities or the parts."""
     best: tuple[int, RawTable, int, dict[str, list[int]]] | None = None
     for table in tables:
         for at, row in enumerate(table.rows[:MAX_HEADER]):
@@ -129,7 +129,7 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
 
 
 def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:
-    """The rows that name the columns of a bill, and which are which; the first is that which names most at the top."""
+    """Return the header rows with their columns; the first is the one near the top with the most."""
     found = list[tuple[int, dict[str, list[int]]]]()
     for at, row in enumerate(table.rows):
         if asked.header is not None and not found:
@@ -146,7 +146,7 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
 
 
 def _may_have(row: Sequence[TableCell], name: str) -> bool:
-    """Whether a row may have the column that a letter or a heading names."""
+    """Return whether a row may have the column given by a letter or a heading."""
     return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
 
 
@@ -155,7 +155,7 @@ def _has_both(roles: Collection[str]) -> bool:
 
 
 def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
-    """The first row of a bill without a header, whose columns are those that were asked for; None where none is."""
+    """Return the first row of a bill without a header, by the requested columns; None if there is none."""
     if not _has_both(asked.columns):
         return None
     column = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
@@ -164,17 +164,17 @@ def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
 
 
 def _has_number(row: Sequence[TableCell]) -> bool:
-    """Whether a row has a number, as no header has, but for headings such as "Qty 1"."""
+    """Return whether a row has a number, unlike a header, except in headings such as "Qty 1"."""
     return any(_is_number(cell) and not (isinstance(cell.value, str) and _role(cell.value)) for cell in row)
 
 
 def _is_number(cell: TableCell) -> bool:
-    """Whether anything but text stands in a cell, or an amount."""
+    """Return whether a cell has a value other than text, or an amount."""
     return cell.filled and (not isinstance(cell.value, str) or read_amount(cell.value) is not None)
 
 
 def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
-    """What the cells of a row name: columns of bills by their own words, others as price lists call them."""
+    """Return the roles in the cells of a row, by the words for bills, then for price lists."""
     found: dict[str, list[int]] = {}
     for at, cell in enumerate(row):
         if isinstance(cell.value, str) and (role := _role(cell.value)):
@@ -201,7 +201,7 @@ def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
 def _as_asked(
     roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: RequestedColumns
 ) -> dict[str, list[int]]:
-    """What columns are, with those that were asked for. Raises PlanErrors where there is no such column."""
+    """Return the roles of columns with those requested. Raises PlanErrors if there is no such column."""
     if not asked.columns:
         return {role: [*places] for role, places in roles.items()}
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
@@ -222,9 +222,9 @@ def _as_asked(
 def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[TableCell]], table: RawTable, at: int, file: str
 ) -> Columns:
-    """The columns by what they are to a bill. Raises PlanErrors where several may be the quantities or the prices."""
+    """Return the columns by role. Raises PlanErrors if several may be the quantities or the prices."""
     texts = _headings_of(table, at)
-    # Prices with tax are no part of amounts without.
+    # Prices including tax do not enter amounts without tax.
     if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
         roles.pop(TAXED, None)
     for role in (QUANTITY, *PRICES, TAXED):
@@ -233,7 +233,7 @@ def _choose(
             raise _question(role, places, table, at, file, f"{len(places)} columns may be the {role.replace('_', ' ')}")
         if places:
             roles[role] = places
-    # "Item" is a description, or counts the lines.
+    # "Item" is a description, or a line number.
     described = [place for place in roles.get(DESCRIPTION, ()) if not _counts_lines(rows, place)]
     if described or {PART, MAYBE_PART} & roles.keys():
         roles[DESCRIPTION] = described
@@ -249,7 +249,7 @@ def _choose(
 
 
 def _distinct(places: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> list[int]:
-    """Of several columns those that have numbers, and of those with the same values the first."""
+    """Return the columns with numbers, and of those with equal values the first."""
     if len(places) < LEAST_COLUMNS:
         return [*places]
     values = {place: [row[place].value if place < len(row) else None for row in rows] for place in places}
@@ -263,13 +263,13 @@ def _has_numbers(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
 
 
 def _counts_lines(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
-    """Whether most of what stands in a column is numbers of lines, such as 10 or 1.1."""
+    """Return whether most values of a column are line numbers, such as 10 or 1.1."""
     cells = [row[place] for row in rows if place < len(row) and row[place].filled]
     return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
 
 
 def _headings_of(table: RawTable, at: int) -> list[str]:
-    """The headings of a row as they stand; none where there is no such row."""
+    """Return the headings of a row as written; empty if there is no such row."""
     cells = table.rows[at] if at >= 0 else ()
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
 
@@ -280,7 +280,7 @@ def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
 
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
-    """That there is no column as it was asked for."""
+    """Return an error that a requested column does not exist."""
     message = lacks_column(name, role, _headings_of(table, at))
     return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
 

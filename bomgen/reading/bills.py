@@ -1,4 +1,4 @@
-"""The lines of somebody's bill: what each names, how many pieces, at which price, and where it says it belongs."""
+"""The lines of a bill: parts, quantities, prices and stated positions."""
 
 from __future__ import annotations
 
@@ -36,41 +36,42 @@ from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kind
 
 K = TypeVar("K", bound=Hashable)
 MAX_LINES = 5000
-"""Lines of a bill that are read; those of a cluster have a hundred."""
+"""Maximum number of bill lines that are read; a cluster has about a hundred."""
 MAX_PIECES = 10**7
-"""More pieces on a line are taken for something else, such as a part number."""
+"""Quantity above which a number is taken for something else, such as a part number."""
 _PERCENT = 100
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
 GENERIC_NAMES = (
-    *("no part number", "planning part, order number to follow", "n/a", "-", "–", "tbd"),
-    *("无", "无料号", "规划部件，订购号另行确定"),
+    *("no part number", "placeholder; part number to be confirmed", "planning part, order number to follow"),
+    *("n/a", "-", "–", "tbd"),
+    *("无", "无料号", "无部件号", "料号待补", "暂定型号，料号待确认", "规划部件，订购号另行确定"),
 )
 
 
 TRANSCEIVER = "transceiver"
 PLUGGED_INTO = {"server", "switch", "nic"}
-"""Kinds of parts that a line of a module may name, because it is plugged into them."""
+"""Kinds of parts that a module's line may name as its host."""
 ANY_SWITCH = "switch"
-"""The tier of a module that is plugged in at a switch, where the line does not say at which."""
+"""Tier of a module at a switch whose tier the line does not state."""
 
 
 class StatedPlace(NamedTuple):
-    """Where in a cluster a line says that it belongs; empty: it does not say."""
+    """The position in a cluster that a line states; empty if it does not."""
 
     fabric: str = ""
-    """The name or the role of a network."""
+    """Name or role of a network."""
     links: str = ""
-    """The kind of link, such as leaf-spine."""
+    """Kind of link, such as leaf-spine."""
     tier: str = ""
-    """Of a switch its tier, of a module the end that it is plugged in at."""
+    """Tier of a switch; for a module, the end at which it is plugged in."""
 
 
 class Listed(NamedTuple):
-    """A list price and its discount beside a net price."""
+    """A list price and its discount next to a net price."""
 
     price: Decimal
     discount: Share
-    """As it is written."""
+    """The discount as written."""
 
 
 class SentLine(NamedTuple):
@@ -78,44 +79,44 @@ class SentLine(NamedTuple):
 
     mark: Mark
     part: str
-    """What stands where its number belongs."""
+    """Text in the part number column."""
     description: str
     notes: str
-    """All other words of the line."""
+    """All other text of the line."""
     recognition: Recognition
     place: StatedPlace
     quantity: int | None
-    """Pieces, without the spares where these have a column of their own; None: the line does not say."""
+    """Pieces, without spares if these have a separate column; None if not stated."""
     spare: int | None = None
-    """None: the bill has no column of spares."""
+    """None if the bill has no column of spares."""
     unit_price: Decimal | None = None
-    """The net one where the bill has it."""
+    """Net unit price if the bill has it."""
     discount: Decimal | None = None
-    """What is off the unit price, as a share."""
+    """Discount on the unit price, as a share."""
     listed: Listed | None = None
-    """What a net price is the rest of."""
+    """List price and discount of a net price."""
     amount: Decimal | None = None
     in_stock: bool = False
     cluster: str = ""
-    """The cluster that it is for, where a bill of several says so."""
+    """Its cluster, if a bill of several states it."""
     currency: str = ""
-    """The currency of its price; empty where nothing says it."""
+    """Currency of its price; empty if not stated."""
     unread: tuple[tuple[str, Value], ...] = ()
-    """What stands in a column of numbers and cannot be read, by what the column is."""
+    """Unreadable values of numeric columns, by role."""
 
     @property
     def kind(self) -> str:
-        """The kind of the part that it names; empty where it names none."""
+        """Return the kind of the recognised part; empty without one."""
         return self.recognition.named.kind if self.recognition.named else ""
 
     @property
     def id(self) -> str:
-        """The catalogue id of that part; empty where it names none."""
+        """Return the catalogue id of the recognised part; empty without one."""
         return self.recognition.named.id if self.recognition.named else ""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kind of the part that it names; where it names none, those that its words say."""
+        """Return the kind of the recognised part, or else the kinds that the text suggests."""
         if self.kind:
             return (self.kind,)
         return tuple(kind for kind, words in kinds().items() if _any(words, self._words))
@@ -125,9 +126,9 @@ class SentLine(NamedTuple):
         return f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
 
     def may_be(self, kind: str) -> bool:
-        """Whether a line that names no part may be one of a kind: its words name that kind, or no other for certain.
+        """Return whether an unrecognised line may be of a kind: its text suggests it, or no other kind clearly.
 
-        A line such as "OSFP plug for the switch" names where an optic belongs, not what it is.
+        A line such as "OSFP plug for the switch" states where an optic belongs, not what it is.
         """
         if self.kind:
             return False
@@ -138,17 +139,17 @@ class SentLine(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What the reader finds the line by."""
+        """Return the text by which a reader finds the line."""
         return self.part or self.description
 
     @property
     def pieces(self) -> int:
-        """Pieces with spares; 0 where the line does not say."""
+        """Return the pieces including spares; 0 if not stated."""
         return (self.quantity or 0) + (self.spare or 0)
 
 
 def group_lines(lines: Iterable[SentLine], key: Callable[[SentLine], K]) -> dict[K, list[SentLine]]:
-    """Return lines by a key, in the order of the first line of each."""
+    """Return lines grouped by a key, in the order of each first line."""
     groups: dict[K, list[SentLine]] = {}
     for line in lines:
         groups.setdefault(key(line), []).append(line)
@@ -162,47 +163,47 @@ class SumRow(NamedTuple):
     kind: str
     amount: Decimal
     share: Decimal | None
-    """The rate of a tax or a discount that the row names."""
+    """Rate of a tax or a discount that the row states."""
     lines: int
-    """Lines above it."""
+    """Number of lines above it."""
 
 
 class SentBill(NamedTuple):
-    """A bill as it was sent."""
+    """A bill as received."""
 
     file: str
     lines: tuple[SentLine, ...]
     sums: tuple[SumRow, ...]
     currency: str
-    """Empty: it says none."""
+    """Empty if not stated."""
     columns: Mapping[str, str]
-    """What was taken for what: the heading of each column that is used."""
+    """Headings of the columns in use, by role."""
     left_out: tuple[str, ...] = ()
     """Sheets that were not read."""
     hidden: tuple[str, ...] = ()
-    """Those of them that nobody sees who opens the workbook."""
+    """Hidden sheets among them."""
     repeating: tuple[str, ...] = ()
-    """Sheets that list the parts of the others once more, and are not counted."""
+    """Sheets that repeat the parts of others and are not counted."""
     unread: int = 0
-    """Lines beyond `MAX_LINES`."""
+    """Number of lines beyond `MAX_LINES`."""
 
     @property
     def has_spares(self) -> bool:
-        """Whether spares have a column of their own."""
+        """Return whether spares have a separate column."""
         return any(line.spare is not None for line in self.lines)
 
     def has_uncounted(self, kind: str) -> bool:
-        """Whether a line that is, or may be, of a kind has something in place of a quantity that is no number."""
+        """Return whether a line that is or may be of a kind has a quantity that is not a number."""
         return any(
             line.quantity is None and line.unread and (line.kind == kind or line.may_be(kind)) for line in self.lines
         )
 
 
 def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: RequestedColumns = NOTHING) -> SentBill:
-    """The bill in the tables of a file: all that have one, but for those that list the parts of the others once more.
+    """Return the bill in the tables of a file, without tables that repeat the parts of others.
 
-    Raises PlanErrors when no table has a column of quantities and one of parts or descriptions, and with a question
-    where several columns may be the quantities or the prices.
+    Raises PlanErrors if no table has a column of quantities and one of parts or descriptions, and with a question if
+    several columns may be the quantities or the prices.
     """
     tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
@@ -234,7 +235,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
 
 
 def require_whole(bill: SentBill) -> SentBill:
-    """Return a bill that is to be compared. Raises PlanErrors for one that was not read to its end."""
+    """Return a bill for comparison. Raises PlanErrors for one that was not read completely."""
     if bill.unread:
         message = f"more than {MAX_LINES} lines; give the bill alone"
         raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "table-limit")])
@@ -242,7 +243,7 @@ def require_whole(bill: SentBill) -> SentBill:
 
 
 def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
-    """The tables, or the one sheet that was asked for. Raises PlanErrors where there is none."""
+    """Return the tables, or the requested sheet. Raises PlanErrors if it does not exist."""
     chosen = [table for table in tables if asked.sheet in (None, table.name)]
     if tables and not chosen:
         names = ", ".join(f"'{table.name}'" for table in tables)
@@ -252,7 +253,7 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
-    """The decimal separator that the amounts of a bill prove; None where they prove none, or both."""
+    """Return the decimal separator that the amounts of a bill determine; None if they determine none, or both."""
     places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
     texts = (
         row[place].value
@@ -273,7 +274,7 @@ class _Read(NamedTuple):
     lines: list[SentLine]
     sums: list[SumRow]
     unread: int = 0
-    """Rows that were not read, since the bill has too many."""
+    """Number of rows beyond the maximum."""
 
 
 def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
@@ -286,11 +287,11 @@ def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str
 
 
 def _drop_repeated(read: list[_Read]) -> list[str]:
-    """Drop the lines of blocks that list the parts of all others once more, and return the names of their sheets.
+    """Drop the lines of blocks that repeat the parts of all others, and return the names of their sheets.
 
-    Such a block has, of most of its parts, as many pieces as the rest of the bill together; what else it has is kept.
-    One that another of the same columns equals is never taken for this, nor is one of two tables of the same columns:
-    they may be of equal clusters.
+    For most of its parts such a block has as many pieces as the other blocks together; other parts are kept. Blocks
+    with the same columns are never dropped if another is equal, or if there are only two tables: they may be of equal
+    clusters.
     """
     names = list[str]()
     counts = [_count(each.lines) for each in read]
@@ -322,11 +323,11 @@ def _drop_repeated(read: list[_Read]) -> list[str]:
 
 
 _Counted = tuple[str, bool]
-"""A part, and whether its pieces are counted with spares."""
+"""A part, and whether its pieces include spares."""
 
 
 def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
-    """The pieces of each part, with spares and without."""
+    """Return the pieces of each part, with spares and without."""
     found = Counter[_Counted]()
     for line in lines:
         if line.quantity is not None:
@@ -369,7 +370,7 @@ class _BlockReader:
         return found
 
     def _is_title(self, cell: TableCell) -> bool:
-        """Whether a cell that stands alone is the title of a section, not the number of a part."""
+        """Return whether a lone cell is the title of a section rather than a part number."""
         return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[TableCell]) -> Mark:
@@ -412,7 +413,7 @@ class _BlockReader:
         )
 
     def _listed(self, row: Sequence[TableCell]) -> Listed | None:
-        """The list price and the discount beside a net price; None where there is not one of each."""
+        """Return the list price and discount next to a net price; None unless there is one of each."""
         places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
         price = self._amount(row[places[0]]) if len(places) == 1 else None
         cell = _cell(row, self.columns, DISCOUNT)
@@ -420,19 +421,19 @@ class _BlockReader:
         return None if price is None or discount is None else Listed(price, discount)
 
     def _unread(self, row: Sequence[TableCell], quantity: int | None) -> Iterator[tuple[str, Value]]:
-        """The values in the columns of quantities and prices that cannot be read as numbers."""
+        """Yield the values in the columns of quantities and prices that are not readable as numbers."""
         cell = _cell(row, self.columns, QUANTITY)
         if cell and quantity is None:
             yield QUANTITY, cell.value
         for name in (PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
             value = cell.value if cell and self._amount(cell) is None else None
-            # Words without a digit, such as "included", say that there is no price.
+            # Words without a digit, such as "included", mean that there is no price.
             if isinstance(value, Broken) or (value is not None and DIGIT.search(str(value))):
                 yield name, value
 
     def _currency(self, row: Sequence[TableCell]) -> str:
-        """The currency that a row names for its price, else the heading."""
+        """Return the currency that a row states for its price, else that of the heading."""
         for name in (CURRENCY, PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
             texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
@@ -443,7 +444,7 @@ class _BlockReader:
         return ""
 
     def _whole(self, row: Sequence[TableCell], name: str) -> int | None:
-        """The whole number of a cell; None where it has none, or it may be another."""
+        """Return the integer of a cell; None if it has none, or if it is ambiguous."""
         cell = _cell(row, self.columns, name)
         number = self._amount(cell)
         if cell is None or number is None or number != number.to_integral_value() or not 0 <= number < MAX_PIECES:
@@ -454,17 +455,17 @@ class _BlockReader:
         return None if unclear else int(number)
 
     def _amount(self, cell: TableCell | None) -> Decimal | None:
-        """The number of a cell, whatever currency and separators it is written with; None where it is none."""
+        """Return the number of a cell, with any currency and separators; None if it has none."""
         if cell is None or isinstance(cell.value, bool):
             return None
         if isinstance(cell.value, Decimal):
             return cell.value
         written = read_amount(cell.value) if isinstance(cell.value, str) else None
-        # Without a proof 1,234 is a thousand, and 1.234 a unit price with three places.
+        # Without other evidence 1,234 is a thousand, and 1.234 a unit price with three places.
         return written.value(written.point or self.point or POINT) if written else None
 
     def _sum(self, row: Sequence[TableCell], quantity: int | None, above: int) -> SumRow | None:
-        """The row of a subtotal, a tax or a total; None for any other."""
+        """Return the row of a subtotal, a tax or a total; None for other rows."""
         if quantity is not None and _cell(row, self.columns, PART):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
@@ -481,19 +482,19 @@ class _BlockReader:
 
 
 def _twin(row: Sequence[TableCell]) -> str:
-    """The letter behind a name of several equal clusters, such as `scale_out_leaf_a`."""
+    """Return the final letter in names of equal clusters, such as `scale_out_leaf_a`."""
     found = [match.group(1) for cell in row if isinstance(cell.value, str) and (match := _TWIN.fullmatch(cell.value))]
     return found[0] if len(found) == 1 else ""
 
 
 def _fabric_in(text: str) -> str:
-    """The network that a text names; empty where it names none."""
+    """Return the network that a text names; empty if it names none."""
     text = f" {text.lower()} ".replace("_", " ")
     return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
 
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:
-    """Where a line belongs: by columns that say it, else by its words."""
+    """Return the position of a line: from columns that state it, else from its text."""
     text = f" {words.lower()} ".replace("_", " ")
     found = fabric or _fabric_in(text)
     if role:
@@ -536,7 +537,7 @@ def _cell(row: Sequence[TableCell], columns: Columns, name: str) -> TableCell | 
 
 
 def _share(cell: TableCell | None) -> Decimal | None:
-    """A discount as a share: `15 %` and 15 are 0.15, 8.5折 too."""
+    """Return a discount as a share: 0.15 for `15 %`, 15 and 8.5折."""
     share = read_share(cell.value) if cell else None
     if share is None:
         return None
@@ -546,10 +547,10 @@ def _share(cell: TableCell | None) -> Decimal | None:
 
 
 def _currency_of(blocks: Sequence[BillTable]) -> str:
-    """The currency that cells or headings name, where it is one alone."""
+    """Return the currency in cells or headings, if it is unique."""
     found, headings = set[str](), list[str]()
     ends: dict[int, int] = {}
-    """The end of the block before in each table."""
+    """End of the previous block in each table."""
     for block in blocks:
         begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
         priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in _at(block, name)}
@@ -565,5 +566,5 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
 
 
 def _yen_of(headings: Sequence[str]) -> str:
-    """The currency that the sign of yuan and yen is, as the language of headings says; empty where it does not."""
+    """Return the currency of the yuan and yen sign, from the language of headings; empty if undetermined."""
     return yen_of(language_of(map(read_heading, headings))) or ""

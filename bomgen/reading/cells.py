@@ -1,4 +1,4 @@
-"""A table as somebody sent it: rows of cells, each with its place."""
+"""Tables as received: rows of cells, each with its place."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 
 MAX_COLUMNS = 50
-"""What a price list or a bill needs at most; more is another table, or an attack."""
+"""Maximum number of columns of a price list or a bill; more suggest another table, or an attack."""
 MAX_CELLS = 10**6
-"""Cells of a table, up to the last of each row, and of all sheets together: 20 000 rows of 50 columns."""
+"""Maximum number of cells up to the last of each row, over all sheets: 20,000 rows of 50 columns."""
 MAX_ACROSS = 1000
-"""Cells merged across columns that are looked at: headers and titles of sections."""
+"""Maximum number of horizontal merges considered, which are headers and section titles."""
 LONGEST = 1000
-"""Characters of a cell that are searched for parts, dates and currencies: longer ones are terms and conditions."""
+"""Maximum length of a cell searched for parts, dates and currencies; longer ones are terms and conditions."""
 
 
 class Broken(NamedTuple):
-    """What stands in a cell and is no value: a formula without one, an error."""
+    """A cell without a usable value: a formula without one, an error."""
 
     message: str
 
@@ -29,21 +29,21 @@ Value = str | Decimal | bool | date | time | Broken | None
 
 
 class TableCell(NamedTuple):
-    """A value of a table and its place; an empty cell has None."""
+    """A value of a table and its place; None for an empty cell."""
 
     value: Value
     mark: Mark
     formula: str = ""
-    """What computes the value, in the form of `relative_formula`, where somebody asked for it."""
+    """The formula of the value, in the form of `relative_formula`, if requested."""
 
     @property
     def filled(self) -> bool:
-        """Whether anything stands in it."""
+        """Return whether the cell has a value."""
         return self.value is not None
 
 
 class Area(NamedTuple):
-    """Cells that were merged into one, from the first row and column to the last; they count from 1."""
+    """Merged cells, from the first row and column to the last, from 1."""
 
     top: int
     left: int
@@ -52,35 +52,35 @@ class Area(NamedTuple):
 
 
 class RawTable(NamedTuple):
-    """A sheet of a workbook, or the one table of a text with separators."""
+    """A sheet of a workbook, or the only table of a delimited text."""
 
     name: str
-    """The title of the sheet; empty for text."""
+    """Title of the sheet; empty for text."""
     rows: tuple[tuple[TableCell, ...], ...]
-    """Every row from the first on, in a workbook up to its last cell with a value: the row of line n is `rows[n - 1]`,
-    and an empty one is `()`. Rows of text follow each other, wherever their lines begin."""
+    """All rows, in a workbook up to the last cell with a value: row n is `rows[n - 1]`, and an empty one is `()`. Rows
+    of text are consecutive, wherever their lines begin."""
     hidden: bool = False
-    """Whether whoever opens the workbook does not see the sheet."""
+    """Whether the sheet is hidden in the workbook."""
     merged: tuple[Area, ...] = ()
-    """Merged cells; their value stands in the first cell alone."""
+    """Merged cells; only the first cell has their value."""
     hidden_rows: frozenset[int] = frozenset()
     hidden_columns: frozenset[int] = frozenset()
-    """Those that whoever opens the workbook does not see; they count from 1."""
+    """Hidden columns, from 1."""
 
 
 def fill_merged(table: RawTable) -> RawTable:
-    """The table with the value of cells that were merged down a column in every row of them.
+    """Return the table with the value of vertically merged cells in each of their rows.
 
-    Cells that were merged across columns are titles, whose value stays where it is; the first of these are kept.
+    Horizontally merged cells are titles, whose value is not copied; the first of these merges are kept.
 
-    Raises PlanErrors for more cells than are read, those that are filled among them.
+    Raises PlanErrors if the cells, including copied ones, exceed the maximum.
     """
     tall = [area for area in table.merged if area.bottom > area.top and area.left == area.right]
     across = [area for area in table.merged if area.bottom == area.top and area.left < area.right]
     rows = [list(row) for row in table.rows] if tall else []
     left = MAX_CELLS - sum(map(len, rows))
     below: dict[int, int] = {}
-    """The row below the last area of each column: areas do not overlap, unless somebody wants them to."""
+    """The row below the last area of each column; areas do not overlap, except in manipulated files."""
     for area in sorted(tall):
         first = cell_at(table, area.top, area.left)
         if first is None or not first.filled:
@@ -101,13 +101,13 @@ def fill_merged(table: RawTable) -> RawTable:
 
 
 def too_many_cells(mark: Mark) -> PlanErrors:
-    """Return the error of a table with more cells than are read."""
+    """Return an error for a table with too many cells."""
     message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
     return PlanErrors([Problem(mark, "error", message, "table-limit")])
 
 
 def shorten_texts(table: RawTable) -> RawTable:
-    """The table with its longest texts cut, which shows as `…`: more is searched for nothing that a table has."""
+    """Return the table with its longest texts truncated, marked by `…`."""
     if not any(isinstance(cell.value, str) and len(cell.value) > LONGEST for row in table.rows for cell in row):
         return table
     return table._replace(rows=tuple(tuple(map(_shorten, row)) for row in table.rows))
@@ -119,6 +119,6 @@ def _shorten(cell: TableCell) -> TableCell:
 
 
 def cell_at(table: RawTable, line: int, column: int) -> TableCell | None:
-    """The cell at a line and column of a sheet, both from 1; None beyond the last one of its row."""
+    """Return the cell at a line and column of a sheet, both from 1; None beyond the last one of its row."""
     row = table.rows[line - 1] if line <= len(table.rows) else ()
     return row[column - 1] if column <= len(row) else None

@@ -1,7 +1,7 @@
-"""Which columns of a price list are what: by their headings, by their values, or as they were asked for.
+"""The columns of a price list: recognised by headings or values, or as requested.
 
-Nothing is guessed: where two columns may be the same thing, or none is recognised, there is a question with the
-candidates, and the answer that `bomgen prices --columns` takes.
+Ambiguity is never resolved by guessing: if two columns may have the same role, or none is recognised, the result is a
+question with the candidates, and the answer that `bomgen prices --columns` takes.
 """
 
 from __future__ import annotations
@@ -24,89 +24,89 @@ PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
 MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)
-"""What a price may stand in, the one that is taken first."""
+"""Roles of price columns, in order of preference."""
 SHEET, DECIMAL, CURRENCY, HEADER, DATES, SCALE = "sheet", "decimal", "currency", "header", "dates", "scale"
 NO_COLUMN = "none"
-"""What `--columns` asks for where a column is not to be read: `valid_until=none`."""
+"""Value of `--columns` for a role without a column: `valid_until=none`."""
 QUANTITY, FROM_QUANTITY = "quantity", "from_quantity"
 UNIT, PACK = "unit", "pack"
 UNITS = (UNIT, "pieces", PACK)
-"""What says for how many pieces the prices of a row are."""
+"""Roles that state the number of pieces a row's prices are for."""
 DECIMALS = {"point": POINT, "comma": COMMA}
 MAX_HEADER = 100
-"""Rows from the top in which the header is looked for."""
+"""Number of first rows searched for a header."""
 JUDGED = 500
-"""Rows by whose values a column is judged."""
+"""Number of rows whose values classify a column."""
 CLEAR = 3
-"""A column with so many times the part numbers of every other one is that of the parts."""
+"""Ratio of part numbers to those in any other column above which a column is that of the parts."""
 LEAST = 2
-"""Columns that a header names at least; a row with fewer cells is a title or a note."""
+"""Minimum number of columns of a header; a row with fewer cells is a title or a note."""
 QUESTION = "columns"
 """The rule of questions."""
 DIGIT = re.compile("[0-9]")
-"""What every part number has, and no heading of parts."""
+"""A digit, which every part number has, and no heading of parts."""
 _SCALE = re.compile(r"[1-9][0-9]{0,6}|0\.0{0,5}[1-9]")
 _LETTER = re.compile(r"[A-Z]{1,2}")
 
 
 class RecognisedColumn(NamedTuple):
-    """A column that was taken for something."""
+    """A column with a recognised role."""
 
     at: int
-    """Its place in a row, from 0."""
+    """Column index, from 0."""
     heading: Heading
     why: str
 
     @property
     def letter(self) -> str:
-        """What spreadsheets call it."""
+        """Return the column letter."""
         return letter_of(self.at)
 
 
 class ListLayout(NamedTuple):
-    """How a table is to be read."""
+    """The layout of a table."""
 
     table: RawTable
-    """The sheet, with what was merged down in every row."""
+    """The sheet, with vertically merged cells filled."""
     titles: tuple[tuple[TableCell, ...], ...]
-    """The rows above the header, of a later table those at the top of the sheet, too."""
+    """Rows above the header; for a later table also those at the top of the sheet."""
     start: int
     end: int
-    """The first row below the header, and the first that is none of the table, from 0."""
+    """First row below the header, and end of the table (exclusive), from 0."""
     header: Mark
     columns: Mapping[str, RecognisedColumn]
-    """By what they are."""
+    """Columns by role."""
     breaks: tuple[tuple[str, int | None, RecognisedColumn], ...]
-    """Columns of one price by quantity: what they are, from how many pieces their prices hold, and the column."""
+    """Columns of price breaks: role, minimum quantity, and column."""
     unused: tuple[RecognisedColumn, ...]
     """Columns with a heading that are not read."""
     language: str
 
 
 class RequestedColumns(NamedTuple):
-    """What `--columns` says."""
+    """The values of `--columns`."""
 
     columns: Mapping[str, str]
-    """Letters or headings by what the column is to be."""
+    """Letters or headings by role."""
     sheet: str | None = None
     decimal: str | None = None
     currency: str | None = None
     header: int | None = None
-    """The line of the header."""
+    """Line of the header."""
     dates: str | None = None
-    """The order in which dates are written."""
+    """Order of day, month and year."""
     scale: Decimal | None = None
-    """What makes the amounts prices of one piece in units of the currency."""
+    """Factor from amounts to unit prices in the currency."""
 
 
 NOTHING = RequestedColumns({})
 
 
 def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
-    """What `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5` asks for.
+    """Return the request in `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5`.
 
-    A currency is a code or a column; `roles` are what a column may be, those of price lists where none are given.
-    Raises ValueError for what is none of these.
+    A currency is a code or a column; `roles` are the permitted roles, by default those of price lists. Raises
+    ValueError for other text.
     """
     roles = roles or ROLES
     columns: dict[str, str] = {}
@@ -145,15 +145,15 @@ ROLES = (
     *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
     *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate", *UNITS),
 )
-"""What a column may be asked to be."""
+"""Roles that can be requested for a column."""
 
 
 def layouts(
     table: RawTable, file: str, asked: RequestedColumns, known: Callable[[], PartIndex]
 ) -> Iterator[ListLayout]:
-    """How the tables of a sheet are to be read as price lists, each below its own header; none where it has no list.
+    """Yield the layouts of the price lists in a sheet, each below its own header; none if it has no list.
 
-    `known` gives the parts of the catalogue, for columns that headings do not tell. Raises PlanErrors with a question.
+    `known` has the catalogue's parts, for columns that headings do not identify. Raises PlanErrors with a question.
     """
     filled = fill_merged(_hide_columns(table, asked))
     begin, top = 0, tuple[tuple[TableCell, ...], ...]()
@@ -174,7 +174,7 @@ def layouts(
 
 
 def _hide_columns(table: RawTable, asked: RequestedColumns) -> RawTable:
-    """The table without the cells of hidden columns that were not asked for."""
+    """Return the table without hidden columns, except requested ones."""
     wanted = {column_number(name) for name in asked.columns.values() if _LETTER.fullmatch(name)}
     hidden = table.hidden_columns - wanted
     if not hidden:
@@ -188,10 +188,10 @@ def _hide_columns(table: RawTable, asked: RequestedColumns) -> RawTable:
 
 
 def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, list[Heading], Mark] | None:
-    """The first row below the next header, its headings, and its place.
+    """Return the first row below the next header, its headings, and its place.
 
-    It is the first row that names parts and prices, of several below each other the one that names most; else the row
-    that names most columns. `begin` is the row from which it is looked for, from 0.
+    The header is the first row that names parts and prices, or of consecutive ones the one with the most columns; else
+    the row with the most columns. The search begins at row `begin`, from 0.
     """
     best: tuple[bool, int, int, list[Heading]] | None = None
     for at in range(begin, min(begin + MAX_HEADER, len(table.rows))):
@@ -213,7 +213,7 @@ def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, 
         *_, at, headings = best
         return at + 1, headings, next(cell.mark for cell in table.rows[at] if cell.filled)
     if not begin and PART in asked.columns and asked.columns.keys() & set(PRICES):
-        # A list without a header: its columns are those that were asked for.
+        # A list without a header: its columns are the requested ones.
         at = next((at for at, row in enumerate(table.rows) if any(cell.filled for cell in row)), -1)
         if at >= 0:
             width = max(len(row) for row in table.rows)
@@ -226,13 +226,13 @@ def _is_full(roles: Collection[str]) -> bool:
 
 
 def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> int:
-    """The row from which another table begins, from 0: its titles, and a header that is not the one above again."""
+    """Return the row at which another table begins, from 0: its titles, and a header unlike the previous one."""
     known = [heading.text for heading in headings if heading.text]
     parts = [at for at, heading in enumerate(headings) if {PART, MAYBE_PART} & {*heading.roles}]
     above = start
     for at in range(start, len(table.rows)):
         row = table.rows[at]
-        # A row with a part number, which has a digit, is no header: most rows are known as none at once.
+        # A row with a part number, which has a digit, is no header; this excludes most rows quickly.
         if any(part < len(row) and DIGIT.search(str(row[part].value)) for part in parts):
             above = at + 1
         elif sum(cell.value is not None for cell in row) >= LEAST:
@@ -245,9 +245,9 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
 
 
 def _headings(table: RawTable, at: int) -> list[Heading]:
-    """The headings of a row; a cell that is merged across columns above says what those below it have in common.
+    """Return the headings of a row, with those of horizontally merged cells above as common prefix.
 
-    Below a cell that is so divided, columns without a heading of their own have that of the row above.
+    Below such a merged cell, columns without a heading of their own have that of the row above.
     """
     row = table.rows[at]
     above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
@@ -288,12 +288,12 @@ class _Choice:
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
             for role in heading.roles:
-                # "Unit" beside "Extended" has the unit prices.
+                # "Unit" next to "Extended" has the unit prices.
                 role = PRICE if role == UNIT and self._is_numeric(at) else role
                 self.by_role.setdefault(role, []).append(at)
 
     def columns(self) -> dict[str, RecognisedColumn]:
-        """The columns by what they are. Raises PlanErrors with a question."""
+        """Return the columns by role. Raises PlanErrors with a question."""
         found = self._asked()
         if PART not in found:
             found[PART] = self._part()
@@ -320,7 +320,7 @@ class _Choice:
         return found
 
     def _ask_of_others(self, found: Mapping[str, RecognisedColumn], asked: bool) -> None:
-        """Raise PlanErrors with a question where columns that are not read may have the prices: `EDU price`."""
+        """Raise PlanErrors with a question if columns that are not read may have the prices: `EDU price`."""
         taken = next((found[role] for role in (PRICE, LIST) if role in found), None)
         if asked or NET in found or taken is None:
             return
@@ -361,7 +361,7 @@ class _Choice:
         return self._by_values(texts, "no column is known as that of the parts")
 
     def _checked(self, at: int) -> RecognisedColumn:
-        """A column that is called that of the parts, unless another one has all the part numbers."""
+        """Return a column with a heading of parts, unless another one has all the part numbers."""
         values = [str(value) for value in self._values(at)]
         if not values or self.known().count(values):
             return self._column(at)
@@ -374,7 +374,7 @@ class _Choice:
         raise self._question(PART, better, what)
 
     def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
-        """The one of several columns whose values are part numbers. Raises PlanErrors with a question."""
+        """Return the column whose values are part numbers, of several. Raises PlanErrors with a question."""
         counts = sorted(((self._count(at), -at) for at in places), reverse=True)
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
             count, at = counts[0]
@@ -404,11 +404,11 @@ class _Choice:
             raise self._question(PRICE, taxed, what)
         if not found:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
-            raise self._question(PRICE, numbers, "no column is known as that of the prices")
+            raise self._question(PRICE, numbers, "no price column was recognised")
         return found
 
     def _has_breaks(self, at: int) -> bool:
-        """Whether a column of quantities says from how many pieces on prices hold: 10-99."""
+        """Return whether a column of quantities has ranges of price breaks: 10-99."""
         return any(isinstance(value, str) and find_break(value) for value in self._values(at))
 
     def _values(self, at: int) -> list[object]:
@@ -433,11 +433,11 @@ class _Choice:
 
 _DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
 _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
-"""What only one column may be; of others the first is taken."""
+"""Roles that only one column may have; for others the first is taken."""
 
 
 def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
-    """The place, from 0, of the column that a letter or a heading names in a table so wide; None where none is."""
+    """Return the index, from 0, of a column by letter or heading in a table of this width; None if there is none."""
     if _LETTER.fullmatch(name):
         return at if (at := column_number(name) - 1) < width else None
     wanted = normalize(name)
@@ -445,16 +445,16 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
 
 
 def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:
-    """That a table has no column of the name that was asked for."""
+    """Return a message that a table has no column of the requested name."""
     named = list_headings(headings, (at for at, text in enumerate(headings) if text))
     return f"no column '{name}' for {role}; it has {named or 'no headings'}"
 
 
 def list_headings(headings: Sequence[str], places: Iterable[int]) -> str:
-    """Some columns with their letters and headings, for a message."""
+    """Return some columns with their letters and headings, for a message."""
     return ", ".join(f"{letter_of(at)} '{headings[at]}'" for at in places)
 
 
 def letter_of(at: int) -> str:
-    """What spreadsheets call a column, counted from 0."""
+    """Return the letter of a column, counted from 0."""
     return column_letters(at + 1)

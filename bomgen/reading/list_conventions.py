@@ -1,6 +1,6 @@
-"""How the amounts, dates and discounts of a price list are written, which its rows together say.
+"""The conventions of a price list: the forms of amounts, dates and discounts, derived from all of its rows.
 
-That is decided before a row is read, from all of them, the headings, and what stands above the header and in notes.
+They are determined before any row is read, from all rows, the headings, the text above the header, and notes.
 """
 
 from __future__ import annotations
@@ -67,30 +67,30 @@ from bomgen.reading.price_table import DATES, VALID_UNTIL
 HALF = Decimal("0.5")
 AMOUNTS = (*PRICES, "min", "max")
 PLACES = Decimal("0.000001")
-"""Decimal places of the price of one piece where the list has that of several."""
+"""Decimal places of a unit price calculated from the price of several pieces."""
 MAX_DATE = 24
-"""Characters of a date with the name of its month, and time."""
+"""Maximum length of a date with the name of its month, and time."""
 GAP = r"[\s.,:;'’-]+"
-"""What stands between the words of a phrase."""
+"""Separator between the words of a phrase."""
 MAX_NOTES = 400_000
-"""Characters in which what holds for all prices is looked for, above the header and below it: 40 pages."""
+"""Characters above the header and below it searched for statements about all prices: 40 pages."""
 MAX_UNREAD = 10
-"""Texts without a day that are listed."""
+"""Maximum number of unreadable dates listed."""
 Amount = tuple[Decimal, str | None, Mark]
-"""An amount, the currency that its cell names, and its place."""
+"""An amount, the currency in its cell, and its place."""
 
 
 class PricedRow(NamedTuple):
-    """A row of a list with one price at most."""
+    """A row of a list with at most one price."""
 
     filled: Sequence[TableCell]
-    """Every cell that has a value, from the left."""
+    """Every cell with a value, from the left."""
     cells: Mapping[str, TableCell]
-    """Those that are read, by what their columns are."""
+    """Cells that are read, by role."""
 
 
 def rows_of(layout: ListLayout) -> Iterator[PricedRow]:
-    """The rows below the header that hold anything; one with several prices by quantity is as many rows."""
+    """Yield the non-empty rows below the header; a row with price breaks becomes several rows."""
     columns = [(column.at, role) for role, column in layout.columns.items()]
     breaks = [(role, quantity or 1, column.at) for role, quantity, column in layout.breaks]
     for row in layout.table.rows[layout.start : layout.end]:
@@ -108,24 +108,24 @@ def rows_of(layout: ListLayout) -> Iterator[PricedRow]:
 
 
 class Conventions:
-    """How a list writes its amounts, dates and discounts.
+    """The forms of amounts, dates and discounts in a list.
 
-    Raises PlanErrors with a question where they may be read in two ways.
+    Raises PlanErrors with a question if they are ambiguous.
     """
 
     def __init__(self, layout: ListLayout, rows: Sequence[PricedRow], file: str, asked: RequestedColumns) -> None:
         self.layout, self.rows, self.file, self.asked = layout, rows, file, asked
         self.columns = layout.columns
         self.notes: list[str] = []
-        """How the list was read, for whoever checks it."""
+        """Remarks on how the list was read, for a check by the user."""
         self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
         """The column of prices before discount."""
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
         self.notes_below = [*_first_texts(row.filled for row in rows if len(row.filled) == 1)]
-        """The notes."""
+        """Notes in the list."""
         others = (row.filled for row in rows if PART not in row.cells and len(row.filled) > 1)
         self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(others)]
-        """What stands above the header, in notes, and in rows without a part."""
+        """Text above the header, in notes, and in rows without a part."""
         self._refuse_tax()
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
@@ -133,22 +133,22 @@ class Conventions:
             self.units.remove(PACK)
         self.point = self._point()
         self.named_dates = {role: found for role in DATES if (found := self._named_date(role))}
-        """Dates of all prices: that of the prices, and until when they hold."""
+        """Dates of all prices: their date, and their end of validity."""
         self.dates = self._dates()
         for role, cell in self.named_dates.items():
             self.notes.append(f"{role.replace('_', ' ')}: {self.day(cell)}, by '{cell.value}'")
         self.unit_of_times = self._unit_of_times()
         self.currency = self._currency()
-        """That of prices that name none."""
+        """Currency of prices that state none."""
         self.shares = next((role for role in (DISCOUNT, PAID, UNCLEAR) if role in self.columns), "")
         """The column of discounts; empty without one."""
         self.percent = self.paid = False
-        """Whether numbers in it are per cent, and what is paid."""
+        """Whether discounts are in per cent, and whether they are the paid share."""
         if self.shares and self.base:
             self._judge_shares()
 
     def amount(self, cells: Mapping[str, TableCell], role: str | None) -> Amount | None:
-        """The amount of a cell, a price for one piece; None for what is none, and for one of an unknown unit."""
+        """Return the unit price in a cell; None for other values, and for one of an unknown unit."""
         cell = cells.get(role or "")
         if cell is None:
             return None
@@ -168,7 +168,7 @@ class Conventions:
         return value, currency, cell.mark
 
     def pieces(self, cells: Mapping[str, TableCell]) -> Decimal | None:
-        """For how many pieces the price of a row is; None where its unit is none of pieces."""
+        """Return the number of pieces that the price of a row is for; None if its unit is not one of pieces."""
         pieces = ONE
         for unit in self.units:
             if (cell := cells.get(unit)) is None:
@@ -180,15 +180,15 @@ class Conventions:
         return pieces
 
     def day(self, cell: TableCell) -> date | None:
-        """The day of a cell; None where it is none."""
+        """Return the date of a cell; None if it is not one."""
         if isinstance(cell.value, date):
             return cell.value.date() if isinstance(cell.value, datetime) else cell.value
         return read_dates(written_date(cell.value) or "").get(self.dates)
 
     def share(self, cells: Mapping[str, TableCell], needed: bool) -> tuple[Decimal, Decimal] | None:
-        """The share that is taken off in a row, and how far that is from the exact one at most; None without one.
+        """Return the discount share of a row, and its maximum rounding error; None without one.
 
-        Raises ValueError for a discount that nobody can read, where it is needed.
+        Raises ValueError for an unreadable discount, if it is needed.
         """
         cell = cells.get(self.shares)
         if cell is None:
@@ -204,12 +204,12 @@ class Conventions:
         return (1 - value if self.paid or share.paid else value), near
 
     def _scaled(self, share: Share) -> tuple[Decimal, Decimal]:
-        """A share of one, and how far it is from the exact one at most."""
+        """Return a share as a fraction of 1, and its maximum rounding error."""
         scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or self.percent else 1)
         return share.value / scale, HALF.scaleb(-share.places) / scale
 
     def _refuse_tax(self) -> None:
-        """Raise PlanErrors with a question where a title or a note says that the prices have tax in them."""
+        """Raise PlanErrors with a question if a title or a note says that prices include tax."""
         role = self.net or self.base
         if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
             return
@@ -225,7 +225,7 @@ class Conventions:
                 raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
 
     def _scales(self) -> dict[str, Decimal]:
-        """What makes amounts prices of one piece in units of the currency, by what their column is."""
+        """Return the factors from amounts to unit prices in the currency, by role."""
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
         found: dict[str, Decimal] = {}
         for role, column in columns:
@@ -251,7 +251,7 @@ class Conventions:
         return {role: scale for role, scale in found.items() if scale != ONE}
 
     def _named_date(self, role: str) -> TableCell | None:
-        """The date of all prices that a text above the header or a note says, such as "valid until 31 Dec 2026"."""
+        """Return the date of all prices stated above the header or in a note, such as "valid until 31 Dec 2026"."""
         if role in self.columns or self.asked.columns.get(role) == NO_COLUMN:
             return None
         found: list[TableCell] = []
@@ -272,7 +272,7 @@ class Conventions:
         return found[0] if found else None
 
     def _dates(self) -> str:
-        """The order in which dates are written. Raises PlanErrors where that may be one or another."""
+        """Return the order of day, month and year. Raises PlanErrors if it is ambiguous."""
         if self.asked.dates:
             return self.asked.dates
         cells = [cell for row in self.rows for role in DATES if (cell := row.cells.get(role))]
@@ -297,7 +297,7 @@ class Conventions:
         return orders[0]
 
     def _unit_of_times(self) -> str:
-        """The unit in the heading of the lead times: `Lead time (weeks)`."""
+        """Return the unit in the heading of the lead times: `Lead time (weeks)`."""
         column = self.columns.get("lead_time")
         heading = normalize(re.sub("[()（）]", " ", column.heading.text)) if column else ""
         units = ("working_days", "days", "weeks", "months")
@@ -308,7 +308,7 @@ class Conventions:
         return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
 
     def _point(self) -> str:
-        """The decimal separator. Raises PlanErrors where the amounts prove both, or none and one may be either."""
+        """Return the decimal separator. Raises PlanErrors if amounts contradict each other or are ambiguous."""
         if self.asked.decimal:
             return self.asked.decimal
         proved: dict[str, list[TableCell]] = {POINT: [], COMMA: []}
@@ -329,7 +329,7 @@ class Conventions:
             raise self._question(odd.mark, message, ["decimal=comma"])
         if unclear and not points:
             first = min(unclear, key=lambda cell: cell.mark)
-            message = f"'{first.value}' may have a decimal separator or one of thousands"
+            message = f"the separator in '{first.value}' is ambiguous (decimal or thousands)"
             raise self._question(first.mark, message, ["decimal=point", "decimal=comma"])
         found = points[0] if points else POINT
         if unclear or found == COMMA:
@@ -337,7 +337,7 @@ class Conventions:
         return found
 
     def _currency(self) -> str | None:
-        """The currency of prices that name none. Raises PlanErrors with a question."""
+        """Return the currency of prices that state none. Raises PlanErrors with a question."""
         if self.asked.currency:
             return self.asked.currency
         if "currency" in self.columns:
@@ -373,7 +373,7 @@ class Conventions:
         raise self._question(self.layout.header, what, ["currency=USD"])
 
     def _check_any_amount(self) -> None:
-        """Raise PlanErrors at the first price where no price can be read: these cells are to blame, not the columns."""
+        """Raise PlanErrors at the first price if no price is readable, which is a problem of cells, not columns."""
         cells = [row.cells[role] for row in self.rows if PART in row.cells for role in PRICES if role in row.cells]
         unread = [cell for cell in cells if isinstance(cell.value, str) and read_amount(cell.value) is None]
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
@@ -383,7 +383,7 @@ class Conventions:
 
     @staticmethod
     def _named_in_note(text: str) -> frozenset[str]:
-        """The currencies that a note names in words, such as "all prices in EUR"."""
+        """Return the currencies in a note about prices, such as "all prices in EUR"."""
         said = normalize(text)
         return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
 
@@ -395,11 +395,11 @@ class Conventions:
 
     @staticmethod
     def _alone_in(codes: set[str]) -> str | None:
-        """The one currency of all rows; rows without one are refused where there are several."""
+        """Return the only currency of all rows; None if there are several."""
         return next(iter(codes)) if len(codes) == 1 else None
 
     def _named_by_cells(self) -> tuple[bool, set[str]]:
-        """Whether every price names its currency, and the currencies that they name."""
+        """Return whether every price states its currency, and the currencies stated."""
         codes, every = set[str](), True
         for row in self.rows:
             found = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
@@ -411,9 +411,9 @@ class Conventions:
         return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
 
     def _judge_shares(self) -> None:
-        """Find out whether discounts are per cent, and what is taken off or paid.
+        """Determine whether discounts are in per cent, and whether they are deducted or paid shares.
 
-        Raises PlanErrors where that is not clear.
+        Raises PlanErrors if that is ambiguous.
         """
         role = self.shares
         discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, PART} <= row.cells.keys()]
@@ -441,7 +441,7 @@ class Conventions:
     def _is_paid(
         self, shares: Sequence[tuple[Mapping[str, TableCell], Decimal, Decimal, bool]], first: TableCell
     ) -> bool:
-        """Whether shares are what is paid: by word, net prices, amounts, or a share of 0 or 1. Raises PlanErrors."""
+        """Return whether shares are paid ones: by word, net prices, amounts, or values of 0 or 1. Raises PlanErrors."""
         if all(tenths for *_, tenths in shares):
             return True
         off = paid = 0
@@ -455,7 +455,7 @@ class Conventions:
             return paid > 0
         values = {value for _, value, *_ in shares}
         if (0 in values) != (1 in values):
-            return 1 in values  # a price of 0 is none: nothing is taken off, or all is paid
+            return 1 in values  # no price is 0: a deducted share may be 0, a paid one 1
         heading = self.layout.columns[UNCLEAR].heading.text
         letter = self.layout.columns[UNCLEAR].letter
         message = f"'{heading}' may be what is taken off or what is paid"
@@ -466,13 +466,13 @@ class Conventions:
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
     def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
-        """A question with the answers that `--columns` takes."""
+        """Return a question with the answers that `--columns` takes."""
         choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
         return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:
-    """The date that follows in a text, or stands in the cell behind one that ends there; None where none does."""
+    """Return the date that follows in a text, or in the next cell if the text ends there; None without one."""
     rest = str(cell.value)[at : at + 2 * MAX_DATE].lstrip(" \t\n:：至到")
     if not rest:
         return (
@@ -489,9 +489,9 @@ def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCel
 
 @cache
 def _phrases(role: str) -> re.Pattern[str]:
-    """What texts say a date of all prices with: any heading of its columns.
+    """Return a pattern for phrases that introduce a date of all prices: any heading of its columns.
 
-    A word such as "date" alone does so only where a text or a clause begins: that of a delivery is another.
+    A word such as "date" alone counts only at the beginning of a text or clause, because a delivery date differs.
     """
     named = {normalize(word) for language in languages().values() for word in language["columns"].get(role, ())}
     forms = []
@@ -504,7 +504,7 @@ def _phrases(role: str) -> re.Pattern[str]:
 
 
 def _first_texts(rows: Iterable[Sequence[TableCell]]) -> Iterator[Sequence[TableCell]]:
-    """The first rows, as far as their texts have `MAX_NOTES` characters together."""
+    """Yield the first rows, up to `MAX_NOTES` characters of text."""
     left = MAX_NOTES
     for row in rows:
         left -= sum(len(cell.value) for cell in row if isinstance(cell.value, str))

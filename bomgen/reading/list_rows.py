@@ -1,4 +1,4 @@
-"""The prices in the rows of a list, and the rows that have none."""
+"""The prices in the rows of a list, and the rows without one."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from bomgen.reading.list_words import YEN, find_break, find_currency, normalize,
 from bomgen.reading.price_table import DATES, MAX_ROWS, read_value
 
 MAX_DAYS = 9999
-"""Longer lead times are something else (the schema of price books)."""
+"""Maximum lead time, as in the schema of price books."""
 SHOWN = 60
-"""Characters of a row that is left out that are kept."""
+"""Stored characters of a skipped row."""
 NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, SUM, NOTE, HEADER, SAME = (
     "no price",
     "a price of 0",
@@ -41,18 +41,18 @@ NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, SUM, NOTE, HEADER, SAME = (
     "header",
     "same",
 )
-"""Why a row is left out."""
+"""Reasons for skipping a row."""
 MORE = ("min", "max", "from_quantity", "valid_until", "date", "source", "estimate")
-"""Columns that are read as those of a price book."""
+"""Columns that are read as in a price book."""
 _UNSEEN = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
-"""Soft hyphens, and spaces and joiners without width: web pages and PDFs leave them in part numbers."""
+"""Soft hyphens, zero-width spaces and joiners, which web pages and PDFs leave in part numbers."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–−", "-"))
 Seen = dict[tuple[str, int], dict[str, Any]]
-"""The prices that were read, by part and quantity."""
+"""Prices read so far, by part and quantity."""
 
 
 class UnpricedRow(NamedTuple):
-    """A row that gives no price."""
+    """A row without a price."""
 
     mark: Mark
     reason: str
@@ -60,23 +60,23 @@ class UnpricedRow(NamedTuple):
 
 
 class ListRows(NamedTuple):
-    """What the rows of a table give."""
+    """The prices in the rows of a table."""
 
     entries: list[dict[str, Any]]
-    """Prices by the keys of price books."""
+    """Prices with the keys of price books."""
     places: list[tuple[Mark, Mapping[str, Mark]]]
-    """The place of each, and of its values."""
+    """The place of each price, and of its values."""
     left_out: list[UnpricedRow]
     warnings: list[Problem]
     notes: list[str]
-    """How it was read: currency, decimal separator, discount."""
+    """Remarks on how they were read: currency, decimal separator, discount."""
 
 
 def read_rows(layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> ListRows:
-    """The prices in the rows of a table; those that are already `seen` in another table of the list are left out.
+    """Return the prices in the rows of a table, without those `seen` in another table of the list.
 
-    Raises PlanErrors with a question where a currency, a decimal separator or a discount may be read in two ways, and
-    for cells that nobody can read.
+    Raises PlanErrors with a question if a currency, a decimal separator or a discount is ambiguous, and for unreadable
+    cells.
     """
     return _RowReader(layout, file, asked, seen).read()
 
@@ -118,10 +118,10 @@ class _RowReader:
         return list_rows
 
     def _reason(self, row: PricedRow) -> str | None:
-        """Why a row gives no price, as far as that is seen without reading its numbers."""
+        """Return why a row has no price, as far as its numbers need not be read; None otherwise."""
         filled, cells = row
         part = cells.get(PART)
-        # A part number has a digit, a subtotal or a heading none.
+        # A part number has a digit; a subtotal or a heading has none.
         word = part is not None and isinstance(part.value, str) and not DIGIT.search(part.value)
         if part is None or (word and normalize(str(part.value)) in words("sums")):
             text = next((cell.value for cell in filled if isinstance(cell.value, str)), "")
@@ -138,7 +138,7 @@ class _RowReader:
         return None
 
     def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-        """The price of a row and the place of each of its values; without a price the reason why."""
+        """Return the price of a row and the place of each of its values; without a price the reason."""
         how, part = self.conventions, cells[PART]
         entry: dict[str, Any] = {"part": ""}
         places: dict[str, Any] = {}
@@ -185,7 +185,7 @@ class _RowReader:
     def _price(
         self, cells: Mapping[str, TableCell], base: Amount | None, net: Amount | None, currency: str | None
     ) -> tuple[Decimal, Mark] | None:
-        """The price that is paid: the net one, else the list price less its discount; both are compared."""
+        """Return the net price, else the list price less its discount; if both exist they are compared."""
         if base is None:
             return (net[0], net[2]) if net else None
         try:
@@ -205,14 +205,14 @@ class _RowReader:
         return net[0], net[2]
 
     def _refuse_broken(self, cell: TableCell) -> None:
-        """Note that an amount is an error of a spreadsheet, or a date."""
+        """Record a problem if an amount is a spreadsheet error or a date."""
         if isinstance(cell.value, Broken):
             self._wrong(cell, cell.value.message, "cell")
         elif isinstance(cell.value, date | time):
             self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
 
     def _more(self, cells: Mapping[str, TableCell], cell: TableCell, role: str, entry: dict[str, Any]) -> None:
-        """A value that is read as in the tables of price books; quantities and dates as people write them, too."""
+        """Add a value as in tables of price books; quantities and dates may have other forms too."""
         value = cell.value
         if role in ("min", "max"):
             if amount := self.conventions.amount(cells, role):
@@ -233,7 +233,7 @@ class _RowReader:
 
 
 def _plain_number(text: str) -> str:
-    """A part number as catalogues write it: narrow, with plain hyphens, without what nobody sees."""
+    """Return a part number in catalogue form: narrow characters, plain hyphens, no invisible characters."""
     if text.isascii():
         return text.strip()
     return unicodedata.normalize("NFKC", text.translate(_DASHES)).translate(_UNSEEN).strip()
@@ -249,5 +249,5 @@ def _shown(filled: Sequence[TableCell]) -> str:
 
 
 def columns_of(layout: ListLayout) -> list[RecognisedColumn]:
-    """The columns that were taken, in their order."""
+    """Return the recognised columns in their order."""
     return sorted(layout.columns.values())

@@ -1,6 +1,6 @@
-"""The words of price lists by language: how they name their columns, and what their rows say.
+"""The words of price lists by language, for headings and for rows.
 
-Every file `data/list-words.LANGUAGE.yaml` is a language.
+Each file `data/list-words.LANGUAGE.yaml` is a language.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SIGNS = {
     **{"US$": "USD", "CA$": "CAD", "C$": "CAD", "AU$": "AUD", "A$": "AUD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD"},
     **{"R$": "BRL", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "円": "JPY", "$": "USD"},
 }
-"""Currencies by their signs, longer ones first. A dollar that names no country is that of the USA."""
+"""Currencies by sign, longer signs first. A dollar sign alone stands for USD."""
 WORDS = frozenset(("ALL", "BOB", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "SOS", "TOP", "TRY"))
-"""Codes that are words, too: they are currencies only where they stand alone ("ALL PRICES IN USD")."""
+"""Currency codes that are also words; they count as currencies only if they are alone ("ALL PRICES IN USD")."""
 KEPT = 4096
-"""Texts that are remembered."""
+"""Number of cached texts."""
 ENGLISH = "en"
 YEN = "¥"
-"""The sign of yuan and yen: the language of the list decides."""
+"""The sign of yuan and yen, resolved by the language of the list."""
 _BRACKETS = re.compile(r"[(\[（【][^)\]）】]*[)\]）】]")
 _PUNCTUATION = re.compile(r"[\s.,:;/\\_\-'’\"*|&]+")
 _PIECES = re.compile(r"[\s()/:,;\[\]]+")
@@ -46,52 +46,52 @@ _BREAKS = tuple(
         rf"{_COUNT} *(?:\+|(?:or|and) (?:more|up)\b|& up\b|und mehr\b|{_PIECES_WORD}(?:以上|及以上|起))",
     )
 )
-"""Numbers of pieces from which a price holds: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
+"""Minimum quantities of a price: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
 TAXED = "taxed_price"
-"""What a column of prices is that have tax in them."""
+"""Role of a column of prices including tax."""
 _FOR_SEVERAL = re.compile(
     rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
 )
-"""What prices are for where it is not one piece: `per 100`, `/1000 Stk`."""
+"""Units of prices for several pieces: `per 100`, `/1000 Stk`."""
 ONE = Decimal(1)
 MAX_HEADING = 200
-"""Characters of a heading, and of a cell that is a value; longer ones are notes."""
+"""Maximum length of a heading, and of a cell with a value; longer ones are notes."""
 
 
 class Heading(NamedTuple):
-    """What the heading of a column says."""
+    """The meaning of a column heading."""
 
     roles: tuple[str, ...]
-    """What the column may be; empty where its name is not known."""
+    """Possible roles of the column; empty if the name is unknown."""
     currency: str | None
-    """The currency that it names."""
+    """Currency in the heading."""
     languages: tuple[str, ...]
-    """Those that have its name."""
+    """Languages with this name."""
     text: str
-    """The heading as it stands."""
+    """The heading as written."""
     from_quantity: int | None = None
-    """The pieces from which its prices hold, where it names them: 10 of `Price 10-99`."""
+    """Minimum quantity in the heading: 10 for `Price 10-99`."""
     scale: Decimal = ONE
-    """What makes its amounts prices of one piece in units of the currency: 10000 of 单价（万元）, 0.01 of `per 100`."""
+    """Factor from amounts to unit prices in the currency: 10000 for 单价（万元）, 0.01 for `per 100`."""
 
 
 @cache
 def languages() -> dict[str, dict[str, Any]]:
-    """The words of every language by its code, English first."""
+    """Return the words of every language by its code, English first."""
     paths = sorted(folder("data").glob("list-words.*.yaml"), key=lambda path: (".en." not in path.name, path.name))
     return {path.name.split(".")[1]: own(path, path.name).data for path in paths}
 
 
 @cache
 def words(kind: str) -> frozenset[str]:
-    """The words of a kind in all languages, such as `sums`."""
+    """Return the words of a kind in all languages, such as `sums`."""
     return frozenset(normalize(word) for language in languages().values() for word in language.get(kind, ()))
 
 
 @cache
 def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The roles of a column by its normalised heading, and the languages that have it."""
+    """Return the roles of a column by normalised heading, and the languages that have it."""
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for code, language in languages().items():
         for role, headings in language["columns"].items():
@@ -113,16 +113,16 @@ def _currency_names() -> dict[str, str]:
 
 
 def normalize(text: str) -> str:
-    """A text without case, punctuation and doubled blanks; wide characters are narrow."""
+    """Return a text in lower case without punctuation and repeated spaces; wide characters become narrow."""
     text = unicodedata.normalize("NFKC", text).replace("%", " % ").replace("#", " # ")
     return " ".join(_PUNCTUATION.sub(" ", text).lower().split())
 
 
 @cache
 def read_heading(text: str) -> Heading:
-    """What a heading says: as it stands, without what is in brackets, and without a currency.
+    """Return the meaning of a heading: as written, then without brackets, then without a currency.
 
-    `Price 10-99 (EUR)` is a price from 10 pieces on, and so is `10-99` alone; `Price per 100` is one of 100 pieces.
+    `Price 10-99 (EUR)` is a price from 10 pieces, and so is `10-99` alone; `Price per 100` is one for 100 pieces.
     """
     if len(text) > MAX_HEADING:
         return Heading((), None, (), text)
@@ -136,7 +136,7 @@ def read_heading(text: str) -> Heading:
 
 
 def _read_break(text: str) -> Heading | None:
-    """What the heading of a column of prices from some pieces on says; None for another heading."""
+    """Return the meaning of a heading of a price break; None for other headings."""
     found = find_break(text)
     if found is None:
         return None
@@ -162,7 +162,7 @@ def _read_heading(text: str) -> Heading:
 
 
 def find_break(text: str) -> tuple[int, str] | None:
-    """The pieces from which a price holds, in a heading or a cell, and what stands around them; None where none is."""
+    """Return the minimum quantity in a heading or a cell, and the text around it; None without one."""
     plain = " ".join(unicodedata.normalize("NFKC", text[:MAX_HEADING]).split())
     for form in _BREAKS:
         if found := form.search(plain):
@@ -172,19 +172,19 @@ def find_break(text: str) -> tuple[int, str] | None:
 
 
 def _is_within(name: str, text: str) -> bool:
-    """Whether a text has the name of a currency in it, in a script that puts no blanks between words."""
+    """Return whether a text contains the name of a currency, in a script without spaces between words."""
     return len(name) > 1 and not name.isascii() and name in text
 
 
 def find_currency(text: str) -> str | None:
-    """The one currency that a text names; None where it names none or several."""
+    """Return the only currency in a text; None if it has none or several."""
     currencies = find_currencies(text)
     return next(iter(currencies)) if len(currencies) == 1 else None
 
 
 @lru_cache(maxsize=KEPT)
 def find_currencies(text: str) -> frozenset[str]:
-    """The currencies that a text names by their codes, signs or names; `¥` alone where it says yuan or yen."""
+    """Return the currencies in a text by code, sign or name; `¥` alone if it does not say yuan or yen."""
     text = unicodedata.normalize("NFKC", text)
     codes = {str(code) for code in _CODE.findall(text) if code in minor_units()}
     found = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
@@ -199,53 +199,53 @@ def find_currencies(text: str) -> frozenset[str]:
 
 
 def language_of(headings: Iterable[Heading]) -> str:
-    """The language that has most of the headings that English lacks; English where it has all, empty for several."""
+    """Return the language with the most headings that English lacks; English if it has all, empty if ambiguous."""
     known = Counter(code for heading in headings if ENGLISH not in heading.languages for code in heading.languages)
     best = [code for code, count in known.items() if count == max(known.values())] or [ENGLISH]
     return best[0] if len(best) == 1 else ""
 
 
 def yen_of(language: str) -> str | None:
-    """The currency that `¥` is in the lists of a language; None where that is not known."""
+    """Return the currency of `¥` in lists of a language; None if unknown."""
     found = languages().get(language, {}).get("yen")
     return str(found) if found else None
 
 
 def decimal_of(language: str) -> str | None:
-    """The decimal separator of amounts in a language; None where both are written."""
+    """Return the decimal separator of a language; None if both are in use."""
     found = languages().get(language, {}).get("decimal")
     return str(found) if found else None
 
 
 def has_price_word(heading: str) -> bool:
-    """Whether a heading that is not known may be that of prices."""
+    """Return whether an unknown heading may be that of prices."""
     pieces = normalize(re.sub(r"[()\[\]（）]", " ", heading)).split()
     return any(piece in words("price_words") or piece.endswith(_price_endings()) for piece in pieces)
 
 
 @cache
 def _price_endings() -> tuple[str, ...]:
-    """The words for prices in scripts that put no blanks between words, which headings end with."""
+    """Return the words for prices in scripts without spaces, with which headings end."""
     return tuple(word for word in words("price_words") if not word.isascii())
 
 
 def has_tax(text: str) -> bool | None:
-    """Whether prices have tax in them, as 单价（含13%增值税） says; None for a text that does not say.
+    """Return whether prices include tax, as 单价（含13%增值税） says; None if a text does not say.
 
-    A text that says both names net prices first: 报价不含税，如需含税另加13%.
+    A text with both statements begins with the net prices: 报价不含税，如需含税另加13%.
     """
     return False if _has_words(text, "without_tax") else True if _has_words(text, "with_tax") else None
 
 
 def _has_words(text: str, kind: str) -> bool:
-    """Whether a text has words of a kind, in a script without blanks within other words, too."""
+    """Return whether a text has words of a kind; in a script without spaces also inside other words."""
     plain = normalize(re.sub(r"[()\[\]]", " ", _RATE.sub(" ", unicodedata.normalize("NFKC", text))))
     joined = plain.replace(" ", "")
     return any(f" {word} " in f" {plain} " if word.isascii() else word in joined for word in words(kind))
 
 
 def find_scale(text: str) -> Decimal:
-    """What makes the amounts of a heading or a title prices of one piece in units of the currency; 1 where they are."""
+    """Return the factor from the amounts of a heading or title to unit prices in the currency; 1 by default."""
     plain = unicodedata.normalize("NFKC", text)
     pieces = _FOR_SEVERAL.search(plain)
     times = next((Decimal(times) for word, times in _multiples() if word.search(plain)), ONE)
@@ -254,7 +254,7 @@ def find_scale(text: str) -> Decimal:
 
 @cache
 def _multiples() -> tuple[tuple[re.Pattern[str], int], ...]:
-    """The words for thousands and more in headings, longer ones first, and how many each is."""
+    """Return patterns for thousands and other multiples in headings, longer ones first, with their values."""
     named = {word: times for language in languages().values() for word, times in language["multiples"].items()}
     return tuple(
         (re.compile(rf"\b{word}\b" if word.isascii() else rf"(?<![0-9]){word}(?!\w)", re.IGNORECASE), times)

@@ -1,7 +1,7 @@
-"""Which part of the catalogue a line names: by its numbers, its family and length, a known suffix, or its words.
+"""Recognition of catalogue parts on bill lines: by part number, family and length, a known suffix, or words.
 
-A number is taken for a part only when it is one of its numbers, letter for letter: a slip of the pen stays unknown, and
-the nearest numbers are listed. What is recognised by words alone is marked as taken for the part.
+A number is recognised only if it equals a number of a part exactly: a typing error remains unknown, and the closest
+numbers are listed. Parts recognised by words alone are marked as uncertain.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from bomgen.reading.part_words import GPU, LEAST_NAME, MARKS, SERVER, PartWords,
 SUFFIXES, WORDS = "part-suffixes.yaml", "bill-words.yaml"
 SHOWN_NEAREST = 3
 SHOWN_WORDS = 80
-"""Characters of a line that a reason repeats."""
+"""Characters of a line in a reason."""
 PART_NUMBER = "part_number"
 MAX_CLOSE = 300
-"""Different lines of a bill for which numbers are looked up that come close to theirs, some milliseconds each."""
+"""Number of different bill lines for which similar numbers are searched, some milliseconds each."""
 CODE = 3
-"""Characters of a length in the number of a cable."""
+"""Characters of a length in a cable part number."""
 _HALF = "a"
 _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _LISTED = re.compile(r"^(.*?)(\w(?:/\w)+)(-.*)$")
@@ -43,40 +43,40 @@ _SPLIT = re.compile(r"\bto\s+[248]\s*[x×]|split|breakout|分支")
 
 
 class Named(NamedTuple):
-    """A part that a line names."""
+    """A recognised part."""
 
     kind: str
     id: str
-    """Catalogue id; of a cable family that of the family."""
+    """Catalogue id; for a cable family its id."""
     length_m: Fraction | None
     certain: bool
-    """Whether a number or the name says so; else the line is taken for it by its words."""
+    """Whether a number or name identifies it; otherwise it is inferred from words."""
     reason: Message
 
     @property
     def part(self) -> str:
-        """The id at its length, as bills write it."""
+        """Return the id at its length, as bills write it."""
         return self.id if self.length_m is None else id_at_length(self.id, self.length_m)
 
 
 class Recognition(NamedTuple):
-    """What a line names, and what else could be meant."""
+    """The part recognised on a line, and alternatives."""
 
     named: Named | None
     others: tuple[Named, ...] = ()
-    """Other parts whose numbers stand on the line, too."""
+    """Other parts whose numbers are on the line."""
     nearest: tuple[str, ...] = ()
-    """Numbers that come close to one that nobody knows; where words name a part, those that are its own."""
+    """Known numbers similar to an unknown one; if words identify a part, the part's own numbers."""
     may_be: tuple[tuple[str, str], ...] = ()
-    """Kinds and ids of parts of which the line does not say which it means."""
+    """Kinds and ids of parts among which the line is ambiguous."""
     unsold: Named | None = None
-    """The cable of a family that the number is of at a length that is not sold."""
+    """The cable of a family that the number denotes at a length that is not sold."""
     closest: Named | None = None
-    """What the line is taken for if a design needs it: the part whose number comes closest to its own."""
+    """The part with the most similar number, used if a design needs it."""
 
     @property
     def guess(self) -> Recognition | None:
-        """The line as that of the part that it is likely meant to name; None where none is likely."""
+        """Return the recognition as the likely intended part; None without one."""
         if self.named is None and (likely := self.unsold or self.closest):
             return self._replace(named=likely)
         return None
@@ -88,15 +88,15 @@ _Names = dict[str, dict[tuple[str, str], Fraction | None]]
 class PartIndex:
     """The parts of a catalogue by every number and name.
 
-    A name that is the id or a number of a part is that part's, whatever part has it as an alias.
+    A name that is the id or number of a part takes precedence over aliases of other parts.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.spent = False
-        """Whether no more numbers are looked for that come close to others."""
+        """Whether the search for similar numbers has reached its limit."""
         self.families: list[Record] = []
-        """Cables whose numbers have their length in them."""
+        """Cables whose numbers contain their length."""
         patterns: list[str] = []
         exact, others = _Names(), _Names()
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
@@ -114,19 +114,19 @@ class PartIndex:
                 self.families.append(record)
                 patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
         self.of_family = re.compile("|".join(patterns))
-        """A number of a cable of a family: the group of the family has its length."""
+        """Pattern for a number of a cable family; the group of the family has its length."""
         self.aliases = others.keys() - exact.keys()
-        """Names in lower case that are no number and no id."""
+        """Lower-case names other than numbers and ids."""
         self.names: _Names = others | exact
-        """The kinds and ids of parts by a name in lower case, each with the length that the name says."""
+        """Kinds and ids of parts by lower-case name, each with the length that the name states."""
 
     @cached_property
     def words(self) -> PartWords:
-        """What the parts are called."""
+        """Return the names of parts by their words."""
         return PartWords(self.catalog, self.names)
 
     def ids(self, name: str) -> tuple[str, ...]:
-        """The ids of the parts that a name is of, cables at the length that it says; several: it is not exact."""
+        """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous."""
         wanted = name.strip().lower()
         if fits := self.names.get(wanted):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
@@ -134,11 +134,11 @@ class PartIndex:
         return (found.part,) if found else ()
 
     def count(self, names: Iterable[str]) -> int:
-        """How many of some names are those of parts."""
+        """Return how many of some names are names of parts."""
         return sum(bool(self.ids(name)) for name in names)
 
     def find(self, text: str, line: str = "") -> Named | None:
-        """The part of a number or a name, which is the whole text; `line` is all that stands beside it."""
+        """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
         written = text.lower()
         return (
             self._exact(text, written, line)
@@ -147,24 +147,24 @@ class PartIndex:
         )
 
     def find_unsold(self, text: str) -> Named | None:
-        """The cable of a family at a length that it is not sold in."""
+        """Return the cable of a family at a length that is not sold."""
         record, code = self._family_of(text.lower())
         length = _coded(code) if record else Fraction(0)
         return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
     def kinds_of(self, text: str) -> list[tuple[str, str]]:
-        """The kinds and ids of all parts that a name may mean."""
+        """Return the kinds and ids of all parts that a name may denote."""
         return sorted(self.names.get(text.lower(), {}))
 
     def _exact(self, text: str, written: str, line: str) -> Named | None:
         fits = self.names.get(written, {})
         if len(fits) > 1:
-            # One number of two records is one product: that whose record gives it as a number of its own.
+            # A number in two records is one product: the one whose record has it as its own number.
             fits = {
                 each: length for each, length in fits.items() if self.catalog.find_original(*each).value(PART_NUMBER)
             }
         chassis = self.words.chassis.get(written, ())
-        if chassis:  # sold with several GPUs: the line says which
+        if chassis:  # sold with several GPUs: the line states which
             ids = self.words.with_gpus(sorted(chassis), self.words.find_gpus(line))
             fits = {(SERVER, id): None for id in ids}
         if len(fits) != 1:
@@ -186,13 +186,13 @@ class PartIndex:
         length, sold = _coded(code), record.value("lengths_m") or ()
         if sold and float(length) not in [float(each) for each in sold]:
             return None
-        # Two digits are one short of a code: only a line that says the length makes them one.
+        # Two digits are one short of a code; they count only if the line states the length.
         if len(code) < CODE and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
             return None
         return _at_length(text, record, length)
 
     def _family_of(self, written: str) -> tuple[Record | None, str]:
-        """The family that a number is of, and the code of its length; None for one of no family."""
+        """Return the family of a number, and the code of its length; None without a family."""
         match = self.of_family.fullmatch(written)
         if match is None or match.lastindex is None:
             return None, ""
@@ -215,25 +215,25 @@ class PartIndex:
         return None
 
     def nearest(self, text: str) -> tuple[str, ...]:
-        """The known numbers that come closest to one."""
+        """Return the known numbers most similar to one."""
         return () if self.spent else tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
 
 
 @cache
 def built_in_parts() -> PartIndex:
-    """The parts of the catalogue that comes with bomgen, which does not change while it runs."""
+    """Return the parts of the built-in catalogue, cached."""
     return PartIndex(Catalog())
 
 
 class Recognizer:
-    """Recognizes the lines of a bill, each text once."""
+    """Recognises the parts on the lines of a bill, each text once."""
 
     def __init__(self, index: PartIndex) -> None:
         self.index = index
         self.known: dict[tuple[str, str], Recognition] = {}
 
     def recognize(self, part: str, text: str) -> Recognition:
-        """What a line names; numbers that come close to its own only for the first `MAX_CLOSE` different lines."""
+        """Return the recognition of a line; similar numbers only for the first `MAX_CLOSE` different lines."""
         if (part, text) not in self.known:
             self.index.spent = len(self.known) >= MAX_CLOSE
             self.known[part, text] = recognize(part, text, self.index)
@@ -241,7 +241,7 @@ class Recognizer:
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:
-    """What a line names: `part` is what stands where its number belongs, `text` everything that describes it."""
+    """Return the recognition of a line from the text of its part number column and its whole description."""
     part, text = _plain(part), _plain(text)
     found = _recognize(part, text, index)
     if found.named and _is_other_edition(found.named, f"{part} {text}", index):
@@ -261,7 +261,7 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
     if distinct:
         first, *others = distinct.values()
         if first.kind == SERVER:
-            # What the description of a server names besides is in it, but for other GPUs than it has.
+            # Other parts in the description of a server are inside it, except GPUs that it does not have.
             others = [each for each in others if each.kind == SERVER]
             gpus = index.words.find_gpus(line)
             if not index.words.with_gpus([first.id], gpus):
@@ -272,7 +272,7 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
 
 
 def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
-    """Whether a line names an edition of a GPU that the part is not, such as Max-Q: another product of that name."""
+    """Return whether a line names an edition of a GPU other than the part's, such as Max-Q."""
     if named.kind not in (GPU, SERVER):
         return False
     names = " ".join(index.catalog.find_original(named.kind, named.id).names).lower()
@@ -283,16 +283,16 @@ def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
 
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
-    """The numbers of a part that come near to what stands where its number belongs, which is none of them."""
+    """Return the numbers of a part similar to the text in the part number column, if that is none of them."""
     if not _is_number(part):
         return ()
     near = [name for name in index.nearest(part) if (named.kind, named.id) in index.names[name]]
-    # What a reseller adds to a number is no slip.
+    # Additions of a reseller to a number are not typing errors.
     return () if any(part.lower().startswith(name) for name in near) else tuple(near)
 
 
 def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
-    """The parts of the cell that holds the number: the whole of it, or each number in it."""
+    """Yield the parts of a part number cell: for the whole cell, or for each number in it."""
     if whole := index.find(part, line):
         yield whole
         return
@@ -303,12 +303,12 @@ def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 
 def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
-    """The parts whose numbers stand within a text, but not what these are for."""
+    """Yield the parts whose numbers are in a text, except parts that it only names as a host."""
     tokens = list(_tokens(text))
     words = [token.lower() for token in tokens]
     title = next(index.words.find_titles(text), None)
     named = [word for word in words if title and word not in split_words(title[1])]
-    """The words of the longest name in the text, of which an alias is only a part."""
+    """Words of the longest name in the text, of which an alias is only a part."""
     for at, token in enumerate(tokens):
         inside = len(named) > 1 and words[at] in named and words[at] in index.aliases
         if not _is_number(token) or is_for(words, at) or inside:
@@ -318,7 +318,7 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
-    """The part that a line is taken for by its words; none where they fit none, or several."""
+    """Return the recognition of a line by its words; no part if none or several fit."""
     whole = f"{part} ; {text}".lower()
     gpus = index.words.find_gpus(whole)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
@@ -349,7 +349,7 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
 
 
 def _is_slip(written: str, number: str) -> bool:
-    """Whether two numbers differ by one character, or by two neighbours that are swapped."""
+    """Return whether two numbers differ by one character, or by two adjacent swapped characters."""
     changes = [
         each for each in SequenceMatcher(None, written, number, autojunk=False).get_opcodes() if each[0] != "equal"
     ]
@@ -361,7 +361,7 @@ def _is_slip(written: str, number: str) -> bool:
 
 
 def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
-    """The parts of the longest name in a text, of a kind that its words allow."""
+    """Return the parts of the longest name in a text, of kinds that its words permit."""
     several: list[tuple[str, str]] = []
     for parts, rest in index.words.find_titles(whole):
         fits = [part for part in parts if _is_kind(part[0], rest)]
@@ -372,7 +372,7 @@ def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
 
 
 def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[tuple[str, str]]:
-    """Of several parts of one name those whose ports and rate stand in the text, too."""
+    """Return the parts with the same name, limited to those whose ports and rate are in the text."""
     if len(fits) == 1:
         return fits
     rate, ports = _RATE.search(text), _PORTS.search(text)
@@ -391,7 +391,7 @@ def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[
 
 
 def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
-    """The generic module or cable of a rate and an optic."""
+    """Yield the generic module or cable of a rate and an optic."""
     rate, optic = _RATE.search(text), _OPTIC.search(text)
     if not rate or _SPLIT.search(text):
         return
@@ -415,7 +415,7 @@ def _is_of_kind(named: Named, text: str) -> bool:
 
 
 def _is_kind(kind: str, text: str) -> bool:
-    """Whether the words of a text allow a kind of part: a server with its cards is no card."""
+    """Return whether the words of a text permit a kind of part; a server with GPUs is not a GPU."""
     said = _kinds_said(text)
     if kind == GPU:
         return SERVER not in said
@@ -429,12 +429,12 @@ def _is_said(kind: str, text: str) -> bool:
 def _kinds_said(text: str) -> set[str]:
     text = text.lower()
     for word in (word for group in ("links", "ends") for each in words_of(group).values() for word in each):
-        text = word.sub(" ", text)  # what a part connects is not what it is
+        text = word.sub(" ", text)  # a text about connected parts does not identify the part
     return {name for name, words in kinds().items() if any(word.search(text) for word in words)}
 
 
 def _is_number(token: str) -> bool:
-    """Whether a word looks like a number of a part: letters and digits together, and long enough."""
+    """Return whether a word looks like a part number: letters and digits, and long enough."""
     return len(token) > LEAST_NAME and any(s.isdigit() for s in token) and any(s.isalpha() for s in token)
 
 
@@ -450,7 +450,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _listed(name: str) -> Iterable[str]:
-    """The numbers that one entry stands for: `a1/2/4-x` is three."""
+    """Return the numbers that one entry represents: three for `a1/2/4-x`."""
     match = _LISTED.match(name)
     if match is None or " " in name:
         return (name,)
@@ -459,7 +459,7 @@ def _listed(name: str) -> Iterable[str]:
 
 
 def _length(key: Any) -> Fraction | None:
-    """The length that an ordering number is listed under; None for a key that is none."""
+    """Return the length for a key of ordering numbers; None for other keys."""
     try:
         return Fraction(str(key))
     except ValueError:
@@ -472,30 +472,30 @@ def _only_length(record: Record) -> Fraction | None:
 
 
 def _at_length(text: str, record: Record, length: Fraction) -> Named:
-    """A cable of a family by a number that says its length."""
+    """Return a cable of a family from a number that states its length."""
     said = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
     return Named("cable", record.id, length, True, said)
 
 
 def _coded(code: str) -> Fraction:
-    """The length [m] of a code: `030` is 30, `01a` is 1.5."""
+    """Return the length [m] of a code: 30 for `030`, 1.5 for `01a`."""
     return Fraction(code) if code.isdecimal() else Fraction(code.removesuffix(_HALF)) + Fraction(1, 2)
 
 
 @cache
 def known_suffixes() -> tuple[Mapping[str, Any], ...]:
-    """What may follow a part number without making it another part, as the data file has it."""
+    """Return the suffixes of part numbers that do not denote another part, from the data file."""
     return tuple(own(folder("data") / SUFFIXES, SUFFIXES).data["suffixes"])
 
 
 @cache
 def kinds() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    """The words that say which kind of part a line is."""
+    """Return patterns for words that identify kinds of parts."""
     return words_of("kinds")
 
 
 @cache
 def words_of(group: str) -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    """The words of a group of `bill-words.yaml` by what they say, as patterns for lower case."""
+    """Return the patterns of a group of `bill-words.yaml` by meaning, for lower-case text."""
     table = own(folder("data") / WORDS, WORDS).data[group]
     return {name: tuple(re.compile(word) for word in words) for name, words in table.items()}

@@ -1,4 +1,4 @@
-"""Parts by the words of a line: what the catalogue calls them in any language, and a chassis with its GPUs."""
+"""Recognition of parts by the words of a line: catalogue names in any language, and a chassis with its GPUs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bomgen.core.resources import languages
 
 SERVER, GPU = "server", "gpu"
 LEAST_NAME = 5
-"""Characters of a name, with a digit, that is looked for within a sentence."""
+"""Minimum length of a name, with a digit, that is searched in a sentence."""
 MARKS = ".·*/|+"
-"""Signs that are no part of a word at its ends."""
+"""Characters that are removed from the ends of words."""
 LONGEST_NAME = 4
-"""Words of a name that is written in several, such as `DGX H100`."""
+"""Maximum number of words of a name, such as `DGX H100`."""
 BEHIND_FOR = 2
-"""Words behind `for` that name what a part is for, such as `for NVIDIA DGX`."""
+"""Words after `for` that name the host of a part, such as `for NVIDIA DGX`."""
 _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _IDEOGRAPH = re.compile("([\u3400-\u9fff])")
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
@@ -27,39 +27,39 @@ _TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
 _COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
 _FORMS: Mapping[str, str] = {"sxm": "sxm", "hgx": "sxm", "pcie": "pcie", "nvl": "nvl"}
-"""Words for the form of a GPU, and what the ids of such GPUs have in them."""
+"""Words for GPU form factors, and the corresponding part of GPU ids."""
 _USUAL_FORM = "sxm"
-"""The form of the GPUs of servers that do not say it."""
+"""Form factor of GPUs in servers that do not state it."""
 _FOR = (("for",), ("用", "于"))
-"""Words before what a part is for."""
+"""Words before the host of a part."""
 
 Part = tuple[str, str]
-"""Kind and id."""
+"""Kind and id of a part."""
 
 
 class Gpus(NamedTuple):
     """The GPUs that a text names."""
 
     ids: frozenset[str]
-    """One of these; empty where it names none."""
+    """Possible GPU ids; empty if it names none."""
     pieces: int | None
-    """How many, where it says so."""
+    """Number of GPUs, if stated."""
 
 
 class PartWords:
-    """What parts of a catalogue are called, by the words."""
+    """Names of the parts of a catalogue, by their words."""
 
     def __init__(self, catalog: Catalog, names: Mapping[str, Mapping[Part, object]]) -> None:
-        """`names` are the numbers and aliases of parts in lower case."""
+        """Index the names; `names` are lower-case part numbers and aliases."""
         self.catalog = catalog
         self._names = names
         self._titles = dict[str, set[Part]]()
-        """Parts by the words that the catalogue calls them, joined by hyphens."""
+        """Parts by the words of their catalogue name, joined by hyphens."""
         self._longest = dict[str, int]()
-        """Words of the longest title by its first word."""
+        """Length in words of the longest name by its first word."""
         self._gpus = dict[str, set[str]]()
         self.chassis = dict[str, set[str]]()
-        """Ids of servers by the name of the chassis, which some share and others have alone."""
+        """Server ids by chassis name, which several servers may share."""
         self._generic = list[Record]()
         translations = [read_language(code).get("records", {}) for code in languages()]
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
@@ -81,7 +81,7 @@ class PartWords:
                     self.chassis.setdefault("-".join(words[at:]), set()).add(record.id)
 
     def find_titles(self, text: str) -> Iterator[tuple[list[Part], str]]:
-        """The parts of each name that stands in a text, the longest names first, and the text without the name."""
+        """Yield the parts of each name in a text, the longest names first, and the text without the name."""
         spaced = _space_ideographs(text)
         spans = [match.span() for match in _TOKEN.finditer(spaced) if match.group().strip(MARKS)]
         words = split_words(text)
@@ -91,7 +91,7 @@ class PartWords:
                 continue
             for size in range(min(max(LONGEST_NAME, self._longest.get(word, 0)), len(words) - at), 0, -1):
                 phrase = "-".join(words[at : at + size])
-                # A name without a digit is of ordinary words: it is a part's where it is the whole text.
+                # A name without a digit consists of ordinary words: it denotes a part only as the whole text.
                 if len(phrase) < LEAST_NAME or not (any(s.isdigit() for s in phrase) or size >= len(words) - 1):
                     continue
                 if fits := self._titles.get(phrase) or self._names.get(phrase):
@@ -102,12 +102,12 @@ class PartWords:
             yield self._without_twins(parts), _BETWEEN_IDEOGRAPHS.sub("", rest)
 
     def _without_twins(self, parts: list[Part]) -> list[Part]:
-        """Of a vendor's part and a generic one of the same name the generic one: a bill has the vendor's number."""
+        """Return the generic part if a vendor part has the same name, because a bill would have the vendor's number."""
         generic = [part for part in parts if self.catalog.find_original(*part).data.get("vendor") == GENERIC]
         return generic if len(generic) == 1 else parts
 
     def find_chassis(self, text: str) -> list[str]:
-        """The ids of the servers whose chassis a text names."""
+        """Return the ids of the servers whose chassis a text names."""
         words = split_words(text)
         for size in range(LONGEST_NAME, 0, -1):
             for at in range(len(words) - size + 1):
@@ -117,7 +117,7 @@ class PartWords:
         return []
 
     def find_gpus(self, text: str) -> Gpus:
-        """The GPUs that a text names."""
+        """Return the GPUs that a text names."""
         words = split_words(_TIMES.sub(r"\1 x ", text.lower()))
         ids, pieces, at = frozenset[str](), None, 0
         while at < len(words):
@@ -133,11 +133,11 @@ class PartWords:
         return Gpus(self._narrow(ids, text.lower(), words), pieces or (int(said.group(1)) if said else None))
 
     def with_gpus(self, servers: Sequence[str], gpus: Gpus) -> list[str]:
-        """Of servers those that have one of these GPUs; all of them where no GPU is named."""
+        """Return the servers that have one of these GPUs; all of them if no GPU is named."""
         return [id for id in servers if not gpus.ids or self._gpu_of(id) in gpus.ids]
 
     def find_generic_server(self, gpus: Gpus) -> list[Part]:
-        """The generic servers of so many of these GPUs."""
+        """Return the generic servers with this number of these GPUs."""
         usual = {id for id in gpus.ids if _USUAL_FORM in id} or gpus.ids
         return [
             (SERVER, each.id)
@@ -149,7 +149,7 @@ class PartWords:
         return str(self.catalog.find_original(SERVER, server).value(GPU))
 
     def _narrow(self, ids: frozenset[str], text: str, words: Sequence[str]) -> frozenset[str]:
-        """Of GPUs of one name those whose memory and form a text says, too."""
+        """Return GPUs of one name, limited to those whose memory and form factor a text also states."""
         sizes = {f"{size} GB" for size in _MEMORY.findall(text)}
         of_size = frozenset(id for id in ids if str(self.catalog.find_original(GPU, id).value("memory")) in sizes)
         ids = of_size or ids
@@ -160,7 +160,7 @@ class PartWords:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in lower case, without marks; every ideograph is one."""
+    """Return the words of a text in lower case, without marks; each ideograph is a word."""
     found = (word.strip(MARKS) for word in _TOKEN.findall(_space_ideographs(text)))
     return [word for word in found if word]
 
@@ -170,13 +170,13 @@ def _space_ideographs(text: str) -> str:
 
 
 def is_for(words: Sequence[str], at: int) -> bool:
-    """Whether what a word names is what a part is for."""
+    """Return whether a word names the host of a part."""
     before = words[max(at - BEHIND_FOR - 1, 0) : at]
     return any(tuple(before[i : i + len(mark)]) == mark for mark in _FOR for i in range(len(before)))
 
 
 def _times(words: Sequence[str]) -> int | None:
-    """The number in `8 x NVIDIA HGX` before the name of a GPU."""
+    """Return the number in `8 x NVIDIA HGX` before the name of a GPU."""
     for at in range(len(words) - 1, max(len(words) - LONGEST_NAME - 1, 0), -1):
         if words[at] == "x" and words[at - 1].isdigit():
             return int(words[at - 1])

@@ -1,7 +1,7 @@
-"""Price books and price lists: YAML, tables with the columns of a price book, and lists of any layout.
+"""Price books and price lists: YAML, tables with price book columns, and lists in any layout.
 
-A table whose first row names nothing but columns of a price book, part and currency among them, with numbers as bomgen
-writes them, is a price book. Any other table is a vendor's list, whose columns are recognised.
+A table is a price book if its first row has only price book columns, including part and currency, and its numbers are
+written as bomgen writes them. Any other table is a vendor's list, whose columns are recognised.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from bomgen.reading.price_table import has_own_columns, source_of
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
 
 SHEET = "prices"
-"""The sheet that is read of a workbook with the columns of a price book; without one the first that is visible."""
+"""The sheet with the columns of a price book; the first visible one if there is none of this name."""
 
 JUDGED_TEXT, JUDGED_WORKBOOK = 1 << 16, 1 << 19
-"""Bytes that a file is judged by: as much as a second of reading."""
+"""Maximum bytes examined to classify a file: about a second of reading."""
 
 
 class PriceList(NamedTuple):
-    """A vendor's list as it was understood."""
+    """A vendor's list as interpreted."""
 
     source: Source
     """Its prices as the data of a price book, with marks."""
     layouts: tuple[ListLayout, ...]
-    """How each table was read."""
+    """The layout of each table."""
     unread: tuple[str, ...]
     """Sheets without prices."""
     hidden: tuple[str, ...]
-    """Sheets that are not read because nobody sees them."""
+    """Hidden sheets, which are not read."""
     left_out: tuple[UnpricedRow, ...]
     warnings: tuple[Problem, ...]
     notes: tuple[str, ...]
 
 
 def open_book(content: bytes, file: str) -> Source:
-    """The prices in the bytes of a file as the data of a price book, checked, with marks; otherwise as `read_book`."""
+    """Return the prices in a file as checked price book data with marks; otherwise as `read_book`."""
     return own_book(content, file) or read_list(content, file).source
 
 
 def read_book(content: bytes, file: str) -> PriceBook:
-    """The price book in the bytes of a file, of a vendor's list with the ids of parts that it names by an alias.
+    """Return the price book in a file; aliases of parts in a vendor's list become part ids.
 
-    `file` is its name, by whose suffix it is YAML or a table. Raises PlanErrors for a book that is wrong, and with the
-    question where a list can be read in two ways.
+    The suffix of the name `file` decides between YAML and a table. Raises PlanErrors for an invalid book, and with a
+    question if a list is ambiguous.
     """
     source = own_book(content, file)
     if source is not None:
@@ -67,15 +67,15 @@ def read_book(content: bytes, file: str) -> PriceBook:
 
 
 def _named(part: str, parts: PartIndex) -> str:
-    """The id of the one part that has a name; a name that none or several have stays."""
+    """Return the id of the only part with a name; other names are unchanged."""
     ids = parts.ids(part)
     return ids[0] if len(ids) == 1 else part
 
 
 def own_book(content: bytes, file: str) -> Source | None:
-    """The data of a price book, checked, with marks; None where a file is a vendor's list.
+    """Return checked price book data with marks; None if the file is a vendor's list.
 
-    Raises PlanErrors for a book that is wrong, and for a file that nobody can read.
+    Raises PlanErrors for an invalid book, and for an unreadable file.
     """
     if not is_table(file):
         source = read(decoded(content, file), file)
@@ -92,9 +92,9 @@ def own_book(content: bytes, file: str) -> Source | None:
 def read_list(
     content: bytes, file: str, asked: RequestedColumns = NOTHING, known: Callable[[], PartIndex] = built_in_parts
 ) -> PriceList:
-    """A vendor's list as it is understood, all its sheets together.
+    """Return the interpretation of a vendor's list, all its sheets together.
 
-    Raises PlanErrors with the question where a list can be read in two ways, and for cells that nobody can read.
+    Raises PlanErrors with a question if a list is ambiguous, and for unreadable cells.
     """
     seen = [shorten_texts(table) for table in _visible(content, file)]
     if asked.sheet is not None:
@@ -109,7 +109,7 @@ def read_list(
         found += of_sheet
         unread += [] if of_sheet else [table.name]
     if not found:
-        message = "no row is known as the header of a price list; name columns: "
+        message = "no header row was found; specify the columns: "
         raise _wrong(file, f"{message}bomgen prices {file} --columns {PART}=A,{PRICE}=B", QUESTION)
     entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
     top = Mark(file, 1, 1)
@@ -141,7 +141,7 @@ def read_list(
 
 
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
-    """What whoever opens the workbook does not see of a table: columns, which are not read, and rows, which are."""
+    """Yield notes about hidden parts of a table: columns, which are skipped, and rows, which are read."""
     if columns := sorted(layout.table.hidden_columns):
         yield f"hidden columns that are not read: {', '.join(letter_of(at - 1) for at in columns)}"
     if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
@@ -149,14 +149,14 @@ def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
 
 
 def is_table(file: str) -> bool:
-    """Whether a file is a table by the suffix of its name; it is YAML otherwise."""
+    """Return whether a file is a table by its suffix; otherwise it is YAML."""
     return PurePath(file).suffix.lower() in (*WORKBOOKS, *TEXTS, *OTHERS)
 
 
 def is_price_list(content: bytes, file: str) -> bool:
-    """Whether a table is a price book, also one whose prices are still to be filled in, or a list that can be read.
+    """Return whether a table is a price book, possibly with prices to fill in, or a readable list.
 
-    Of text only the beginning is looked at; a larger workbook is none.
+    Only the beginning of text is examined; a large workbook is not a price list.
     """
     if is_text(file):
         content = content[:JUDGED_TEXT].rpartition(b"\n")[0] if len(content) > JUDGED_TEXT else content
@@ -169,12 +169,12 @@ def is_price_list(content: bytes, file: str) -> bool:
 
 
 def is_text(file: str) -> bool:
-    """Whether the lines of a file can be shown, by the suffix of its name."""
+    """Return whether the lines of a file can be shown, by its suffix."""
     return PurePath(file).suffix.lower() not in (*WORKBOOKS, *OTHERS)
 
 
 def text_of(content: bytes, file: str) -> str:
-    """The text of a file whose lines can be shown; empty for others."""
+    """Return the text of a file whose lines can be shown; empty for others."""
     if not is_text(file):
         return ""
     try:
@@ -184,12 +184,12 @@ def text_of(content: bytes, file: str) -> str:
 
 
 def hidden_sheets(content: bytes, file: str) -> tuple[str, ...]:
-    """The names of the sheets that nobody sees, and that are not read."""
+    """Return the names of hidden sheets, which are not read."""
     return tuple(table.name for table in _tables(content, file) if table.hidden) if is_table(file) else ()
 
 
 def _visible(content: bytes, file: str) -> Sequence[RawTable]:
-    """The tables that whoever opens a file sees. Raises PlanErrors where there is none."""
+    """Return the visible tables of a file. Raises PlanErrors if there are none."""
     tables = _tables(content, file)
     seen = [table for table in tables if not table.hidden]
     if not seen:

@@ -1,7 +1,7 @@
-"""A table of prices as the data that a YAML price book is, so that both are checked by the same rules.
+"""A table of prices as the data of a YAML price book, so that the same rules check both.
 
-The first row that has any cell names the columns, in any order and case: those of a price in a book, and a description
-for the reader, which is left out. What a spreadsheet makes of numbers, dates and truths is turned back.
+The first non-empty row names the columns, in any order and case: those of a price in a book, and a description for the
+reader, which is ignored. Numbers, dates and booleans are converted back from spreadsheet types.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.list_words import find_break
 
 DESCRIPTION = "description"
-"""A column for whoever reads the table."""
+"""A column for the reader of the table."""
 NEEDED = ("part", "currency")
 VALID_UNTIL = "valid_until"
 DATES = (VALID_UNTIL, "date")
 MAX_ROWS = 20_000
-"""What a price list needs at most; more is another table, or an attack."""
+"""Maximum number of rows; more suggest another table, or an attack."""
 MAX_SHOWN = 40
-"""Characters of a cell that a message repeats."""
+"""Maximum length of a cell in a message."""
 TRUTHS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
 
 _FREE_FORMS = ((AMOUNTS, read_amount), (DATES, read_dates), (("from_quantity",), find_break))
-"""Columns whose cells people write in several ways, and what reads them."""
+"""Columns whose cells have several written forms, and their readers."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _PLAIN = re.compile(rf"{_NUMBER.pattern}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(?:[,'\u2019 \u00a0\u202f][0-9]{3})+(\.[0-9]+)?")
@@ -43,17 +43,16 @@ _EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
 
 
 def columns() -> dict[str, Any]:
-    """The columns of a table by name, each with its schema; they are the keys of a price in a book."""
+    """Return the columns of a table by name, each with its schema; they are the keys of a price in a book."""
     found: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
     return found
 
 
 def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
-    """Whether a table is a price book of bomgen's own: by its header, and by amounts that are plain numbers.
+    """Return whether a table is a bomgen price book: by its header, and by amounts that are plain numbers.
 
-    A header is one when it has the columns that each row needs, and no other but those of a price book, mistyped ones
-    among them. Amounts, dates and quantities as people write them ("1.234,50 €", 31.12.2026, 10-99) are those of a
-    list, and so are prices by quantity in columns.
+    The header must have the required columns, and only price book columns, including mistyped ones. Amounts, dates and
+    quantities in other forms ("1.234,50 €", 31.12.2026, 10-99) indicate a vendor's list, and so do price break columns.
     """
     header = next((row for row in rows if any(cell.filled for cell in row)), ())
     known = [*columns(), DESCRIPTION]
@@ -75,9 +74,9 @@ def _name(cell: TableCell) -> str:
 
 
 def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") -> Source:
-    """The price book that rows make, header first, with the mark of each cell.
+    """Return the price book in rows, header first, with the mark of each cell.
 
-    Raises PlanErrors for a table without header, columns that no price has, and cells without a value of their column.
+    Raises PlanErrors for a table without header, unknown columns, and cells with invalid values.
     """
     filled = (row for row in rows if any(cell.filled for cell in row))
     header = next(filled, None)
@@ -106,7 +105,7 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
 
 
 def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
-    """The column that each cell of a header names; None where it is empty."""
+    """Return the column that each cell of a header names; None if it is empty."""
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
@@ -155,7 +154,7 @@ def _missing(
     places: Mapping[str, Mark],
     path: Path,
 ) -> Iterator[Problem]:
-    """Cells that no row can do without."""
+    """Yield problems for missing required cells."""
     for name in NEEDED:
         if name not in places:
             at = names.index(name)
@@ -167,7 +166,7 @@ def _missing(
 
 
 def read_value(value: Value, name: str) -> Any:
-    """What a cell of a column holds, as a YAML price book has it. Raises ValueError where that is nothing."""
+    """Return the value of a cell in a column, as in a YAML price book. Raises ValueError for invalid values."""
     if isinstance(value, Broken):
         raise ValueError(value.message)
     if value is None:
@@ -201,7 +200,7 @@ def _date_text(value: date, name: str) -> str:
 
 
 def _plain(number: Decimal | bool) -> int | Fraction | bool:
-    """A number as YAML has it: a whole one, or a fraction."""
+    """Return a number as in YAML: an integer, or a fraction."""
     if isinstance(number, bool):
         return number
     exact = Fraction(number)
@@ -209,7 +208,7 @@ def _plain(number: Decimal | bool) -> int | Fraction | bool:
 
 
 def _number(value: str | Decimal | bool, name: str) -> int | Fraction:
-    """The number of a cell, exactly as written. Raises ValueError for text, and for more than one way to read it."""
+    """Return the number of a cell exactly as written. Raises ValueError for text, and for ambiguous numbers."""
     if isinstance(value, bool):
         raise ValueError(f"{str(value).lower()} is not a number; write a number in the column '{name}'")
     if isinstance(value, Decimal):

@@ -1,8 +1,8 @@
-"""A customer's workbook as it came back: by what it is recognised, the lines of its bill, and every other cell.
+"""A customer's workbook as returned: its identity, the lines of its bill, and every other cell.
 
-The bill and its columns are found by the ids that stand out of sight: sheets may have been renamed, rows sorted,
-hidden, added and deleted, columns moved. Values are those that were computed last; what a program saved without
-computing it is `Broken`, and only its formula says whether it is still what bomgen wrote.
+The bill and its columns are found by hidden ids: sheets may have been renamed, rows sorted, hidden, added and deleted,
+columns moved. Values are those computed last; a value that a program saved without computing it is `Broken`, and only
+its formula shows whether it is still what bomgen wrote.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, RawTable, TableCell
+from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, QUANTITY, SPARE
 from bomgen.reading.sheet_scan import NO_VALUE, column_letters
 from bomgen.reading.tables import PACKAGE, read_tables
 from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
 from bomgen.reading.workbooks import UNREADABLE, unpack
 
-ID = "id"
-"""The key of the column of ids, and its title."""
 RULE = "apply-workbook"
 _QUOTE_ID = re.compile(r"([a-z0-9][a-z0-9-]*) ([0-9a-f]{64})")
 
 
 class ReturnedLine(NamedTuple):
-    """A row of the bill: its cells by the keys of their columns."""
+    """A row of the bill: its cells by column key."""
 
     id: str
-    """The id of the line; empty where the reader added the row."""
+    """Id of the line; empty if the reader added the row."""
     cells: Mapping[str, TableCell]
 
     @property
     def pieces(self) -> tuple[Decimal, Decimal]:
-        """Installed and spare pieces; 0 for what is no number."""
-        quantity, spare = (self.cells[key].value for key in ("quantity", "spare"))
+        """Return installed and spare pieces; 0 for values other than numbers."""
+        quantity, spare = (self.cells[key].value for key in (QUANTITY, SPARE))
         return (
             quantity if isinstance(quantity, Decimal) else Decimal(0),
             spare if isinstance(spare, Decimal) else Decimal(0),
@@ -44,45 +43,45 @@ class ReturnedLine(NamedTuple):
 
 
 class ReturnedQuote(NamedTuple):
-    """What stands in the workbook."""
+    """The contents of the workbook."""
 
     plan: str
-    """The name of the plan that it was written from."""
+    """Name of the plan it was written from."""
     fingerprint: str
-    """Of what it said then."""
+    """Fingerprint of its original contents."""
     bill: str
-    """The title of the sheet of the bill."""
+    """Title of the bill's sheet."""
     mark: Mark
-    """The place of the id."""
+    """Place of the id."""
     lines: tuple[ReturnedLine, ...]
-    """The rows of the bill that have an id, in their order."""
+    """Bill rows with an id, in their order."""
     added: tuple[ReturnedLine, ...]
-    """Rows that have something in a column of the bill and no id; the amount of an empty one may be 0."""
+    """Bill rows without an id that are not empty; the amount of an empty one may be 0."""
     below: tuple[tuple[TableCell, TableCell], ...]
-    """The totals below the bill and the rates among them: label and value."""
+    """Totals below the bill, including rates: label and value."""
     beside: tuple[TableCell, ...]
-    """Everything else on the sheet of the bill: above its header, and in columns that are not asked for."""
+    """All other cells on the bill's sheet: above its header, and in other columns."""
     header: Mapping[int, str]
-    """The titles of all columns of the bill, by their numbers."""
+    """Titles of all columns of the bill, by column number."""
     header_line: int
-    """The line that they stand in."""
+    """Line of the header."""
     sheets: Mapping[str, tuple[tuple[TableCell, ...], ...]]
-    """The rows of the other sheets, by their titles."""
+    """Rows of the other sheets, by title."""
     names: Mapping[str, NamedArea | None]
-    """The defined names of the workbook; none where its format has none, or a program dropped all of them."""
+    """Defined names of the workbook; none if its format lacks them, or a program dropped them."""
     formulas: int
-    """How many formulas stand in it: some programs keep values alone."""
+    """Number of formulas; some programs keep values only."""
 
 
 def is_uncomputed(cell: TableCell) -> bool:
-    """Whether a cell has a formula whose value no program has saved."""
+    """Return whether a cell has a formula without a saved value."""
     return cell.value == NO_VALUE and bool(cell.formula)
 
 
 def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> ReturnedQuote:
-    """The quote in a workbook; `titles` are those of the columns of its bill by their keys.
+    """Return the quote in a workbook; `titles` are the column titles of its bill by key.
 
-    Raises PlanErrors for what is no workbook, for one without the ids, and for one whose bill lacks a column.
+    Raises PlanErrors for a file that is not a workbook, without the ids, or with a missing bill column.
     """
     tables = read_tables(content, file)
     try:
@@ -94,7 +93,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
         message = (
-            "not a quote of bomgen: the column with its ids, which is out of sight behind the bill, is not there; "
+            "not a bomgen quote: the hidden id column after the bill is missing; "
             "give the quote.xlsx that `bomgen build` wrote, as it came back"
         )
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
@@ -113,10 +112,10 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             text = line_id.message if isinstance(line_id, Broken) else str(line_id)
             lines.append(ReturnedLine(text, cells))
         elif _is_below(cells):
-            below.append((cells["discount"], cells["amount"]))
+            below.append((cells[DISCOUNT], cells[AMOUNT]))
         elif any(cell.value for cell in cells.values()):
             added.append(ReturnedLine("", cells))
-    computed = {line.cells["amount"].formula for line in lines} | {""}
+    computed = {line.cells[AMOUNT].formula for line in lines} | {""}
     added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     known = set(columns.values())
@@ -150,20 +149,20 @@ def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
 
 
 def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
-    """Whether a row has nothing but an amount that nobody has computed, by one of the formulas of the lines."""
-    others = (cell.value for key, cell in line.cells.items() if key != "amount")
-    amount = line.cells["amount"]
+    """Return whether a row has nothing but an uncomputed amount with one of the lines' formulas."""
+    others = (cell.value for key, cell in line.cells.items() if key != AMOUNT)
+    amount = line.cells[AMOUNT]
     return not any(others) and amount.value == NO_VALUE and amount.formula in computed
 
 
 def _is_below(cells: Mapping[str, TableCell]) -> bool:
-    """Whether a row is one of the totals: a label, or the formula of one, and a number or a formula behind it."""
-    others = (cell for key, cell in cells.items() if key not in ("discount", "amount"))
-    return isinstance(cells["discount"].value, str | Broken) and not any(cell.filled for cell in others)
+    """Return whether a row is a total: a label, or its formula, followed by a number or formula."""
+    others = (cell for key, cell in cells.items() if key not in (DISCOUNT, AMOUNT))
+    return isinstance(cells[DISCOUNT].value, str | Broken) and not any(cell.filled for cell in others)
 
 
 def name_cell(sheet: str, mark: Mark) -> str:
-    """What spreadsheet programs call a cell, behind the title of its sheet."""
+    """Return the address of a cell in spreadsheet notation, with its sheet."""
     return f"{sheet}!{column_letters(mark.column)}{mark.line}"
 
 
@@ -174,7 +173,7 @@ def _marked(table: RawTable) -> Iterator[TableCell]:
 
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:
-    """The line of the header of the bill, and the columns by their keys. Raises PlanErrors where one is missing."""
+    """Return the header line of the bill, and the columns by key. Raises PlanErrors if one is missing."""
     for number, row in enumerate(table.rows[mark.line :], mark.line + 1):
         if len(row) >= mark.column and row[mark.column - 1].value == ID:
             named = {str(cell.value): cell.mark.column for cell in reversed(row)}

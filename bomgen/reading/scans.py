@@ -1,4 +1,4 @@
-"""What xlsx and OpenDocument workbooks hold and calamine does not give: errors, hidden rows, merged cells."""
+"""Contents of xlsx and OpenDocument workbooks that calamine does not return: errors, hidden rows, merged cells."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from bomgen.reading.sheet_scan import LAST_COLUMN, NO_VALUE, Found, column_numbe
 
 TRUE = ("1", "true")
 TEXTS = "sharedstrings.xml"
-"""What the name of the part with the texts ends with, in lower case: the library finds it in any case."""
+"""Suffix of the name of the shared strings part, in lower case; the library ignores case."""
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
-"""A cell as all programs write it; one with a second `r` is no XML, and the library takes that one."""
+"""A cell as all programs write it; with a second `r` it is invalid XML, and the library would use that one."""
 _BEGINNINGS = (b"<c ", b"<c>", b"<c/")
-"""How cells begin where names have no prefix."""
+"""Beginnings of cells in XML without prefixes."""
 _HIDDEN = (b' hidden="1"', b' hidden="true"')
 _OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"<c\t", b"<c\r", b"<c\n")
-"""What only a parser of XML reads rightly, formulas, errors, and what is hidden."""
+"""Content that requires an XML parser: formulas, errors, and hidden rows or columns."""
 
 
 def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
-    """What is in each sheet of an Excel package, by its title.
+    """Return the findings of each sheet of an Excel package, by title.
 
-    Every part with cells is looked at, whether a sheet names it or not. Raises ValueError for what is no XML, and for
-    what no program writes: two parts with texts, sheets of one title, sheets of one part. KeyError for a sheet without
-    its part.
+    Every part with cells is scanned, even if no sheet names it. Raises ValueError for invalid XML and for files that no
+    program writes: two parts with shared strings, sheets with one title, sheets in one part. Raises KeyError for a
+    sheet without its part.
     """
     texts, *more = [part for name, part in package.items() if name.lower().endswith(TEXTS)] or [b""]
     if more:
@@ -62,9 +62,9 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
 
 
 def _measure(content: bytes, lengths: list[int]) -> Found | None:
-    """How far the cells of a sheet reach, where it is written as all programs do and holds nothing but values.
+    """Return the extent of the cells of a sheet in the usual form, with values only.
 
-    None where it must be parsed: with formulas, errors, cells far away or more text than is read.
+    None if it must be parsed: with formulas, errors, distant cells or more text than permitted.
     """
     cells = _CELL.findall(content)
     if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
@@ -76,7 +76,7 @@ def _measure(content: bytes, lengths: list[int]) -> Found | None:
 
 
 def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
-    """What is in the XML of a sheet; `lengths` are the bytes of the shared texts."""
+    """Return the findings in the XML of a sheet; `lengths` are the bytes of the shared strings."""
     longest = max(lengths, default=0)
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
@@ -87,7 +87,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
     text: list[str] | None = None
 
     def close() -> None:
-        """Judge the cell that ended."""
+        """Process the cell that ended."""
         nonlocal formula, text
         if kind == "e":
             cells.setdefault(row, {})[column] = shown_error("".join(text or ()).strip())
@@ -114,7 +114,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
             shared += kind == "s"
             formula = formula or name == "f"
             if formula or kind == "e":
-                # The text of a formula is dropped when that of its value begins.
+                # The text of a formula is dropped when the text of its value begins.
                 text = [] if name == "v" else None
                 parser.CharacterDataHandler = text.append if text is not None else None
         elif name == "row":
@@ -128,7 +128,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
             if attributes.get("hidden") in TRUE:
                 hidden_columns.append(range(int(attributes["min"]), int(attributes["max"]) + 1))
         elif (formula or kind == "e") and name != "t":
-            parser.CharacterDataHandler = None  # what stands behind the last cell is none of its value
+            parser.CharacterDataHandler = None  # text after the last cell is not part of its value
 
     parser = parser_of(start)
     feed(parser, content)
@@ -140,7 +140,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
 
 
 def _shown(content: bytes, lengths: list[int]) -> int:
-    """The bytes of shared texts that the cells of a sheet show."""
+    """Return the bytes of shared strings that the cells of a sheet show."""
     total, shared = 0, False
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -166,22 +166,22 @@ def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None
 
 
 # ods scan -----------------------------------------------------------------------------------------------------------
-# What the XML of an OpenDocument workbook has and calamine does not say: repeated and merged cells, errors, formulas.
+# XML of an OpenDocument workbook that calamine does not return: repeated and merged cells, errors, formulas.
 #
-# Elements and attributes are those with the prefixes that programs write, which calamine asks for, too.
+# Elements and attributes have the usual prefixes, which calamine expects too.
 
 ODS_CELLS = ("table:table-cell", "table:covered-table-cell")
 ROWS, ODS_COLUMNS = "table:number-rows-repeated", "table:number-columns-repeated"
 VALUES, FORMULA = "office:", "table:formula"
-"""What the names of attributes with values begin with, and that of a formula."""
+"""Prefix of value attributes, and the name of the formula attribute."""
 ODS_TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "time")))
-"""The attributes whose text the library keeps in every cell."""
+"""Attributes whose text the library copies into every cell."""
 HIDDEN = ("collapse", "filter")
-"""The visibility of rows and columns that nobody sees."""
+"""Visibility values of hidden rows and columns."""
 
 
 def scan_ods(content: bytes) -> dict[str, Found]:
-    """What is in each sheet of an OpenDocument package, by its title. Raises ValueError for what is no XML."""
+    """Return the findings of each sheet of an OpenDocument package, by title. Raises ValueError for invalid XML."""
     sheets = {"": _Sheet()}
     sheet = sheets[""]
 
@@ -211,23 +211,23 @@ def scan_ods(content: bytes) -> dict[str, Found]:
 
 
 def _times(given: Mapping[str, str], name: str) -> int:
-    """How often something is repeated, which the library takes for 0 where it is negative."""
+    """Return a repeat count, which the library treats as 0 if it is negative."""
     return max(int(given.get(name, 1)), 0)
 
 
 class _Sheet:
-    """A sheet while it is read: cells, rows and columns are repeated by a count."""
+    """A sheet being read; cells, rows and columns have repeat counts."""
 
     def __init__(self) -> None:
         self.row = self.column = 1
         self.times_down = self.times_right = 0
         self.defined = 1
-        """The next column that is defined."""
+        """The next column to be defined."""
         self.value: Value = None
         self.is_error = self.is_counted = False
         self.texts: list[str] = []
         self.size = 0
-        """Bytes of what a cell shows and its text does not hold: of blanks that are counted, and of attributes."""
+        """Bytes of a cell beyond its text: counted spaces, and attributes."""
         self.last_row = self.last_column = self.text = 0
         self.beyond: tuple[int, int] | None = None
         self.cells: dict[int, dict[int, Value]] = {}
@@ -235,20 +235,20 @@ class _Sheet:
         self.hidden_rows, self.hidden_columns = list[range](), list[range]()
 
     def found(self) -> Found:
-        """What was read."""
+        """Return the findings."""
         return Found(
             *(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged)),
             *(tuple(self.hidden_rows), tuple(self.hidden_columns)),
         )
 
     def add_columns(self, given: Mapping[str, str]) -> None:
-        """Note whether the next columns are hidden."""
+        """Record whether the next columns are hidden."""
         first, self.defined = self.defined, self.defined + _times(given, ODS_COLUMNS)
         if given.get("table:visibility") in HIDDEN:
             self.hidden_columns.append(range(first, self.defined))
 
     def start_row(self, given: Mapping[str, str]) -> None:
-        """Go on to the next row, which stands so many times."""
+        """Start the next row, with its repeat count."""
         self.end_cell()
         self.row, self.times_down = self.row + self.times_down, _times(given, ROWS)
         self.column = 1
@@ -256,7 +256,7 @@ class _Sheet:
             self.hidden_rows.append(range(self.row, self.row + self.times_down))
 
     def start_cell(self, given: Mapping[str, str]) -> None:
-        """Go on to the next cell, with its attributes."""
+        """Start the next cell, with its attributes."""
         self.end_cell()
         self.times_right = _times(given, ODS_COLUMNS)
         self.is_error = given.get("calcext:value-type") == "error"
@@ -276,9 +276,9 @@ class _Sheet:
                 self.merged.append(Area(self.row, self.column, self.row + down - 1, self.column + right - 1))
 
     def start_text(self) -> Callable[[str], None] | None:
-        """Go on to the text that a cell shows, and give what takes it, where it is asked for.
+        """Start the text of a cell, and return a function that collects it, if it is needed.
 
-        A cell without a value shows none, which is what its formula came to.
+        A cell without a value has no result of its formula.
         """
         if not self.is_counted:
             self.count()
@@ -287,7 +287,7 @@ class _Sheet:
         return self.texts.append if self.is_error or self.times_right * self.times_down > 1 else None
 
     def count(self) -> None:
-        """Count the cell as one that holds something."""
+        """Count the cell as not empty."""
         self.is_counted = True
         self.last_row = max(self.last_row, self.row + self.times_down - 1)
         self.last_column = max(self.last_column, self.column + self.times_right - 1)
@@ -295,14 +295,14 @@ class _Sheet:
             self.beyond = self.row, max(self.column, MAX_COLUMNS + 1)
 
     def end_cell(self) -> None:
-        """Go on behind the cell that ended."""
+        """Move past the cell that ended."""
         if self.is_counted or self.size:
             self.keep_cell()
         self.column += self.times_right
         self.times_right, self.is_counted, self.size = 0, False, 0
 
     def keep_cell(self) -> None:
-        """Count the text of a cell, and keep what calamine does not tell of it."""
+        """Count the text of a cell, and store what calamine does not return."""
         times = self.times_down * self.times_right
         text = "".join(self.texts).strip()
         self.text += (len(text) + self.size) * times

@@ -1,4 +1,4 @@
-"""The tables in a file that somebody sent, whatever program wrote it: workbooks, separated text, PDF."""
+"""The tables in a received file, from any program: workbooks, delimited text, PDF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, RawTable, TableCell, to
 
 SEPARATORS = (",", ";", "\t", "|")
 MAX_BYTES = 5 * 10**6
-"""20 000 rows of 250 bytes."""
+"""Maximum file size: 20,000 rows of 250 bytes."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -30,27 +30,27 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""What files begin with, and the encoding that it says; the mark of UTF-32 begins with that of UTF-16."""
+"""Byte order marks and their encodings; that of UTF-32 begins with that of UTF-16."""
 CHINESE, JAPANESE, WESTERN = "gb18030", "cp932", "cp1252"
 JUDGED = 100
-"""Lines that the separator is judged by."""
+"""Number of lines that determine the separator."""
 PERCENT = 100
 LEAST_ZEROS = 10
-"""Per cent of the characters of a text in UTF-16 that have a byte that is zero."""
+"""Percentage of characters with a zero byte above which a text is UTF-16."""
 _KANA = re.compile("[ぁ-ゖァ-ヺー]")
-"""Letters that every Japanese table has, and text in another encoding that is read as Japanese has not."""
+"""Characters that every Japanese table has, and other text decoded as Japanese has not."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|\r\n])) *"[^"]*(?:""[^"]*)*"')
 _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
-"""The first line by which Excel is told the separator."""
+"""The first line with which a file states its separator for Excel."""
 
 
 def decode_text(content: bytes, file: str) -> tuple[str, str]:
-    """The text of a file, and its encoding: by its mark, UTF-16 without one, UTF-8, GB18030, Shift JIS or Windows-1252.
+    """Return the text of a file and its encoding: by its mark, UTF-16, UTF-8, GB18030, Shift JIS or Windows-1252.
 
-    Text that is not UTF-8 is taken for Japanese where it has kana then, and for Chinese where its bytes beyond ASCII
-    come in pairs, as those of GB 2312 do; the backslash of Shift JIS is the sign of yen.
-    Raises PlanErrors for too many bytes, and for what is no text.
+    Text other than UTF-8 is taken as Japanese if it then has kana, and as Chinese if its bytes beyond ASCII come in
+    pairs, as in GB 2312; the backslash of Shift JIS is the yen sign. Raises PlanErrors for too many bytes, and for
+    content other than text.
     """
     if len(content) > MAX_BYTES:
         raise _wrong(Mark(file, 1, 1), f"{len(content)} bytes; a table of at most {MAX_BYTES} is read", "table-limit")
@@ -70,7 +70,7 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
 
 
 def _guess(content: bytes) -> str:
-    """The encoding of bytes without a mark."""
+    """Return the encoding of bytes without a mark."""
     halves = content[0 : JUDGED**2 : 2], content[1 : JUDGED**2 : 2]
     low, high = (half.count(0) if half.count(0) * PERCENT > len(half) * LEAST_ZEROS else 0 for half in halves)
     wide = "utf-16-be" if low > high else "utf-16-le"
@@ -90,10 +90,10 @@ def _guess(content: bytes) -> str:
 
 
 def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
-    """The rows of CSV (RFC 4180), separated by a comma, a semicolon, a tab or a bar: what divides most rows alike.
+    """Yield the rows of CSV (RFC 4180), with the separator that fits best: comma, semicolon, tab or bar.
 
-    Blanks around a field are left out, and the apostrophe that keeps a text from being run as a formula. Raises
-    PlanErrors for quotes that do not match, and for too many cells.
+    Spaces around a field are removed, and the apostrophe that keeps a text from being run as a formula. Raises
+    PlanErrors for unbalanced quotes, and for too many cells.
     """
     named = _NAMED.match(text)
     at, line, start = (named.end(), 2, named.end()) if named else (0, 1, 0)
@@ -137,9 +137,9 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
 
 
 def find_separator(text: str) -> str:
-    """What divides most of the first lines into the same number of fields; of several the one with most fields.
+    """Return the separator that divides most first lines into an equal number of fields; of ties, into the most.
 
-    Titles above a table have none, prices with a decimal comma have commas that its header lacks.
+    Titles above a table have no separator, and prices with a decimal comma have commas that the header lacks.
     """
     lines = [line for line in _QUOTED_FIELD.sub("", text[: JUDGED**2]).splitlines() if line.strip()][:JUDGED]
 
@@ -153,7 +153,7 @@ def find_separator(text: str) -> str:
 
 
 def _unescape_formula(text: str) -> str:
-    """A text without the apostrophe that keeps it text in a spreadsheet."""
+    """Return a text without the apostrophe that marks it as text in a spreadsheet."""
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
@@ -164,23 +164,30 @@ def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
 # tables -------------------------------------------------------------------------------------------------------------
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-"""The suffixes of workbooks that are read."""
+"""Suffixes of supported workbooks."""
+BILLS = (*WORKBOOKS, ".csv", ".tsv", ".pdf")
+"""Suffixes of bills, which no plan and no bom.json has."""
 TEXTS = (".csv", ".tsv", ".txt")
 OTHERS = (".xlsb", ".numbers", ".et", ".pdf", ".docx", ".doc")
-"""Lists come as these, too, and none is read."""
+"""Suffixes of other files used for lists, which are not supported."""
 PACKAGE, COMPOUND, PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"%PDF-"
-"""What a zip archive, a file of Excel 97 and a PDF begin with."""
+"""Signatures of a zip archive, an Excel 97 file and a PDF."""
 HTML = ("<!doctype html", "<html", "<table")
-"""Some programs call a web page `.xls`."""
+"""Beginnings of HTML pages, which some programs name `.xls`."""
 HEAD = 1000
-"""Characters in which a web page says what it is."""
+"""Characters searched for the beginning of HTML."""
+
+
+def is_bill(name: str) -> bool:
+    """Return whether a file name is that of a bill."""
+    return PurePath(name).suffix.lower() in BILLS
 
 
 def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
-    """Every sheet of an xlsx, xls or ods workbook, or the one table of a text in any encoding, with any separator.
+    """Return every sheet of an xlsx, xls or ods workbook, or the only table of a delimited text in any encoding.
 
-    What a file is its content says, not the suffix of its name `file`, which marks carry: `.xls` is often text with
-    tabs. Raises PlanErrors for what is none of these, for what is too large, and for quotes that do not match.
+    The type is determined by the content, not by the suffix of the name `file`, which marks carry: `.xls` is often text
+    with tabs. Raises PlanErrors for other types, for a file that is too large, and for unbalanced quotes.
     """
     suffix = PurePath(file).suffix.lower()
     if suffix in OTHERS or content.startswith(PDF):
@@ -203,23 +210,23 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
 # The tables of a PDF, by pdfplumber, which is an extra: only bills are read from PDFs.
 
 SIGNATURE = b"%PDF-"
-"""What a PDF begins with."""
+"""Signature of a PDF."""
 MAX_PAGES = 100
-"""Pages of a bill at most."""
+"""Maximum number of pages of a bill."""
 MAX_EDGES = 20_000
-"""Lines and edges of rectangles on a page: 50 columns and 100 rows have as many where each cell has its own."""
+"""Maximum number of lines and rectangle edges per page: 50 columns and 100 rows with boxed cells."""
 
 
 def is_pdf(content: bytes) -> bool:
-    """Whether the bytes of a file are a PDF."""
+    """Return whether the bytes of a file are a PDF."""
     return content.startswith(SIGNATURE)
 
 
 def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
-    """The tables of all pages as one; the line of a mark is the number of its row from the first page on.
+    """Return the tables of all pages as one; the line of a mark is the row number from the first page.
 
-    Only tables with ruled lines are read: without them a text that wraps in its cell looks like several rows.
-    Raises PlanErrors where pdfplumber is not installed, for a PDF that is broken, too long, or without such a table.
+    Only tables with ruled lines are read: without them wrapped text in a cell looks like several rows. Raises
+    PlanErrors if pdfplumber is not installed, and for a PDF that is broken, too long, or without such a table.
     """
     if find_spec("pdfplumber") is None:
         message = (
@@ -230,7 +237,7 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
 
 
 def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
-    """The tables of a PDF as `read_pdf` gives them, read in this process."""
+    """Return the tables of a PDF as `read_pdf`, reading it in this process."""
     import pdfplumber
 
     try:

@@ -1,4 +1,4 @@
-"""The formulas and defined names of an Excel workbook, read from its XML because calamine gives neither.
+"""The formulas and defined names of an Excel workbook, read from its XML because calamine returns neither.
 
 The parts were counted when they were unpacked, and have no document types.
 """
@@ -13,24 +13,24 @@ from bomgen.reading.sheet_scan import column_number, feed, parser_of
 
 WORKBOOK, RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 Place = tuple[int, int]
-"""The line and the column of a cell, both from 1."""
+"""Line and column of a cell, both from 1."""
 _CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
 """The prefix that Excel writes before functions newer than the format."""
 _ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
-"""What Google Sheets writes around a formula over a whole area."""
+"""Google Sheets' wrapper for a formula over an area."""
 _TOKEN = re.compile(
     r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!?|\s+'
     r"|(?<![A-Za-z0-9_.$!])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![A-Za-z0-9_.(])"
 )
-"""Texts, titles of sheets and blanks of a formula, and the cells of its own sheet."""
+"""Texts, sheet titles and spaces of a formula, and references to cells of its own sheet."""
 _AREA = re.compile(
     r"\$?(?:'((?:[^']|'')*)'|([^'!\s]+))!\$?([A-Z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Z]{1,3})\$?([0-9]{1,7}))?"
 )
 
 
 class NamedArea(NamedTuple):
-    """Cells of a sheet that have a name, from the first place to the last."""
+    """A named area of a sheet, from the first place to the last."""
 
     sheet: str
     first: Place
@@ -41,15 +41,15 @@ class Formulas(NamedTuple):
     """The formulas and defined names of a workbook."""
 
     cells: Mapping[str, Mapping[Place, str]]
-    """By the titles of sheets and the places of cells, as `relative_formula` writes them."""
+    """By sheet title and cell place, in the form of `relative_formula`."""
     names: Mapping[str, NamedArea | None]
-    """The area of each defined name of the whole workbook; None for one that names no area, or several."""
+    """The area of each defined name of the workbook; None for a name without an area, or with several."""
 
 
 def read_formulas(parts: Mapping[str, bytes]) -> Formulas | None:
-    """Return the formulas and names in the parts of an xlsx workbook; None for another kind, whose cells have values.
+    """Return the formulas and names in the parts of an xlsx workbook; None for another format.
 
-    Raises ValueError for what is no XML, KeyError for a sheet without its part.
+    Raises ValueError for invalid XML, KeyError for a sheet without its part.
     """
     if WORKBOOK not in parts:
         return None
@@ -70,17 +70,17 @@ def read_formulas(parts: Mapping[str, bytes]) -> Formulas | None:
 
 
 def relative_formula(formula: str, place: Place) -> str:
-    """Return the formula of a cell with the cells of its own sheet by how far they are from it, as R1C1 has them.
+    """Return the formula of a cell with references to its own sheet as R1C1 offsets.
 
-    So formulas that were copied or sorted to another line are equal. Blanks, capitals and prefixes of functions, on
-    which programs disagree, are left out.
+    Formulas that were copied or sorted to another line are thus equal. Spaces, case and function prefixes, in which
+    programs differ, are normalised.
     """
 
     def write(token: re.Match[str]) -> str:
         if token[4] is None:
             text = token[0]
             if text.startswith("'") and text.endswith("!"):
-                # Programs differ in which titles of sheets they put into quotes.
+                # Programs differ in which sheet titles they quote.
                 return text.strip("'!").replace("''", "'") + "!"
             return "" if text.isspace() else text
         column, row = column_number(token[2]), int(token[4])
@@ -92,13 +92,13 @@ def relative_formula(formula: str, place: Place) -> str:
 
 
 def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea | None]]:
-    """Return the ids of the relations of sheets by their titles, and the defined names."""
+    """Return the relation ids of sheets by title, and the defined names."""
     ids, names = dict[str, str](), dict[str, NamedArea | None]()
     name, text = "", list[str]()
 
     def close() -> None:
         if name:
-            # A second area, as that of one sheet alone, hides the first one from some formulas.
+            # A second area, such as one of a single sheet, hides the first one from some formulas.
             names[name] = None if name in names else _read_area("".join(text))
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -129,7 +129,7 @@ def _read_area(text: str) -> NamedArea | None:
 
 
 def _read_sheet(content: bytes) -> dict[Place, str]:
-    """Return the formulas of a sheet; one that several cells share is that of each of them."""
+    """Return the formulas of a sheet; a shared formula applies to each of its cells."""
     found, shared = dict[Place, str](), dict[str, str]()
     place, sharing, text = (0, 0), "", list[str]()
     inside = False

@@ -1,8 +1,8 @@
-"""The sheets of a workbook as tables: what a spreadsheet program computed and shows, never what it would run.
+"""The sheets of a workbook as tables: computed and displayed values, never macros or live formulas.
 
-calamine reads xlsx and ods here, and xls in a process of its own. It takes the space of the whole rectangle that cells
-span, and shows errors and formulas without a value as empty: `xlsx_scan` and `ods_scan` look at what is in the file
-first. A number that a file states is never trusted: what comes out of the package is counted, and packed anew.
+calamine reads xlsx and ods here, and xls in a separate process. It allocates the whole rectangle of cells, and returns
+errors and formulas without a value as empty: `scans` examines the file first. A size that a file states is never
+trusted: the unpacked content is counted, and packed again.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ from bomgen.reading.sheet_scan import Found
 
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 40 * 10**6
-"""20 000 rows of 14 columns in OpenDocument, which takes 150 bytes a cell, three times those of Excel."""
+"""Maximum unpacked size: 20,000 rows of 14 columns in OpenDocument, at 150 bytes per cell, three times Excel's."""
 MAX_TAGS = 4 * 10**6
-"""Of XML, at the beginning and the end of elements: the four of a cell take about 3 microseconds."""
+"""Maximum number of XML tags; the four of a cell take about 3 microseconds."""
 MAX_TEXT = 20 * 10**6
-"""Bytes of texts that stand once in a workbook and in many cells of a sheet."""
+"""Maximum bytes of shared texts, counted per cell that shows them."""
 MAX_ENTRIES = 200
 MAX_RATIO = 200
-"""Repeated rows are packed to a fiftieth; a bomb, to a thousandth."""
+"""Maximum compression ratio: repeated rows reach 50, a bomb 1000."""
 SMALL = 10**6
-"""Bytes of an entry that may be packed however well."""
+"""Size of an entry below which any compression ratio is accepted."""
 MAX_SPAN = 4 * 10**6
-"""Cells of the rectangles that the cells of all sheets span: three columns down to the last row are fewer."""
+"""Maximum number of cells in the bounding rectangles of all sheets."""
 MAX_SHEETS = 200
 METHODS = (ZIP_STORED, ZIP_DEFLATED)
-"""How parts of a package may be packed; Python unpacks other methods without a limit."""
+"""Accepted compression methods; Python unpacks others without a limit."""
 READ = (".xml", ".rels", "mimetype")
-"""What the names of the parts that are read end with, in lower case; pictures and macros stay packed."""
+"""Suffixes of the parts that are read, in lower case; images and macros stay packed."""
 LEAST_TEXT = len("<si/>")
-"""Bytes of a shared text at least."""
+"""Minimum bytes of a shared text."""
 SHOWN_DIGITS = Context(prec=15)
-"""Excel keeps and shows 15 digits (Excel's specifications and limits); more are noise of binary numbers."""
+"""Excel keeps and shows 15 digits (Excel specifications and limits); more are binary rounding noise."""
 EXACT = 10**15
-"""Whole numbers below it have no digit that is noise."""
+"""Integers below it have no rounding noise."""
 _STATED = re.compile(rb"uniqueCount\s*=\s*[\"'][\s+]*([0-9]+)")
-"""The number of texts that a part says it has, for which the library reserves memory."""
+"""The stated number of shared strings, for which the library reserves memory."""
 UNREADABLE = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
 
 
 class Unpacked(NamedTuple):
-    """The size of a package once it is unpacked."""
+    """The size of an unpacked package."""
 
     bytes: int
     tags: int
-    """Of its XML, at the beginning and the end of elements."""
+    """Number of XML tags."""
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
-    """Every sheet of an xlsx or ods workbook, in its order; marks count rows and columns.
+    """Return every sheet of an xlsx or ods workbook, in its order; marks count rows and columns.
 
-    The library gets a package that is packed anew out of what was unpacked and counted: it sees nothing else. Raises
-    PlanErrors for what is no workbook, or too large.
+    The library receives a package that is packed again from counted content only. Raises PlanErrors for a file that is
+    not a workbook, or too large.
     """
     parts = unpack(content, file)
     scanned = _scan(parts, file)
@@ -77,9 +77,9 @@ def tables(content: bytes, file: str) -> Iterator[RawTable]:
 
 
 def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]) -> Iterator[RawTable]:
-    """Every sheet of a workbook that was scanned; `found_in` is what is in the one of a place and title.
+    """Yield every sheet of a scanned workbook; `found_in` returns the findings by index and title.
 
-    Raises PlanErrors for what is no workbook, or too large.
+    Raises PlanErrors for a file that is not a workbook, or too large.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
@@ -95,7 +95,7 @@ def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]
     except (CalamineError, ValueError, OSError, IndexError) as error:
         raise wrong(file, UNREADABLE, "workbook") from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # a slip in the library, which ends nothing but the reading
+        if type(error).__name__ != "PanicException":  # a bug of the library, which must not end more than the reading
             raise
         raise wrong(file, UNREADABLE, "workbook") from error
 
@@ -109,7 +109,7 @@ def _packed(parts: Mapping[str, bytes]) -> bytes:
 
 
 def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
-    """What is in each sheet of a package, by its title. Raises PlanErrors for one that takes more room than is read."""
+    """Return the findings of each sheet of a package, by title. Raises PlanErrors if it exceeds the limits."""
     try:
         if "xl/workbook.xml" not in parts and "content.xml" not in parts:
             raise ValueError("neither xlsx nor ods")
@@ -121,7 +121,7 @@ def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
 
 
 def check_sheets(file: str, sheets: Collection[Found]) -> None:
-    """Raise PlanErrors for sheets that take more room than is read."""
+    """Raise PlanErrors for sheets that exceed the limits."""
     if len(sheets) > MAX_SHEETS + MAX_ENTRIES:
         raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
     cells = text = 0
@@ -137,7 +137,7 @@ def check_sheets(file: str, sheets: Collection[Found]) -> None:
 
 
 def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
-    """A sheet as calamine read it, with what the scan found in its cells. Raises PlanErrors for too many cells."""
+    """Return a sheet read by calamine, with the findings of the scan. Raises PlanErrors for too many cells."""
     rows: list[tuple[TableCell, ...]] = []
     read = [*sheet.iter_rows()]
     read += [()] * (max(found.cells, default=0) - len(read))
@@ -168,7 +168,7 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
 
 
 def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
-    """The numbers of some ranges up to the last one that counts."""
+    """Return the numbers of some ranges up to a maximum."""
     return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
 
 
@@ -191,19 +191,19 @@ def _value(value: Any) -> Value:
 
 @lru_cache(maxsize=KEPT)
 def unpacked(content: bytes, file: str) -> Unpacked:
-    """How large a package is once it is unpacked; kept, because what that costs is asked before it is read.
+    """Return the unpacked size of a package; cached, because it is needed before and during reading.
 
-    Raises PlanErrors for one that is none, or that would take too much room.
+    Raises PlanErrors for a file that is not a package, or exceeds the limits.
     """
     parts = unpack(content, file)
     return Unpacked(sum(map(len, parts.values())), sum(part.count(b"<") for part in parts.values()))
 
 
 def unpack(content: bytes, file: str) -> dict[str, bytes]:
-    """Return the parts of a package that are read, by their names.
+    """Return the parts of a package that are read, by name.
 
-    What the package says of their sizes is checked first, and what comes out is counted: not a byte more is unpacked.
-    Raises PlanErrors for what is no package, or takes too much room.
+    Stated sizes are checked first, and unpacking stops at the limit. Raises PlanErrors for a file that is not a
+    package, or exceeds the limits.
     """
     if len(content) > MAX_BYTES:
         raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
@@ -237,7 +237,7 @@ def unpack(content: bytes, file: str) -> dict[str, bytes]:
 
 
 def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
-    """Raise PlanErrors for a package that says that it has too many parts, one twice, or too large ones."""
+    """Raise PlanErrors for a package with too many, duplicate, or too large parts, by its own directory."""
     if len(entries) > MAX_ENTRIES:
         raise wrong(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
     names = Counter(entry.filename.lower() for entry in entries)
@@ -256,7 +256,7 @@ def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
 
 
 def _check_part(name: str, part: bytes, file: str) -> None:
-    """Raise PlanErrors for a part that is not UTF-8, has a document type, or states more texts than it has room for."""
+    """Raise PlanErrors for a part that is not UTF-8, has a document type, or states too many shared strings."""
     if b"\0" in part:
         message = f"'{name}' is not text in UTF-8; save the workbook as .xlsx in a spreadsheet program"
         raise wrong(file, message, "workbook")
@@ -275,5 +275,5 @@ def _beyond(mark: Mark) -> PlanErrors:
 
 
 def wrong(file: str, message: str, rule: str) -> PlanErrors:
-    """That a workbook cannot be read."""
+    """Return an error that a workbook cannot be read."""
     return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])

@@ -1,4 +1,4 @@
-"""Workbooks of Excel 97: their sheets by calamine, and what calamine does not give."""
+"""Excel 97 workbooks: their sheets by calamine, and what calamine does not return."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from bomgen.reading.sheet_scan import Found, shown_error
 from bomgen.reading.workbooks import MAX_BYTES, UNREADABLE, check_sheets, read_sheets, wrong
 
 # xls scan -----------------------------------------------------------------------------------------------------------
-# What the records of a workbook of Excel 97 have and calamine does not say: how far cells reach, and errors.
+# Records of an Excel 97 workbook that calamine does not return: extent of the cells, and errors.
 #
-# Layout of files: [MS-CFB] and [MS-XLS], Microsoft Open Specifications. Only what is needed to find the cells is read.
+# File formats: [MS-CFB] and [MS-XLS], Microsoft Open Specifications. Only the parts needed to find the cells are read.
 
 STREAMS = ("Workbook", "Book")
 ENTRY, INT, SHORT, KIND = 128, 4, 2, 4
-"""Bytes of an entry of the folder of a compound file, of numbers, and of the head of a record."""
+"""Bytes of a directory entry of a compound file, of numbers, and of a record header."""
 IN_HEADER = 109
-"""Sectors of the table of sectors that the header names."""
+"""Sectors of the sector table that the header lists."""
 LAST_SECTOR = 0xFFFFFFFA
-"""Numbers from here on are no sectors."""
+"""First number that does not denote a sector."""
 SMALL = 4096
-"""Streams below it lie in the small sectors, of 64 bytes."""
+"""Size below which a stream is in small sectors of 64 bytes."""
 SMALL_SECTOR = 64
 SECTORS, TABLES, FOLDER, SMALL_TABLE, MORE = (0x1E, 0x4C, 0x30, 0x3C, 0x44)
-"""Where the header, the first sector, says their size, their table, the folder, small sectors and more of the table."""
+"""Offsets in the header, the first sector: sector size, sector table, directory, small sectors, further table."""
 NAME_LENGTH, START = 0x40, 0x74
-"""Where an entry of the folder says the length of its name, and where its stream begins."""
+"""Offsets of the name length and of the stream start in a directory entry."""
 SHEET, BEGIN, MANY, TRUTH = 0x85, 0x809, 0xBD, 0x205
 SIZE, WIDE, LAST_ROW, LAST_COLUMN = 0x200, 12, 65536, 256
-"""The record of the size of a sheet, its least length in Excel 97, and the largest size."""
+"""The record of the size of a sheet, its minimum length in Excel 97, and the maximum size."""
 ROW, COLUMNS = 0x208, 0x7D
-"""The records of a row and of the widths of columns, the least length of each, and where they say what is hidden."""
+"""The records of a row and of column widths, with their minimum lengths, and the offsets of their hidden flags."""
 ROW_LENGTH, COLUMNS_LENGTH, FLAGS_OF_ROW, FLAGS_OF_COLUMNS, ROW_HIDDEN, COLUMNS_HIDDEN = 16, 10, 12, 8, 0x20, 0x01
 FORMULAS = (0x06, 0x206, 0x406)
 CELLS = (0x203, 0x27E, MANY, 0x204, 0xFD, TRUTH, 0xD6, *FORMULAS)
-"""Records of cells: numbers, texts, truths and formulas."""
+"""Records of cells: numbers, texts, booleans and formulas."""
 IS_ERROR, RESULT, MARK, NO_NUMBER = 2, 6, slice(12, 14), b"\xff\xff"
-"""The kind of a result that is an error, the place of a result, and what marks one that is no number."""
+"""The type of an error result, the offset of a result, and the mark of a result other than a number."""
 ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 
 
 def scan_xls(content: bytes) -> list[Found]:
-    """What is in each sheet of a workbook of Excel 97, in the order of the sheets.
+    """Return the findings of each sheet of an Excel 97 workbook, in the order of the sheets.
 
-    Raises ValueError for what is none.
+    Raises ValueError for other files.
     """
     try:
         streams = [stream for name, stream in _streams(content) if name in STREAMS]
@@ -57,7 +57,7 @@ def scan_xls(content: bytes) -> list[Found]:
 
 
 def _scan(stream: bytes) -> list[Found]:
-    """What is in the sheets of a stream of records."""
+    """Return the findings of the sheets in a stream of records."""
     found: dict[int, Found] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
     hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
@@ -67,7 +67,7 @@ def _scan(stream: bytes) -> list[Found]:
         if kind == SHEET and len(data) >= INT:
             order.append(struct.unpack_from("<I", data)[0])
         elif kind == SIZE and len(data) >= WIDE:
-            # The library reserves memory for what a sheet says of itself.
+            # The library reserves memory for the stated size of a sheet.
             first, rows, left, columns = struct.unpack_from("<IIHH", data)
             if rows > LAST_ROW or columns > LAST_COLUMN or first > rows or left > columns:
                 raise ValueError("a sheet larger than any")
@@ -99,7 +99,7 @@ def _scan(stream: bytes) -> list[Found]:
 
 
 def _error(kind: int, data: bytes) -> Value:
-    """The error that a cell shows; None where it shows none."""
+    """Return the error that a cell shows; None for other cells."""
     code: int | None = None
     if kind == TRUTH and data[RESULT + 1 : RESULT + 2] == b"\x01":
         code = data[RESULT]
@@ -109,7 +109,7 @@ def _error(kind: int, data: bytes) -> Value:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """The place, the kind and the data of each record."""
+    """Yield offset, type and data of each record."""
     at = 0
     while at + KIND <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)
@@ -118,7 +118,7 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """The streams of a compound file by name."""
+    """Yield the streams of a compound file by name."""
     size = 1 << struct.unpack_from("<H", content, SECTORS)[0]
     if not SMALL_SECTOR < size <= SMALL:
         raise ValueError("sectors of no size")
@@ -151,7 +151,7 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:
-    """The bytes of a chain of sectors. Raises ValueError for one that leads back to itself."""
+    """Return the bytes of a chain of sectors. Raises ValueError for a circular one."""
     pieces: list[bytes] = []
     seen: set[int] = set()
     while sector < len(table):
@@ -162,7 +162,7 @@ def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int
 
 
 def _see(sector: int, seen: set[int]) -> None:
-    """Add a sector to those of its chain; the library follows one that is there already until it has no memory."""
+    """Add a sector to its chain. Raises ValueError for a repeated one, which the library would follow forever."""
     if sector in seen:
         raise ValueError("sectors in a circle")
     seen.add(sector)
@@ -171,11 +171,11 @@ def _see(sector: int, seen: set[int]) -> None:
 # workbooks 97 -------------------------------------------------------------------------------------------------------
 
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-"""The stream of a workbook that a password protects."""
+"""The stream of a password-protected workbook."""
 
 
 def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:
-    """Every sheet of a workbook, in its order. Raises PlanErrors for what is no workbook, or too large."""
+    """Return every sheet of a workbook, in its order. Raises PlanErrors for an invalid or too large file."""
     if ENCRYPTED in content:
         raise wrong(file, "a password protects the workbook; save it without one", "workbook")
     if len(content) > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""The result as data: numbers, checks, warnings, racks, and why something was chosen.
+"""The result as data: numbers, checks, warnings, racks, and reasons for choices.
 
-In come plan, design, wiring and quote; out come the `Report` and what bom.json holds.
+The input is plan, design, wiring and quote; the output is the `Report` and the contents of bom.json.
 """

@@ -1,4 +1,4 @@
-"""Warnings about part files that change built-in parts: what they change, and links that lose their part by it."""
+"""Warnings about part files that change built-in parts: the changes, and links that lose their part."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _changed_field(kind: str, key: str, *values: Any) -> Message | str:
 def _lost_links(
     record: Record, catalog: Catalog, designs: Sequence[Design], books: Sequence[PriceBook]
 ) -> Iterator[Message]:
-    """Yield a message for each reason why links that would have the part of a record have another since its change."""
+    """Yield a message per reason for links whose part was replaced because of a changed record."""
     places = dict[tuple[str, str], list[str]]()
     for designed in designs:
         price = part_price(designed.plan.quote, books)
@@ -64,7 +64,7 @@ def _lost_links(
 
 
 def _lost(id: str, spec: LinkSpec, span: Span, before: PartsLookup, now: PartsLookup) -> tuple[str, str] | None:
-    """Return what a kind of link has in place of a part that is no longer selected, and why; None when it has it."""
+    """Return the part that replaces one no longer selected, and the reason; None if the link still uses it."""
     with suppress(Unbuildable, LookupError, PlanErrors):
         was, choice = choose(spec, span, before).medium, choose(spec, span, now)
         has = choice.medium.part_ids if choice.medium else ()

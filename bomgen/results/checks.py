@@ -1,7 +1,7 @@
-"""What bomgen checks on its own result before it writes anything, one function a rule, under `@rule`.
+"""Checks of bomgen on its own result before anything is written, one function per rule, under `@rule`.
 
-Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan:
-nothing is written then. A warning is something that the reader must know.
+Most rules address mistakes seen in published bills. A failed check is a bug of the program, not an error in the plan,
+and nothing is written. A warning is for the reader.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import Quote
 
 OVER_BUILT = 2
-"""Up-links with more than twice the bandwidth of the down-links are money for nothing (published over-builds: 16:1)."""
+"""Uplink to downlink bandwidth above which a leaf is over-provisioned (published designs reach 16:1)."""
 REDUNDANT_UPLINKS = 2
-"""Two up-links a switch are redundancy, whatever their rate."""
+"""Uplinks per switch that count as redundancy, at any rate."""
 MOST_ENUMERATED = 100_000
-"""Links of a plane up to which a check enumerates them: that takes some hundredths of a second."""
+"""Most links per plane that a check enumerates, which takes some hundredths of a second."""
 
 Status = Literal["pass", "warn", "fail"]
 
 
 class Check(NamedTuple):
-    """The outcome of one rule on one part of the result."""
+    """The outcome of one rule for one part of the result."""
 
     id: str
     status: Status
@@ -54,17 +54,17 @@ RULES: dict[tuple[str, ...], list[Rule]] = {
     ("design", "bill"): [],
     ("quote",): [],
 }
-"""Every rule by the parameters that it takes, in the order of the module."""
+"""Rules by their parameters, in the order of the module."""
 
 
 def rule(function: Rule) -> Rule:
-    """Register a rule. What it takes says what it is about: a fabric, a fabric with its prices, the bill, or money."""
+    """Register a rule. Its parameters define its subject: a fabric, a fabric with prices, the bill, or amounts."""
     RULES[function.__code__.co_varnames[: function.__code__.co_argcount]].append(function)
     return function
 
 
 def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
-    """Every check on what was designed and billed; those of money are `check_money`."""
+    """Return every check on the design and the bill; for amounts see `check_money`."""
     fabrics = design.fabrics
     found = [check for built in fabrics for find in RULES["built",] for check in find(built)]
     found += [check for built in fabrics for find in RULES["built", "quote"] for check in find(built, quote)]
@@ -72,12 +72,12 @@ def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
 
 
 def check_money(quote: Quote) -> tuple[Check, ...]:
-    """The checks on what a bill comes to."""
+    """Return the checks on the amounts of a quote."""
     return tuple(check for find in RULES["quote",] for check in find(quote))
 
 
 def checks_from_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
-    """Warnings found on the way, as checks."""
+    """Return warnings as checks."""
     return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
 
 
@@ -87,7 +87,7 @@ def _passed(id: str, holds: bool, text: str, path: str) -> Check:
 
 @rule
 def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
-    """Links on a device never exceed its ports: those of each rate find ports that carry it, cage by cage."""
+    """Check that links do not exceed the ports of a device that support their rate, cage by cage."""
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
         wanted = [(link.rate_gbps, ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
@@ -99,7 +99,7 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
 
 
 def _has_ports(switch: Switch, wanted: Sequence[tuple[Figure, int]]) -> bool:
-    """Whether some way to give out the ports of a switch serves links of every rate."""
+    """Return whether some assignment of the ports of a switch serves the links of every rate."""
     rates: dict[int, Figure] = {}
     links: dict[int, int] = {}
     for rate, ports in wanted:
@@ -110,7 +110,7 @@ def _has_ports(switch: Switch, wanted: Sequence[tuple[Figure, int]]) -> bool:
 
 
 def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Mapping[int, int]) -> bool:
-    """Whether links find ports, rate by rate in the groups of ports in that order; no cage holds links of two rates."""
+    """Return whether links fit, rate by rate in this order of port groups; a cage holds links of one rate."""
     free = [Fraction(group.ports.value, group.ports_per_cage.value) for group in groups]
     for rate in rates:
         left = links[rate.value]
@@ -128,7 +128,7 @@ def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Ma
 
 
 def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
-    """Links of a rate that a cage carries, also where a rate is for some of the cages alone; 0 for none."""
+    """Return the links of a rate per cage, also if only some cages support it; 0 if none do."""
     if not carries_rate(group, rate):
         return Fraction(0)
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
@@ -159,7 +159,7 @@ def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
-    """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
+    """Check that links counted from below equal links counted from above, so that both ends have ports."""
     tiers = built.fabric.tiers
     for lower, upper in pairwise(tiers):
         links = next(link for link in built.fabric.links if link.ends == (lower.name, upper.name))
@@ -179,7 +179,7 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
-    """Every leaf has the same whole number of links to each spine above it."""
+    """Check that every leaf has the same whole number of links to each spine above it."""
     plane = built.fabric.plane or built.fabric
     leaf, spine = plane.tier("leaf"), plane.tier("spine")
     if leaf is None or spine is None or leaf.up is None or plane.links[1].parallel:
@@ -192,7 +192,7 @@ def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
-    """A built oversubscription never exceeds the one asked, unless the plan fixes the ports itself."""
+    """Check that oversubscription does not exceed the request, unless the plan sets the ports itself."""
     asked = {"leaf": built.plan.oversubscription, "spine": built.plan.spine_oversubscription}
     for tier in built.fabric.tiers:
         if tier.oversubscription is None:
@@ -207,7 +207,7 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
-    """Up-links with far more bandwidth than the down-links are reported, with what they cost as far as it is known."""
+    """Report uplinks with far more bandwidth than the downlinks, and their cost as far as known."""
     leaf = built.fabric.tier("leaf")
     ratio = leaf.oversubscription if leaf else None
     if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
@@ -228,7 +228,7 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
 
 
 def _is_above(built: BuiltFabric, role: str | None) -> bool:
-    """Whether a line is for switches above the leaves or for links between switches."""
+    """Return whether a line is for switches above the leaves or for links between switches."""
     tiers = {tier.name for tier in built.fabric.tiers[1:]}
     kinds = {links.kind for links in built.fabric.links if links.ends[1] in tiers}
     return (role or "").partition("/")[0] in tiers | kinds
@@ -236,10 +236,10 @@ def _is_above(built: BuiltFabric, role: str | None) -> bool:
 
 @rule
 def _bisection(built: BuiltFabric) -> Iterator[Check]:
-    """The links that the topology enumerates are those counted, and carry the bisection stated.
+    """Check that the links enumerated by the topology match the counts and carry the stated bisection.
 
-    Only what is wrong is reported. Fabrics of very many links are left to `bomgen wiring`, which lists them; a topology
-    that takes both from a family of topologies is left to the laws of that family.
+    Only failures are reported. Fabrics with very many links are left to `bomgen wiring`, which lists them; a topology
+    that inherits both from a family is covered by the tests of that family.
     """
     if not brings_its_own(built.fabric):
         return
@@ -261,7 +261,7 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
-    """Every optical link has an engine at both ends: per device, over all its kinds of link."""
+    """Check that every optical link has a module at both ends: per device, over all kinds of links."""
     for device in dict.fromkeys(use.device for use in built.interconnect.modules):
         uses = [use for use in built.interconnect.modules if use.device == device]
         engines = sum(use.quantity.value * use.module.ports.value for use in uses)
@@ -272,7 +272,7 @@ def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _cables_match(built: BuiltFabric) -> Iterator[Check]:
-    """One cable a link, fewer where one carries several."""
+    """Check for one cable per link, fewer if one cable carries several links."""
     for kind in dict.fromkeys(use.kind for use in built.interconnect.cables):
         over = sum(use.links[kind].value for use in built.interconnect.panels if kind in use.links)
         yield from _over_panels(built, kind, over)
@@ -289,7 +289,7 @@ def _cables_match(built: BuiltFabric) -> Iterator[Check]:
 
 
 def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
-    """Two jumpers for every link over panels, and legs of trunks for all of them."""
+    """Check for two jumpers per link over panels, and enough trunk legs for all of them."""
     if not links:
         return
     uses = [use for use in built.interconnect.cables if use.kind == kind and use.role]
@@ -302,18 +302,18 @@ def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
 
 
 def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
-    """The modules of a fabric, and the adapters that some sit in."""
+    """Return the modules of a fabric, and their adapters."""
     return (*built.interconnect.modules, *built.interconnect.adapters)
 
 
 def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
-    """The cables of a fabric, and the panels that some are plugged into."""
+    """Return the cables of a fabric, and its patch panels."""
     return (*built.interconnect.cables, *built.interconnect.panels)
 
 
 @rule
 def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
-    """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
+    """Check that NICs, switches with cards, modules, cables and storage servers on the bill match the design."""
     built, stored = design.fabrics, design.sizing.stored
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)
@@ -334,7 +334,7 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
 
 @rule
 def _totals_add_up(quote: Quote) -> Iterator[Check]:
-    """The totals are what pieces, prices, discounts and tax give, worked out once more from the lines."""
+    """Check the totals against an independent calculation from quantities, prices, discounts and tax."""
     totals = quote.totals
     before = after = Decimal(0)
     for line in quote.lines:
@@ -349,7 +349,7 @@ def _totals_add_up(quote: Quote) -> Iterator[Check]:
 
 @rule
 def _prices_complete(quote: Quote) -> Iterator[Check]:
-    """Lines without a price are reported, and make the total a lower bound."""
+    """Report lines without a price, which make the total a lower bound."""
     missing = [line.line.id for line in quote.lines if line.amount is None]
     if missing:
         text = message("lines-without-price", missing=len(missing), lines=len(quote.lines))

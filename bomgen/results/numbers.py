@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bomgen.sizing.serving.service import Serving
 
 NARROW, WIDE = 50, 90
-"""Percent of unseen clusters that the intervals of a prediction hold."""
+"""Coverage of the prediction intervals in percent."""
 
 
 def numbers(design: Design) -> dict[Path, Figure]:
-    """Every number of the result by its path in bom.json."""
+    """Return every number of a design by its path in bom.json."""
     found: dict[Path, Figure | None] = {}
     sizing = design.sizing
     if sizing.target:
@@ -90,7 +90,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
 
 
 def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
-    """The predicted step, its terms and bounds; bounds of the run itself where it is sized by the prediction."""
+    """Return the predicted step, its terms and bounds, and bounds of the run if it is sized by the prediction."""
     base, step = ("workload", "prediction"), predicted.step
     slow, fast = predicted.ends[WIDE]
     ends: dict[Path, tuple[Figure | None, Figure | None]] = {
@@ -115,7 +115,7 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
 
 
 def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
-    """Return the figures of a record: its fields that have a row at a path of bom.json, mappings figure by figure."""
+    """Return the figures of a record at the bom.json paths of its fields, for fields with a row in the registry."""
     found: dict[Path, Figure | None] = {}
     for name, field in record._asdict().items():
         if row_at((*at, name)) and isinstance(field, Mapping):
@@ -217,9 +217,9 @@ def _range(path: Path, span: tuple[Figure | None, Figure | None] | None) -> dict
 
 
 sum_of_pieces = sum_of("sum_of_pieces", "pieces", "pieces", "more_pieces")
-"""Pieces in two places."""
+"""Pieces from two sources."""
 per_gpu = quotient("per_gpu", "pieces", "pieces", "gpus")
-"""Pieces for each GPU."""
+"""Pieces per GPU."""
 
 
 def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
@@ -274,7 +274,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
 
 
 def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | None]:
-    """Modules a GPU by their rate, as the trade quotes them: a twin-port module of 400G ports is one of 800G."""
+    """Return modules per GPU by rate, as vendors quote them: a twin-port 400G module counts as 800G."""
     found: dict[int, Figure] = {}
     for use in built.interconnect.modules:
         rate = use.module.rate_gbps.value
@@ -284,7 +284,7 @@ def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | No
 
 
 def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
-    """How large and how long a fabric is, and what else its topology says of its shape."""
+    """Return the dimensions of a fabric and other numbers of its topology."""
     found: dict[Path, Figure | None] = {
         (*base, "rails_per_leaf"): None if fabric.homing else fabric.rails_per_leaf,
         (*base, "hops"): fabric.hops,
@@ -302,12 +302,12 @@ def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
 
 
 def dotted(path: Path) -> str:
-    """A path as it is written: with dots."""
+    """Return a path with dots."""
     return ".".join(path)
 
 
 class Paths:
-    """The path of every figure: its place in bom.json, or for steps on the way the step's name behind a `#`."""
+    """Names of figures: paths in bom.json; for intermediate steps, a path, `#` and the step's name."""
 
     def __init__(self, found: Mapping[Path, Figure]) -> None:
         self.figures: dict[str, Figure] = {}

@@ -1,17 +1,17 @@
-"""The registry of numbers: a row each, the property of `schemas/bom.schema.json` at its path in bom.json.
+"""The registry of numbers: a row per property of `schemas/bom.schema.json`, at its path in bom.json.
 
-Beside its type and description a row may say what documents make of the number:
+In addition to its type and description a row may state how documents use the number:
 
-- `title`: what `bomgen diff` calls it
-- `x-unit`: its unit, of those that are no counts
-- `x-better`: which direction is better, `less` or `more`
-- `x-rank`: how early a reader of a diff wants to see it, 1 first
-- `x-sum`: that it adds up over clusters, or over fabrics of a role: of `all`, or of those where it is `known`
-- `x-compare`: that `bomgen compare` has a row for it: true, or the key of the row
-- `x-table`: the table of the report that has it, and what is below it
+- `title`: its name in `bomgen diff`
+- `x-unit`: its unit, except for counts
+- `x-better`: the better direction, `less` or `more`
+- `x-rank`: its rank in a diff, 1 first
+- `x-sum`: whether it adds up over clusters, or over fabrics of a role: over `all`, or over those where it is `known`
+- `x-compare`: its row in `bomgen compare`: true, or the key of the row
+- `x-table`: the report table that shows it and everything below it
 
 Labels are in `data/language/`, by the end of the path. To add a number, add its row, and a field of its name to the
-record that `results/numbers.py` reads it from.
+record that `results/numbers.py` reads.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from bomgen.core.resources import folder, text, unfold
 
 Path = tuple[str, ...]
 Better = Literal["less", "more", ""]
-"""Which direction is better; empty: neither."""
+"""Better direction; empty for neither."""
 LESS: Better = "less"
 MORE: Better = "more"
 NEITHER: Better = ""
 KNOWN = "known"
-"""Of numbers that several have together: those that have none are left out. Else all of them must know theirs."""
+"""Value of `x-sum` that skips unknown numbers; otherwise all must be known."""
 EACH = "*"
-"""Stands in the path of a row for names that plans choose, such as those of fabrics."""
+"""Placeholder in a row's path for names that plans choose, such as those of fabrics."""
 
 
 class Number(NamedTuple):
-    """A row: what documents make of a number, or of a word that stands among numbers."""
+    """A registry row: how documents use a number, or a word among numbers."""
 
     path: Path
     title: str
@@ -45,7 +45,7 @@ class Number(NamedTuple):
     rank: int | None
     summed: str
     compared: str
-    """The key of its row in a comparison; empty: it has none."""
+    """Key of its comparison row; empty without one."""
     table: str
 
 
@@ -79,7 +79,7 @@ def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path, table
 
 
 def row_at(path: Path) -> Number | None:
-    """Return the row of a number; None for one that the schema does not have."""
+    """Return the row of a number; None if the schema does not have it."""
     rows, found = registry(), list[Path]([()])
     for step in path:
         found = [at for before in found for at in ((*before, step), (*before, EACH)) if at in rows]

@@ -1,4 +1,4 @@
-"""The result as data: what bom.json holds, numbers with lines, checks, derivations and assumptions."""
+"""The result as data: the contents of bom.json with numbers, lines, checks, derivations and assumptions."""
 
 from __future__ import annotations
 
@@ -36,39 +36,39 @@ if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations
 
 # user template ------------------------------------------------------------------------------------------------------
-# A template of the user's own, as data.
+# A template of the user, as data.
 
 
 class Template(NamedTuple):
-    """A template that was read: the name of the file it writes, what messages call it, and its text."""
+    """A template: the name of its output file, its name in messages, and its text."""
 
     name: str
     file: str
     text: str
     mark: Mark
-    """Where the plan, or the command line, names it."""
+    """Place in the plan or on the command line that names it."""
 
 
 # result -------------------------------------------------------------------------------------------------------------
 
 FORMAT = 1
-"""Version of bom.json's format."""
+"""Version of the bom.json format."""
 
 
 class Input(NamedTuple):
-    """A file that was read, or an override."""
+    """An input file, or an override."""
 
     name: str
     content: bytes
 
     @property
     def sha256(self) -> str:
-        """The digest of its bytes."""
+        """Return the SHA-256 digest of its bytes."""
         return digest(self.content)
 
 
 class Report(NamedTuple):
-    """Everything that was worked out for one plan."""
+    """The complete result of one plan."""
 
     plan: Plan
     plan_file: str
@@ -76,7 +76,7 @@ class Report(NamedTuple):
     """The plan's bytes."""
     inputs: tuple[Input, ...]
     source: Source
-    """The plan with everything that was laid over it; of a cluster its own part."""
+    """The plan merged with all overrides; for a cluster, its part of the plan."""
     catalog: Catalog
     design: Design
     bill: Bill
@@ -84,43 +84,43 @@ class Report(NamedTuple):
     books: tuple[PriceBook, ...]
     running: Running
     elevations: Elevations | None
-    """What stands in the racks; None: the plan describes no site, or no rack is counted."""
+    """The rack elevations; None if the plan has no site, or no rack is counted."""
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
-    """Of an alternative, what is to be said of it and not of the plan."""
+    """For an alternative, the problems that the plan does not have."""
     logo: Logo | None = None
-    """The vendor's picture."""
+    """The vendor's logo."""
     alternatives: tuple[Report, ...] = ()
-    """The same plan with other parts or values, in the order of the plan."""
+    """Reports of the plan's alternatives, in the order of the plan."""
     templates: tuple[Template, ...] = ()
-    """The user's own, to be filled in."""
+    """Templates of the user."""
     own_problems: tuple[Problem, ...] = ()
-    """Of an alternative, everything that is to be said of it; empty for a plan."""
+    """For an alternative, all of its problems; empty for a plan."""
     clusters: tuple[Report, ...] = ()
-    """The results of the clusters of a plan that has several, each as if it were the only one; what is about all of
-    them, and only that, stands here: plan, bill, quote, running, checks, problems."""
+    """Reports of the clusters of a plan with several, each as if it were the only one. This report then has only what
+    concerns all of them: plan, bill, quote, running costs, checks, problems."""
     records: tuple[Record, ...] = ()
-    """What was read of the catalogue."""
+    """Catalogue records that were read."""
     stale: tuple[Problem, ...] = ()
-    """What has changed since the plan was locked. No document has it: they are the same as long as the lock holds."""
+    """Changes since the plan was locked. No document shows them: documents are unchanged while the lock applies."""
 
     @property
     def sha256(self) -> str:
-        """The digest of the plan's bytes."""
+        """Return the SHA-256 digest of the plan's bytes."""
         return digest(self.content)
 
     @property
     def each_cluster(self) -> tuple[Report, ...]:
-        """The results of the clusters of the plan: this one where there is one."""
+        """Return the reports of the plan's clusters; this report if there is one cluster."""
         return self.clusters or (self,)
 
 
 OPERATION = "operation"
-"""Where the costs of running stand in bom.json."""
+"""Path of the running costs in bom.json."""
 
 
 def numbers_of(report: Report) -> dict[Path, Figure]:
-    """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
+    """Return every number of a result by its path in bom.json: of the design, and of its running costs."""
     if report.clusters:
         below = {cluster_path(cluster.plan.cluster_name): numbers(cluster.design) for cluster in report.clusters}
         found: dict[Path, Figure] = {}
@@ -136,14 +136,14 @@ def numbers_of(report: Report) -> dict[Path, Figure]:
 
 
 def digest(content: bytes) -> str:
-    """The SHA-256 of bytes, in hexadecimal. Its library is loaded when somebody asks: `check` does without."""
+    """Return the SHA-256 of bytes in hexadecimal. The library is imported on first use, which `check` avoids."""
     from hashlib import sha256
 
     return sha256(content).hexdigest()
 
 
 def result(report: Report) -> dict[str, Any]:
-    """The result as bom.json holds it: plain data in a fixed order."""
+    """Return the contents of bom.json: plain data in a fixed order."""
     found = numbers_of(report)
     data: dict[str, Any] = {
         "bomgen": FORMAT,
@@ -208,7 +208,7 @@ def result(report: Report) -> dict[str, Any]:
 
 
 def _named_data(report: Report) -> dict[str, Any]:
-    """What a cluster and its fabrics are built of, by name: all that is no number."""
+    """Return the names of the parts of a cluster and its fabrics: everything that is not a number."""
     cluster, fabrics = report.plan.cluster, {}
     for built in report.design.fabrics:
         chosen = {
@@ -228,13 +228,13 @@ def _named_data(report: Report) -> dict[str, Any]:
 
 
 def _add_zero_counts(data: dict[str, Any]) -> None:
-    """0 for spare servers and NICs where there are none."""
+    """Set missing counts of spare servers and NICs to 0."""
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
 
 
 def template_data(report: Report) -> dict[str, Any]:
-    """What a template of the user's own is filled in with: the result, and what the plan says of itself."""
+    """Return the data for the user's templates: the result, and the plan's texts."""
     quote = report.plan.quote
     plan = {
         "name": report.plan.name,
@@ -253,7 +253,7 @@ def template_data(report: Report) -> dict[str, Any]:
 
 
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
-    """How a kind of link is built, why so, and why not otherwise."""
+    """Return the option selected for a kind of link, its reason, and the rejected options."""
     return {
         "way": chosen.option,
         "reason": chosen.reason,
@@ -272,7 +272,7 @@ def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
 
 
 def _short_data(short: ShortLinks) -> dict[str, Any]:
-    """What short links of a kind are built of instead, and how many there are."""
+    """Return the option for short links of a kind, and the number of them."""
     medium = short.medium
     return {
         "way": medium.option,
@@ -283,7 +283,7 @@ def _short_data(short: ShortLinks) -> dict[str, Any]:
 
 
 def cost_text(cost: Fraction | None, currency: str) -> str | None:
-    """What a link costs, as a decimal string in the minor unit; None when nobody knows."""
+    """Return the cost of a link as a decimal string in the minor unit; None if unknown."""
     return None if cost is None else str(rounded(cost, currency))
 
 
@@ -291,7 +291,7 @@ TIERS = ("leaf", "spine", "core")
 
 
 def _name_what_is_not_there(data: dict[str, Any]) -> None:
-    """0 for the tiers, links and ports that a fabric does without, so that programs find every key."""
+    """Set missing tiers, links and ports of a fabric to 0, so that programs find every key."""
     for fabric in data["fabrics"].values():
         for tier in TIERS:
             fabric["switches"].setdefault(tier, 0)
@@ -308,7 +308,7 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 
 
 def _totals_data(totals: Totals) -> dict[str, Any]:
-    """What a bill comes to, and between which ends where prices are ranges or missing."""
+    """Return the totals of a bill, with ranges if prices are ranges or missing."""
     return {
         "list": _text(totals.list),
         "discount": _text(totals.discount),
@@ -322,7 +322,7 @@ def _totals_data(totals: Totals) -> dict[str, Any]:
 
 
 def _confidence_data(found: Confidence) -> dict[str, Any]:
-    """How much of the money is doubtful, and why."""
+    """Return the uncertain part of the amount, by reason."""
 
     def part(amount: Decimal) -> dict[str, Any]:
         return {"amount": _text(amount), "share": float(found.share(amount))}
@@ -332,12 +332,12 @@ def _confidence_data(found: Confidence) -> dict[str, Any]:
 
 
 def lines_data(report: Report) -> list[dict[str, Any]]:
-    """The lines as bom.json and bom.csv hold them; required ones without a price, which no total counts, come last."""
+    """Return the lines as in bom.json and bom.csv; required ones without a price, which no total has, come last."""
     return [_line_data(line, report.plan.quote) for line in report.quote.all_lines]
 
 
 def _open_item_data(item: OpenItem) -> dict[str, Any]:
-    """What the order needs and somebody must choose."""
+    """Return a required part that still has to be selected."""
     ids = [part.id for part in item.parts]
     return {
         **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
@@ -386,19 +386,19 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
 
 
 def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
-    """What a unit of the price's own currency is worth in that of the quote; None without a price of a book."""
+    """Return the exchange rate of a price's currency to that of the quote; None without a price from a book."""
     if price is None or price.amount is None:
         return None
     return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
 
 
 def share_text(share: Fraction) -> str:
-    """A share as a decimal string."""
+    """Return a share as a decimal string."""
     return str(Decimal(share.numerator) / Decimal(share.denominator))
 
 
 def _explain_share(priced: QuoteLine, currency: str) -> str:
-    """Why a charge costs what it does: its share, and of how much."""
+    """Return the derivation of a charge that is a share of the hardware."""
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:
         raise ValueError("only a share is of something")
@@ -406,12 +406,12 @@ def _explain_share(priced: QuoteLine, currency: str) -> str:
 
 
 def explain_line(line: Line) -> str:
-    """Why a line has its quantity, in one line: the formula and what went into it."""
+    """Return the derivation of a line's quantity on one line: the formula and its inputs."""
     return one_line(line.quantity, lambda figure: str(json_value(figure.value)))
 
 
 def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
-    """A figure's formula and what went into it, or where it comes from; `show` writes a value, `origin` the latter."""
+    """Return a figure's formula with inputs, or its origin; `show` formats a value, `origin` an origin."""
     text = origin(figure)
     inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
     return f"{text}; {inputs}" if inputs else text
@@ -443,14 +443,14 @@ def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
 
 
 def assumptions(report: Report, found: Iterable[Figure]) -> list[tuple[Figure, Assumed]]:
-    """The assumptions that the result rests on, each once, by name; `found` are the figures of `numbers`."""
+    """Return the assumptions that the result depends on, once each, by name; `found` are the figures of `numbers`."""
     figures = [*found, *choices(report)]
     by_name = {node.origin.name: (node, node.origin) for node in walk(*figures) if isinstance(node.origin, Assumed)}
     return [by_name[name] for name in sorted(by_name)]
 
 
 def choices(report: Report) -> Iterator[Figure]:
-    """Words that decide without entering a formula: topology, build-out, rounding, media and their lengths."""
+    """Yield words that decide without entering a formula: topology, build-out, rounding, media and their lengths."""
     plan = report.plan
     if plan.quote.assumed_currency:
         yield plan.quote.assumed_currency
@@ -501,5 +501,5 @@ def _choices_of(report: Report) -> Iterator[Figure]:
 
 
 def sources_text(origin: Assumed | Cited) -> str:
-    """The documents of an origin in one line."""
+    """Return the documents of an origin on one line."""
     return "; ".join(str(reference) for reference in origin.references) or "unverified"

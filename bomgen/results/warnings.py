@@ -1,4 +1,4 @@
-"""Warnings about what was designed, each at its place in the plan: one function a subject, under `@rule`."""
+"""Warnings about a design, each at its place in the plan: one function per subject, under `@rule`."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ OF_SWITCHES = (
     *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
 )
-"""Keys of a fabric that say something of its switches, or of what is plugged into them."""
+"""Fabric keys that concern its switches, or the modules and cables in them."""
 INFINIBAND = "infiniband"
-"""The protocol whose links come up only under a subnet manager."""
+"""The protocol whose links require a subnet manager."""
 STARVED = Fraction(1, 2)
-"""Published designs give a GPU 0.78 of its PCIe: 400 of 512 Gb/s on an H100, 200 of 256 on an A100."""
+"""Minimum network to PCIe bandwidth per GPU; published designs have 0.78 (400 of 512 Gb/s, 200 of 256 Gb/s)."""
 BOLD_MFU = Fraction(7, 10)
-"""Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
+"""Maximum plausible MFU; published runs reach 65 % (MaxText, Llama 2 70B, 512 TPU v5p), 51 % over the full run."""
 
 
 Rule = Callable[[Design], Iterator[Problem]]
 RULES: list[Rule] = []
-"""What gives warnings about a design, in the order of the module."""
+"""Functions that yield warnings about a design, in the order of the module."""
 
 
 def rule(function: Rule) -> Rule:
-    """Register a function that gives the warnings it has about a design."""
+    """Register a function that yields warnings about a design."""
     RULES.append(function)
     return function
 
 
 def design_warnings(designed: Design) -> list[Problem]:
-    """Warnings about what was designed: links, racks, memory, days."""
+    """Return warnings about a design: links, racks, memory, days."""
     return [problem for find in RULES for problem in find(designed)]
 
 
 @rule
 def _links(designed: Design) -> Iterator[Problem]:
-    """What was found while modules and cables were chosen."""
+    """Yield warnings from the selection of modules and cables."""
     for built in designed.fabrics:
         for problem in built.interconnect.problems:
             yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
@@ -65,7 +65,7 @@ def _links(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _islands(designed: Design) -> Iterator[Problem]:
-    """Pods that the plan leaves without a core."""
+    """Yield warnings about pods that the plan leaves without a core."""
     for built in designed.fabrics:
         parts = islands(built.fabric)
         if parts > 1:
@@ -75,7 +75,7 @@ def _islands(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
-    """Pods of a rail-optimized fabric whose size is given without saying whether they hold one rail or all."""
+    """Yield warnings about rail-optimized pods of a given size that may hold one rail or all rails."""
     for built in designed.fabrics:
         plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
         given = built.plan.pod_leaves or (spine.per_pod if spine else None)
@@ -96,7 +96,7 @@ def _enough(designed: Design, required: Figure) -> Message:
 
 @rule
 def _bought_cards(designed: Design) -> Iterator[Problem]:
-    """Cards that are bought in place of a server's own: the server must be ordered without its own."""
+    """Yield warnings about NICs bought in place of a server's own, which must then be ordered without NICs."""
     server = designed.plan.cluster.server
     own = server.compute if server else None
     for built in designed.fabrics:
@@ -108,7 +108,7 @@ def _bought_cards(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _machines(designed: Design) -> Iterator[Problem]:
-    """Machines beside the servers, or chips of a pod, that are not joined as a reader may think."""
+    """Yield warnings about hosts, or chips of a pod, that may not be connected as the reader assumes."""
     plan = designed.plan
     for built in designed.fabrics:
         path = f"fabrics.{built.plan.name}.hosts"
@@ -132,9 +132,9 @@ def _machines(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
-    """Compute fabrics with more switches more than there are ports of other machines, and reserved ones, that add them.
+    """Yield warnings about compute fabrics where few ports of other hosts, or reserved ones, add more switches.
 
-    Other fabrics are left out: what is attached to them is what they are for.
+    Other fabrics are skipped: the attached hosts are their purpose.
     """
     servers = designed.sizing.servers
     for built in designed.fabrics:
@@ -155,7 +155,7 @@ def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _unread_splits(designed: Design) -> Iterator[Problem]:
-    """Switches whose split is not in any source, if the number of switches depends on it."""
+    """Yield warnings about switches whose breakout is not documented, if the number of switches depends on it."""
     servers = designed.sizing.servers
     for built in designed.fabrics:
         if built.attachment is None or servers is None:
@@ -183,7 +183,7 @@ def _unread_splits(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _chassis(designed: Design) -> Iterator[Problem]:
-    """Cards of modular switches of which the part or the number is not known."""
+    """Yield warnings about modular switches with unknown cards or an unknown number of cards."""
     for built in designed.fabrics:
         found: dict[tuple[str, Message], None] = {}
         for fitted in built.chassis:
@@ -203,9 +203,9 @@ def _chassis(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
-    """A fabric that all machines lose with one switch, or a machine with one module.
+    """Yield warnings about fabrics that all hosts lose with one switch, or a host with one module.
 
-    Compute fabrics are left out: a run stops with any of their parts, and starts again without it.
+    Compute fabrics are skipped: a run stops with any of their parts, and restarts without it.
     """
     servers = designed.sizing.servers
     for built in designed.fabrics:
@@ -230,7 +230,7 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
 
 
 def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
-    """The switches with which machines would outlive a leaf, where the default leaves them on one; None elsewhere."""
+    """Return the switches that surviving a leaf failure requires, if the default is one leaf; None otherwise."""
     homing, attached = built.fabric.homing, built.attachment
     by_default = homing is not None and homing.value == SINGLE and isinstance(built.plan.homing.origin, Assumed)
     if not by_default or attached is None or built.plan.homing.value == SINGLE:
@@ -241,7 +241,7 @@ def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
 
 
 def _meets_on_one_spine(built: BuiltFabric) -> bool:
-    """Whether machines on different leaves lose each other with one spine; on two leaves, dual-homed ones do not."""
+    """Return whether hosts on different leaves lose each other with one spine; dual-homed ones on two leaves do not."""
     spine, leaf, homing = built.fabric.tier("spine"), built.fabric.tier("leaf"), built.fabric.homing
     if spine is None or leaf is None or spine.count.value > 1 or leaf.count.value == 1:
         return False
@@ -249,7 +249,7 @@ def _meets_on_one_spine(built: BuiltFabric) -> bool:
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:
-    """Whether all ports of a server are plugged into one module of a leaf: its cages hold several, side by side."""
+    """Return whether all ports of a server connect to one module of a leaf with several ports."""
     attached, plane = built.attachment, built.fabric.plane or built.fabric
     group = built.interconnect.server_group(SERVER_LEAF.name)
     if attached is None or plane.seats is None or group is None or group.medium is None or built.plan.planes.value > 1:
@@ -261,9 +261,9 @@ def _ends_in_one_module(built: BuiltFabric) -> bool:
 
 @rule
 def _subnet_managers(designed: Design) -> Iterator[Problem]:
-    """InfiniBand fabrics in which nothing that is known runs a subnet manager, or one appliance alone.
+    """Yield warnings about InfiniBand fabrics without a known subnet manager, or with a single appliance as one.
 
-    Reserved ports are kept for one.
+    Reserved ports are assumed to be for one.
     """
     for built in designed.fabrics:
         for host in built.hosts:
@@ -297,7 +297,7 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _nic_slots(designed: Design) -> Iterator[Problem]:
-    """NICs whose ports together are faster than the slot that they are in."""
+    """Yield warnings about NICs whose ports together are faster than their PCIe slot."""
     server = designed.plan.cluster.server
     if server is None or server.nic_slot_gbps is None:
         return
@@ -322,7 +322,7 @@ def _nic_slots(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
-    """GPUs that fill no rack of a rack-scale system: the whole rack is bought."""
+    """Yield a warning about GPUs that do not fill a rack of a rack-scale system, which is sold whole."""
     cluster, sizing = designed.plan.cluster, designed.sizing
     server = cluster.server
     if server is None or server.trays is None or sizing.servers is None:
@@ -339,7 +339,7 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _training(designed: Design) -> Iterator[Problem]:
-    """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
+    """Yield warnings about implausible values of a training run: its speed, its batch, its parallelism."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -365,7 +365,7 @@ def _training(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _computing_target(designed: Design) -> Iterator[Problem]:
-    """Computing power that a cluster given by the plan does not reach."""
+    """Yield a warning if the cluster of the plan misses its computing power target."""
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
     if compute and target and reached and reached.value < target.target_flops.value:
         text = message(
@@ -381,7 +381,7 @@ def _computing_target(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _site(designed: Design) -> Iterator[Problem]:
-    """What was found while racks, power and cooling were worked out."""
+    """Yield warnings from the calculation of racks, power and cooling."""
     plan = designed.plan
     place = plan.site.mark if plan.site else plan.cluster.mark
     yield from (Problem(place, "warning", text, code, "site") for text, code in designed.facility.warnings)
@@ -389,7 +389,7 @@ def _site(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _missed_goals(designed: Design) -> Iterator[Problem]:
-    """What a training run does not reach: the memory of its GPUs, or its target."""
+    """Yield warnings about a training run that exceeds the memory of its GPUs, or misses its target."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -415,7 +415,7 @@ def _named(kinds: list[str]) -> list[Message]:
 
 @rule
 def _serving(designed: Design) -> Iterator[Problem]:
-    """A replica given by hand that does not hold the model, and what else must be known of what is served."""
+    """Yield warnings about a replica of the plan that does not hold the model, and other remarks on serving."""
     inference, serving = designed.plan.inference, designed.sizing.serving
     if inference is None or serving is None:
         return
@@ -429,7 +429,7 @@ def _serving(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _storage(designed: Design) -> Iterator[Problem]:
-    """Storage that does not do what is asked of it."""
+    """Yield warnings about storage that does not meet its requirements."""
     storage, stored, lost = designed.plan.storage, designed.sizing.stored, designed.sizing.lost
     if lost and storage.checkpoint_every:
         written, every = lost.checkpoint.write_seconds.value, storage.checkpoint_every.value * SECONDS_A_DAY
@@ -477,7 +477,7 @@ def _storage(designed: Design) -> Iterator[Problem]:
 
 
 def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
-    """That boxes which the storage servers need are still to be chosen, so that no total has them."""
+    """Yield warnings about storage components that still have to be selected, and are in no total."""
     named = designed.plan.storage.servers
     for item in billed.open_items:
         if named and item.required_by == named.identity and all(part.kind == STORAGE for part in item.parts):
@@ -487,7 +487,7 @@ def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
 
 
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
-    """What the plan says and the result has no use for; `racked`: some cluster of the plan counts racks."""
+    """Yield warnings about plan keys without effect; `racked`: some cluster of the plan counts racks."""
     plan = designed.plan
     said: list[tuple[Path, Message]] = []
     for built in designed.fabrics:
@@ -540,9 +540,9 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
 
 
 def _ineffective_prices(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[tuple[Path, Message]]:
-    """Discounts and stock of what is not on the bill, and the rate of the quote's own currency.
+    """Yield discounts and stock of parts not on the bill, and an exchange rate of the quote's own currency.
 
-    Alternatives may have other parts: nothing is said of those where there are some.
+    If there are alternatives, discounts and stock are skipped, because alternatives may have other parts.
     """
     own = designed.plan.quote.currency
     if own in designed.plan.quote.exchange:
@@ -569,7 +569,7 @@ def _ineffective_prices(source: Source, designed: Design, billed: Bill, racked: 
 
 
 def _ineffective_switches(source: Source, standing: set[str]) -> Iterator[tuple[Path, Message]]:
-    """Fabrics with switches over the chips of pods; where no other stands beside them, all at once."""
+    """Yield fabrics with switches that connect only chips of pods; a single entry if all fabrics do."""
     if not standing:
         yield ("fabrics",), message("pod-links-only")
         return
@@ -579,7 +579,7 @@ def _ineffective_switches(source: Source, standing: set[str]) -> Iterator[tuple[
 
 
 def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
-    """What the plan says of storage to no purpose."""
+    """Yield storage keys without effect."""
     storage = designed.plan.storage
     if designed.sizing.lost is None:
         for key in ("checkpoint_every", "keep", "interruption_gpu_hours", "restart"):
@@ -589,7 +589,7 @@ def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
 
 
 def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]:
-    """Keys of the estimate of a throughput where it is measured, or where no rate is asked for."""
+    """Yield keys of the throughput estimate without effect: throughput is measured, or no target is set."""
     block = ("workload", "inference")
     if inference.tokens_per_second_per_gpu:
         yield (*block, "speculative"), message("throughput-measured")
@@ -599,7 +599,7 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
 
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:
-    """Keys of a run that change nothing beside others of it."""
+    """Yield keys of a training run that other keys make ineffective."""
     given, tuning = training.parallelism, training.tuning
     block = ("workload", "fine_tuning" if tuning else "training")
     if given and given.pipeline.value == 1:

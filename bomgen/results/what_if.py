@@ -1,6 +1,6 @@
-"""What another design would take, and what a predicted run takes, in pieces and money.
+"""Alternatives to a design, and a predicted run, in pieces and amounts.
 
-Both designs are worked out with cables of the lengths that the plan gives, also where a floor makes them longer.
+Both designs are calculated with the cable lengths of the plan, even if a floor layout makes them longer.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ MODULES, CABLES = "transceiver", "cable"
 
 @formula("word")
 def everything() -> str:
-    """Switches, links and modules as if the last leaf or unit were full."""
+    """Build-out with switches, links and modules as if the last leaf or scalable unit were full."""
     return "full"
 
 
 @formula("ratio")
 def half_the_bandwidth_up() -> int:
-    """Twice as much bandwidth down as up: the ratio that is asked about first."""
+    """Oversubscription of the first alternative: uplinks with half the bandwidth of downlinks."""
     return 2
 
 
 class OtherDesign(NamedTuple):
-    """Another design of a fabric, and how many more pieces than the one that is built it takes; fewer are negative."""
+    """Another design of a fabric, as differences to this one in pieces; fewer pieces are negative."""
 
     fabric: Fabric
     switches: int
@@ -49,28 +49,28 @@ class OtherDesign(NamedTuple):
     modules: int
     cables: int
     amount: Decimal | None
-    """Money more; None where a part of either has no price."""
+    """Difference of the amount; None if a part of either is not priced."""
 
     @property
     def pieces(self) -> dict[str, int]:
-        """The differences by kind of piece."""
+        """Return the differences by kind of piece."""
         return {"switches": self.switches, "links": self.links, "modules": self.modules, "cables": self.cables}
 
     @property
     def is_equal(self) -> bool:
-        """Whether it takes the same quantity of each kind of piece."""
+        """Return whether both have the same quantity of each kind of piece."""
         return not any(self.pieces.values())
 
 
 def full_build_out(report: Report, built: BuiltFabric) -> OtherDesign | None:
-    """What a full build-out takes; None where the fabric is one, or there is none."""
+    """Return the difference of a full build-out; None if the fabric has one, or there is none."""
     if built.plan.build_out.value == everything().value or built.plan.switchless:
         return None
     return compare_design(report, built, built.plan._replace(build_out=everything()))
 
 
 def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None:
-    """What a fat tree takes whose servers may end on several leaves, where that is fewer switches."""
+    """Return the difference of a fat tree whose servers may span leaves, if it has fewer switches."""
     if built.plan.split_servers is not None or not built.plan.declared.searched or built.plan.declared.has_rails:
         return None
     design = compare_design(report, built, built.plan._replace(split_servers=True))
@@ -78,16 +78,16 @@ def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None
 
 
 def with_oversubscription(report: Report, built: BuiltFabric) -> OtherDesign | None:
-    """What a fabric takes whose leaves are oversubscribed 2:1; None where they are, or where there is nothing above."""
+    """Return the difference of leaves oversubscribed 2:1; None if they are, or if there is no tier above."""
     if not built.plan.declared.searched or len(built.fabric.tiers) == 1 or built.plan.oversubscription.value > 1:
         return None
     return compare_design(report, built, built.plan._replace(oversubscription=half_the_bandwidth_up()))
 
 
 def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> OtherDesign | None:
-    """How a fabric differs when it is designed as another plan wants it.
+    """Return the difference of a fabric designed by another fabric plan.
 
-    None where that cannot be built, or has no known parts for links that have some as they are.
+    None if it cannot be built, or has no known parts for links that have known parts now.
     """
     try:
         before, after = (build_otherwise(report.design, built, plan) for plan in (built.plan, wanted))
@@ -103,7 +103,7 @@ def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> Ot
 
 
 def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal | None]:
-    """Switches, links between them, modules and cables of a fabric, and what all its parts cost."""
+    """Return switches, links between them, modules and cables of a fabric, and the amount for all its parts."""
     lines = tuple(lines_of_fabric(built))
     totals = quote(Bill(lines), report.plan.quote, report.books).totals
     modules, cables = (sum(line.pieces for line in lines if line.category == kind) for kind in (MODULES, CABLES))
@@ -113,25 +113,25 @@ def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal 
 
 
 # predicted money ----------------------------------------------------------------------------------------------------
-# What a predicted run takes in machines and money, at the point and the ends of its interval.
+# Servers and cost of a predicted run, at the point prediction and at the ends of its interval.
 
 
 class MoneyOfRun(NamedTuple):
-    """What a run takes at one utilisation; None: not known, or the plan does not ask."""
+    """Cost of a run at one utilisation; None if unknown or not requested."""
 
     servers: Figure | None
     """Whole servers, or trays of whole racks, for the target days."""
     purchase: Decimal | None
-    """Of those servers, in proportion to the plan's purchase."""
+    """Purchase of those servers, in proportion to the plan's purchase."""
     energy_kwh: Figure | None
-    """Of the run on the GPUs of the cluster, as all that follows."""
+    """Energy of the run on the GPUs of the cluster, as for all following fields."""
     energy_cost: Decimal | None
     cost: Decimal | None
-    """Of the GPU-hours of the run."""
+    """Cost of the GPU-hours of the run."""
 
 
 def money_of_run(report: Report, outlook: Outlook) -> MoneyOfRun:
-    """What a run at one utilisation takes. Amounts are in the currency of the quote, before tax."""
+    """Return the cost of a run at one utilisation. Amounts are in the currency of the quote, before tax."""
     design, currency = report.design, report.quote.totals.currency
     server, facility, site = report.plan.cluster.server, design.facility, report.plan.site
     servers = None
@@ -150,9 +150,9 @@ def money_of_run(report: Report, outlook: Outlook) -> MoneyOfRun:
 
 
 def purchase_of_gpus(report: Report, gpus: int) -> Decimal | None:
-    """What so many GPUs cost at the plan's purchase a GPU; None where nothing has a price, or clusters share it.
+    """Return the cost of GPUs at the plan's purchase per GPU; None if nothing is priced, or clusters share it.
 
-    Where prices are missing it is a lower bound, as the total is.
+    If prices are missing it is a lower bound, as the total is.
     """
     totals = report.quote.totals
     if not totals.priced_lines or report.plan.cluster_name:

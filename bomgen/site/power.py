@@ -52,7 +52,7 @@ power_of = product("power_of", "W", "count", "each_w")
 
 @formula("W")
 def power_with_cards(power_w: int, cards: int, card_power_w: int) -> int:
-    """Power of a server with the cards that are bought for it."""
+    """Power of a server, including the cards that are bought for it."""
     return power_w + cards * card_power_w
 
 

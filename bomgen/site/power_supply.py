@@ -86,7 +86,7 @@ def load_of_pdu(rack_power_w: int, pdus: int, lost: int) -> Fraction:
 
 @formula("W")
 def load_of_feed(power_w: int, feeds: int, lost: int) -> Fraction:
-    """Load of each remaining feed by machines that hang on all feeds alike."""
+    """Load of each remaining feed from equipment that draws equally from all feeds."""
     return Fraction(power_w) / (feeds - lost)
 
 
@@ -98,12 +98,12 @@ def pdus_lost_beside_first(pdus: int, feeds: int, lost: int) -> int:
 
 @formula("W")
 def load_of_first_feed(power_w: int, pdus: int, lost: int, dealt: int) -> Fraction:
-    """Load of the first feed, which has `dealt` PDUs of each rack, by racks that draw `power_w` together."""
+    """Load of the first feed, which has `dealt` PDUs of each rack, from racks that draw `power_w` together."""
     return Fraction(power_w) / (pdus - lost) * dealt
 
 
 sum_of_loads = sum_of("sum_of_loads", "W", "load_w", "more_load_w")
-"""Load of a feed by racks of both kinds."""
+"""Load of a feed from both kinds of racks."""
 
 
 def supply(

@@ -95,25 +95,25 @@ def pack_racks(
 def machines_in_open_rack(
     free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
 ) -> int:
-    """Machines of a kind that fit into the open rack: the one that the kind before it started last."""
+    """Devices of a kind that fit into the open rack, the last one that the previous kind started."""
     return machines_that_fit(free_units, free_power_w, height_u, power_w, machines)
 
 
 @formula("machines", decides=True)
 def machines_of_rack(rack_units: Number, rack_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
-    """Machines of a kind in an empty rack: at least one, even where it exceeds the rack."""
+    """Devices of a kind per empty rack, at least one even if it exceeds the rack."""
     return max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, machines))
 
 
 @formula("racks")
 def racks_opened(machines: int, in_begun_rack: int, of_rack: int) -> int:
-    """Further racks that the machines of a kind need beyond the open one."""
+    """Further racks that the devices of a kind need beyond the open one."""
     return ceil((machines - in_begun_rack) / of_rack)
 
 
 @formula("machines")
 def machines_in_last_rack(machines: int, in_begun_rack: int, of_rack: int, racks: int) -> int:
-    """Machines of a kind in the last rack that they open, or in the open rack if they need no further one."""
+    """Devices of a kind in the last rack that they open, or in the open rack if they need no further one."""
     return machines - in_begun_rack - (racks - 1) * of_rack if racks else in_begun_rack
 
 
@@ -131,7 +131,7 @@ def power_left(rack_power_w: Number, machines: int, power_w: Number) -> Number:
 
 @formula("machines")
 def empty_rack() -> int:
-    """Machines in the open rack where there is none yet."""
+    """Devices in the open rack before any is placed."""
     return 0
 
 
@@ -139,7 +139,7 @@ EMPTY = empty_rack()
 
 
 sum_of_racks_opened = sum_of("sum_of_racks_opened", "racks", "racks", "more_racks")
-"""Racks that several kinds open one after the other."""
+"""Racks that several kinds of devices open one after the other."""
 
 
 def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:
@@ -197,7 +197,7 @@ def lone_server() -> int:
 
 
 servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")
-"""Servers in the fullest rack: as many as fit, but no more than there are."""
+"""Servers in the fullest rack: as many as fit, at most all servers."""
 racks_of_servers = ceil_div("racks_of_servers", "racks", "servers", "servers_per_rack")
 """Racks that hold the servers."""
 racks_of_systems = ceil_div("racks_of_systems", "racks", "servers", "trays")

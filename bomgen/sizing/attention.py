@@ -82,12 +82,12 @@ def _sparse(model: Model, kv_heads: Figure | None, width: Figure | None) -> list
 
 @formula("tokens", f"{_DEEPSEEK_V4}: the indexer chooses compressed entries")
 def tokens_of_entries(index_topk: int, compress_rate_csa: int) -> int:
-    """Tokens that the entries chosen for a token stand for."""
+    """Tokens that the entries selected for a token represent."""
     return index_topk * compress_rate_csa
 
 
 layers_with_all_tokens = difference("layers_with_all_tokens", "layers", "layers", "sparse_layers")
-"""Layers with attention to all tokens, beside those with sparse attention."""
+"""Layers with attention to all tokens, without those with sparse attention."""
 
 
 # attention flops ----------------------------------------------------------------------------------------------------
@@ -184,13 +184,13 @@ def positions_met(attention: str, layers: int, sequence: int) -> Fraction:
 
 @formula("positions")
 def positions_of_most(attention: str, layers: int, sequence: int, most: int) -> Fraction:
-    """Positions that a token attends to, summed over layers that attend to the most tokens of a window or choice."""
+    """Positions that a token attends to, summed over layers limited to a window or a selection of tokens."""
     return layers * (min(most, sequence) - (attention == "causal") * Fraction(min(most, sequence) ** 2, 2 * sequence))
 
 
 @formula("positions", "Llama 4, config.json: attention_chunk_size")
 def positions_in_chunks(attention: str, layers: int, sequence: int, chunk: int) -> Fraction:
-    """Positions that a token attends to, summed over layers whose tokens see their own chunk of the sequence."""
+    """Positions that a token attends to, summed over layers whose attention is limited to chunks."""
     return (
         ATTENTION_SHARES[attention]
         * layers
@@ -199,7 +199,7 @@ def positions_in_chunks(attention: str, layers: int, sequence: int, chunk: int) 
 
 
 entries_met = quotient("entries_met", "positions", "positions", "joined")
-"""Compressed entries of so many positions."""
+"""Compressed entries for a number of positions."""
 
 
 @formula("multiply-adds", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
@@ -219,7 +219,7 @@ def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -
 
 @formula("multiply-adds")
 def state_products(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int) -> int:
-    """Multiply-adds of a token that is written to the states of these layers and read from them, and no others."""
+    """Multiply-adds per token to update and read the states of layers with linear attention."""
     return 2 * linear_layers * value_heads * key_head_dim * value_head_dim
 
 

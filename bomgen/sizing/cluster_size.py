@@ -431,7 +431,10 @@ def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
     if plan.cluster.gpus or plan.cluster.servers or workload.target_days is None:
         message = "interruptions and checkpoints of a cluster of this size leave no time to train; give "
         return Infeasible(message + remedy, because=workload.goodput, rule="no-goodput")
-    message = "no cluster is large enough: a larger one loses more to interruptions than it gains; give more days, "
+    message = (
+        "no cluster size meets the target: beyond a point, added GPUs lose more time to interruptions than they save; "
+        "allow more days, "
+    )
     if isinstance(plan.cluster.round_up_to.origin, Given):
         message += "a smaller `round_up_to`, "
     return Infeasible(message + remedy, because=workload.target_days, rule="no-goodput")

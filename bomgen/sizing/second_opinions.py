@@ -99,7 +99,7 @@ def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
 
 @formula("days")
 def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> Fraction:
-    """Days on GPUs of another peak at the same utilisation."""
+    """Days on GPUs with another peak at the same utilisation."""
     return a100_days * Fraction(a100_peak) / peak
 
 
@@ -107,19 +107,19 @@ def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> 
 def mfu_of_run(
     flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
 ) -> Fraction:
-    """MFU of a whole published run: the share of the dense peak that went into 6 N D."""
+    """MFU of a whole published run: the share of the dense peak spent on 6 N D FLOPs."""
     return Fraction(flops_per_parameter_token * active_parameters * tokens) / (gpu_hours * SECONDS_AN_HOUR * peak)
 
 
 @formula("days")
 def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fraction:
-    """Days of the plan's run at the utilisation of a published one."""
+    """Days of the planned run at the utilisation of a published one."""
     return Fraction(parameter_flops) / (gpus * peak * mfu * SECONDS_A_DAY)
 
 
 @formula("share")
 def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Fraction) -> Fraction:
-    """MFU over wall-clock time: the share of the dense bf16 peak that a run puts into 6 N D."""
+    """MFU over wall-clock time: the share of the dense bf16 peak that a run spends on 6 N D FLOPs."""
     return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
 
 

@@ -27,7 +27,7 @@ MAX_ROUNDS = 8
 servers_for_gpus = ceil_div("servers_for_gpus", "servers", "gpus", "gpus_per_server")
 """Whole servers for the GPUs."""
 host_memory_of_gpu = quotient("host_memory_of_gpu", "bytes", "host_memory", "gpus_per_server")
-"""Host memory that falls to a GPU of a server [bytes]."""
+"""Host memory per GPU of a server [bytes]."""
 
 
 @formula("servers")
@@ -94,13 +94,13 @@ def count_servers(
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
             name, each = server.identity.name, server.gpus.value
-            whole = f"compute trays of {each}, as a {name} has" if server.trays else f"{name} of {each}"
-            message = f"{cluster.gpus.value} GPUs are no whole {whole}; give {fits}"
+            whole = f"compute trays ({each} GPUs each)" if server.trays else f"{name} servers ({each} GPUs each)"
+            message = f"{cluster.gpus.value} GPUs is not a whole number of {whole}; use {fits}"
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
         return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
     if required is None:
         mark = plan.training.mark if plan.training else cluster.mark
-        message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
+        message = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
         raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
     if required.value > MAX_GPUS:
         message = f"{required.value} GPUs would be needed, more than were ever built; check tokens and days"
@@ -253,7 +253,7 @@ def peak_flops(peak_tflops: Fraction) -> Fraction:
 
 @formula("GPUs")
 def gpus_for_target(target: int, peak: Fraction) -> int:
-    """Whole GPUs whose peaks reach the target."""
+    """Whole GPUs whose combined peak reaches the target."""
     return ceil(Fraction(target) / peak)
 
 
@@ -320,17 +320,17 @@ def through_slot(cluster: Cluster, attached: Attachment, link_gbps: Figure) -> F
 
 @formula("Gb/s")
 def rate_through_slot(link_gbps: int, slot_gbps: int, nics: int, ports: int) -> Fraction:
-    """The rate of a port whose NIC shares a PCIe slot among its ports."""
+    """Rate per port of a NIC whose PCIe slot is shared by its ports."""
     return min(Fraction(link_gbps), Fraction(slot_gbps * nics, ports))
 
 
 @formula("bytes/s")
 def bytes_of_ports(ports: int, port_gbps: Fraction) -> Fraction:
-    """The bandwidth of several ports, in bytes per second."""
+    """Bandwidth of several ports in bytes per second."""
     return Fraction(ports * port_gbps * GIGA) / BITS_A_BYTE
 
 
 @formula("bytes/s")
 def bytes_of_network(gbps: Fraction) -> Fraction:
-    """Bandwidth of a link in bytes."""
+    """Bandwidth of a link in bytes per second."""
     return Fraction(gbps * GIGA) / BITS_A_BYTE

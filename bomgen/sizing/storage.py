@@ -91,7 +91,7 @@ class Stored(NamedTuple):
 
 
 bandwidth_of_servers = product("bandwidth_of_servers", "bytes/s", "servers", "of_server")
-"""Bandwidth of all servers together."""
+"""Combined bandwidth of all servers."""
 
 
 @formula("bytes/s", LEVELS)
@@ -101,7 +101,7 @@ def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_
 
 
 carried_by_all_ports = sum_of("carried_by_all_ports", "bytes/s", "carried", "more")
-"""The bandwidth of the ports of a machine on several fabrics."""
+"""Port bandwidth of a machine on several fabrics."""
 rate_as_cabled = minimum("rate_as_cabled", "bytes/s", "rated", "carried_by_ports")
 """The bandwidth of a machine: its rated figure, limited by its ports."""
 checkpoint_bytes = sum_of("checkpoint_bytes", "bytes", "weights", "optimizer")
@@ -109,7 +109,7 @@ checkpoint_bytes = sum_of("checkpoint_bytes", "bytes", "weights", "optimizer")
 write_seconds = quotient("write_seconds", "s", "checkpoint_bytes", "write")
 """Time to write a checkpoint with all servers, during which training stops."""
 capacity_of_checkpoints = product("capacity_of_checkpoints", "bytes", "checkpoint_bytes", "kept")
-"""Capacity for the checkpoints kept at a time."""
+"""Capacity for the checkpoints that are kept."""
 capacity_of_all = sum_of("capacity_of_all", "bytes", "dataset_bytes", "checkpoint_capacity_bytes")
 """Capacity for data and checkpoints."""
 
@@ -122,7 +122,7 @@ def servers_for(need: int, of_one: int) -> int:
 
 @formula("servers")
 def zero_servers() -> int:
-    """Storage servers for a need that is not known, or that the plan gives no capacity for."""
+    """Storage servers for an unknown need, or for one that the plan gives no capacity for."""
     return 0
 
 
@@ -132,7 +132,7 @@ ZERO_SERVERS = zero_servers()
 storage_servers = maximum("storage_servers", "servers", "for_capacity", "for_read", "for_write")
 """Storage servers that meet every need."""
 storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "least")
-"""Storage servers that meet every need, and no fewer than a system is sold with."""
+"""Storage servers that meet every need, at least the smallest configuration sold."""
 
 
 def contents(training: Training) -> Contents:
@@ -328,13 +328,13 @@ def share_lost(
 
 @formula("share")
 def share_that_trains(lost: Fraction) -> Fraction:
-    """Goodput: the share of time that is left, at least 0."""
+    """Goodput: the share of time spent on training, at least 0."""
     return max(1 - lost, Fraction(0))
 
 
 @formula("GPUs")
 def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
-    """Whole GPUs whose goodput makes up for lost time: `needed` GPUs without losses are enough."""
+    """Whole GPUs including those that compensate for lost time; `needed` GPUs are enough without losses."""
     return max(ceil(needed / Fraction(goodput)), smallest)
 
 

@@ -1,4 +1,5 @@
-"""From a plan file to a result: inputs, stages, locks, revisions, and the library interface.
+"""The path from a plan file to a result: inputs, stages, locks, git revisions, and the library interface.
 
-In come paths and settings; out come reports. It reads the files that a plan names, and runs the stages in their order.
+The input is paths and settings, the output is reports. This room reads the files that a plan names and runs the stages
+in order.
 """

@@ -1,4 +1,4 @@
-"""The catalogue as documents, and as a schema that editors complete from."""
+"""The catalogue as documents, and as a schema with which editors complete part ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bomgen.fabric.declaration import Topology
 from bomgen.plan.schema import PLAN, document
 
 INDENT = "  "
-"""Before what stands below a figure."""
+"""Indentation of the fields of a figure."""
 _OF_INTEREST = {
     "gpu": ("bf16_tflops", "memory", "power"),
     "server": ("gpu", "gpus", "nics", "power"),
@@ -39,32 +39,32 @@ _OF_INTEREST = {
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
-"""What a list shows of each part of a kind."""
+"""Fields that a list shows, by kind of part."""
 UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
-"""Units in which a condition and a value of the catalogue may be written differently."""
+"""Units in which a condition and a catalogue value are compared."""
 
 
 def kinds(catalog: Catalog) -> Document:
-    """Return the kinds of part, with how many there are."""
+    """Return a document that lists the kinds of part and the number of parts of each."""
     rows = [(kind, len(catalog.ids(kind))) for kind in KINDS]
     return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(declaration.topologies()))])
 
 
 def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
-    """A table alone."""
+    """Return a document with a single table."""
     shown = tuple(Row(tuple(map(Cell, row))) for row in rows)
     heads = tuple(Column(title, title, kind) for title, kind in columns.items())
     return Document("", ENGLISH, (Section("list", "", tables=(Table("list", "", heads, shown),)),))
 
 
 def topologies_listed() -> Document:
-    """Return each topology with its limits and a drawing."""
+    """Return a document with each topology, its limits and a drawing."""
     sections = (Section(each.name, each.name, tuple(_drawn(each))) for each in declaration.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
 def topology(name: str) -> Document:
-    """Return all that a topology says of itself: limits, drawing, and what a plan may say of it."""
+    """Return a document about one topology: its limits, a drawing, and its options in a plan."""
     found = declaration.topology(name)
     options = found.options["properties"] if found.options else {}
     rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
@@ -80,7 +80,7 @@ def _drawn(topology: Topology) -> Iterator[str]:
 
 
 def parts_of(catalog: Catalog, kind: str) -> Document:
-    """Return the parts of a kind: id, name and a few figures."""
+    """Return a document that lists the parts of a kind: id, name and a few figures."""
     rows = [
         (record.id, record.value("name"), *("" if value is None else _plain(value) for value in _figures_of(record)))
         for record in catalog.all(kind)
@@ -95,9 +95,9 @@ def parts_of(catalog: Catalog, kind: str) -> Document:
 
 
 def parts_named(catalog: Catalog, number: str) -> list[Document]:
-    """Return all that is known of the parts of any kind with a number, an alias or an id.
+    """Return a document per part, of any kind, that has this part number, alias or id.
 
-    Raises UnknownPart without any.
+    Raises UnknownPart if there is none.
     """
     wanted = number.lower()
     family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
@@ -108,10 +108,10 @@ def parts_named(catalog: Catalog, number: str) -> list[Document]:
 
 
 def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Document:
-    """Return each part that meets all conditions, such as `rate=800G fibre=single-mode`.
+    """Return a document that lists the parts that meet all conditions, such as `rate=800G fibre=single-mode`.
 
-    A key may be the beginning of a field's name; a value is one of its values, in any unit. Raises ValueError for a
-    condition without a value, or a key that no part has.
+    A key may be the beginning of a field name; a value may be in any unit. Raises ValueError for a condition without a
+    value, and for a key that no part has.
     """
     pairs = [condition.partition("=") for condition in conditions.split()]
     if wrong := [key for key, sign, value in pairs if not (sign and key and value)]:
@@ -130,7 +130,7 @@ def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Docu
 
 
 def _meets(record: Record, key: str, value: str) -> bool:
-    """Whether a field whose name begins so has a value; of groups of ports or of a chassis any of them."""
+    """Return whether a field whose name begins with `key` has a value; of a list, any element counts."""
     names = [key] if key in record.data else [field for field in record.data if field.startswith(key)]
     found = [each for name in names for each in _values(record.value(name))]
     return any(_same(each, value) for each in found)
@@ -145,7 +145,7 @@ def _values(held: Any) -> Iterator[Any]:
 
 
 def _same(held: Any, wanted: str) -> bool:
-    """Whether a value of the catalogue is the one that is wanted, which may have another unit."""
+    """Return whether a catalogue value equals the requested one, possibly in another unit."""
     if str(held).lower() == wanted.lower():
         return True
     for unit in UNITS_OF_CONDITIONS:
@@ -156,7 +156,7 @@ def _same(held: Any, wanted: str) -> bool:
 
 
 def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
-    """Return each fact that is not known, rests on one weak source, or was read a year before the newest one."""
+    """Return a document of weak facts: unknown, with low confidence, or read a year before the newest source."""
     records = [record for kind in kinds for record in catalog.all(kind)]
     days = [str(source.get("read", "")) for record in records for source in record.data.get("sources", {}).values()]
     newest = max(days, default="")
@@ -192,7 +192,7 @@ def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def describe_part(record: Record) -> str:
-    """A part of the catalogue on one line: who makes it, and a few figures."""
+    """Return a description of a part on one line: vendor and a few figures."""
     vendor = record.value("vendor")
     return ": ".join(text for text in (vendor and str(vendor), summary(record)) if text)
 
@@ -209,9 +209,9 @@ def _figures_of(record: Record) -> list[Any]:
 
 
 def part(catalog: Catalog, kind: str, name: str) -> Document:
-    """Return all that is known of one part: each figure with its confidence and sources, then the sources themselves.
+    """Return a document about one part: each figure with its confidence and sources, and the list of sources.
 
-    Raises UnknownPart when there is none.
+    Raises UnknownPart if there is no such part.
     """
     record = catalog.find(kind, name)
     rows = list[tuple[str, ...]]()
@@ -235,7 +235,7 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
 
 
 def _counted(record: Record) -> dict[str, Any]:
-    """What a model's record leaves to its shape: how many parameters there are, and how many are active."""
+    """Return the parameter counts of a model, total and active, that are calculated from its shape."""
     if record.kind != "model":
         return {}
     try:
@@ -246,7 +246,7 @@ def _counted(record: Record) -> dict[str, Any]:
 
 
 def _entry(key: str, raw: Any, indent: str) -> Iterator[tuple[str, str, str]]:
-    """A figure, or the figures of a mapping: what it is called, its value, and how well that is known."""
+    """Yield a label, a value and a source for a figure, or for each figure of a mapping."""
     label = indent + key.replace("_", " ")
     if isinstance(raw, dict) and "value" in raw:
         names = raw.get("source", [])
@@ -280,26 +280,26 @@ def _plain(value: Any) -> str:
 
 
 # editor schema ------------------------------------------------------------------------------------------------------
-# The schema of plans with the ids of a catalogue, for editors: they complete an id, say what it is, underline others.
+# The schema of plans with the ids of a catalogue, for editors: they complete and describe an id, and underline errors.
 #
-# `x-catalog` in the schema names the kinds of which a value, or a key, is an id. For a value the ids are offered, each
-# with what it is, and a text must be a name that finds a part: an id, a part number, an alias. A key may be any text:
-# price books and stock have parts that no catalogue has.
+# `x-catalog` in the schema names the kinds whose ids are a value, or a key. For a value the ids are proposed with a
+# description, and a text must be an id, a part number or an alias of a part. A key may be any text: price books and
+# stock have parts that are not in a catalogue.
 
 KEYS = "propertyNames"
 EXAMPLES = "examples"
 _SYNTAX = re.compile(r"[$()*+./?\[\\\]^{|}]")
-"""Characters that patterns in JavaScript may have a backslash before, and must."""
+"""Characters that JavaScript patterns require a backslash before."""
 A_LENGTH = "030"
-"""A length in the id of a cable: 30 m."""
+"""A length code in a cable id: 30 m."""
 DEFINITION = "catalog-"
-"""What the names of the definitions begin with that hold the ids of kinds."""
+"""Prefix of the schema definitions that hold part ids."""
 
 
 def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
-    """The schema of plans, or of what they extend, which offers the ids of a catalogue wherever one may stand.
+    """Return the schema of plans, or of plan bases, which proposes catalogue ids wherever an id is expected.
 
-    Raises PlanErrors for a part file of the user's own that is wrong.
+    Raises PlanErrors for an invalid part file of the user.
     """
     schema: dict[str, Any] = _without_mapping_examples(deepcopy(document(name)))
     places = list(_places(schema))
@@ -328,7 +328,7 @@ def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _without_mapping_examples(data: Any) -> Any:
-    """A schema without examples that are mappings: as a proposal yaml-language-server writes them `[object Object]`."""
+    """Return a schema without examples that are mappings, which yaml-language-server shows as `[object Object]`."""
     if isinstance(data, list):
         return [_without_mapping_examples(each) for each in data]
     if not isinstance(data, dict):
@@ -342,7 +342,7 @@ def _without_mapping_examples(data: Any) -> Any:
 
 
 def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
-    """Any id of some kinds with what it is, any other name of a part, or what is no text at all."""
+    """Return a schema for the ids of kinds, for other names of their parts, and for values other than text."""
     records = [record for kind in kinds for record in catalog.all(kind)]
     found = [
         {"const": record.id, "title": str(record.value("name")), "description": describe_part(record)}
@@ -359,12 +359,12 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def _pattern(records: Sequence[Record]) -> str:
-    """A pattern of all names that find one of some records; JSON Schema has no flag for letters of either case."""
+    """Return a pattern of all names of the records; JSON Schema has no case-insensitive flag."""
     return f"^(?:{'|'.join(sorted({_form(name) for record in records for name in record.names}))})$"
 
 
 def _form(name: str) -> str:
-    """A name as a pattern, that of a cable family at any length too."""
+    """Return a name as a pattern; that of a cable family matches any length."""
     start, family, end = name.rpartition(ANY_LENGTH)
     if family and LENGTH_CODE.search(f"{start}{A_LENGTH}{end}"):
         return f"{_either_case(start)}(?:{_either_case(family)}|[0-9]{{2}}[0-9aA]){_either_case(end)}"

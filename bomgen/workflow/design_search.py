@@ -1,7 +1,8 @@
-"""A search from a plan and options to its front, and the plans of the front.
+"""A search from a plan and options to its Pareto front, and the plans of the designs on the front.
 
-The space is looked at in columns, in parts that this process, several, or a cluster take. What is shown is read off
-them; the best designs, and those that are written, are worked out whole, as `build` does it, and held against them.
+The space is evaluated in exact columns, in parts, by this process, several processes or a cluster. Rows of the result
+are read from the columns; the best designs, and those that are written as plans, are also calculated as `build` does
+and compared with their columns.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ def open_search(
     within: Sequence[str] = (),
     confidence: int | None = None,
 ) -> SearchSpace:
-    """The search that a plan and options describe. Raises PlanErrors for a wrong plan, search or option."""
+    """Return the search that a plan and options describe. Raises PlanErrors for an invalid plan, search or option."""
     source = source_of(file, settings)
     space = search_space(source, over, minimise, within)
-    with suppress(PlanErrors):  # a first design that is wrong is counted as such
+    with suppress(PlanErrors):  # an invalid first design is counted as such
         source = source_of(file, (*settings, *space.settings(0)))
     quoted = source.data.get("quote") or {}
     currency = str(quoted.get("currency") or Catalog().assumption("quote-currency").value)
@@ -73,14 +74,15 @@ def find_front(
     scheduler: str | None = None,
     whole: bool = False,
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
-    """The front of a space, found in `jobs` processes or by the Dask cluster of a scheduler; and what ended the look.
+    """Return the Pareto front of a space and what ended the search, from `jobs` processes or a Dask cluster.
 
-    KeyboardInterrupt and EngineLost end it: the front is that of the designs looked at until then, and nothing beyond a
-    bound is named beside its rows. How far each stage is (`hardware`, `sizing`, `search`, `next`, `whole`) is told by
-    core/progress.py. `whole`: work out every design of the front whole, not only the best.
+    KeyboardInterrupt and EngineLost end the search: the front is then that of the designs evaluated so far, and designs
+    beyond a bound are not listed beside its rows. The progress of each stage (`hardware`, `sizing`, `search`, `next`,
+    `whole`) is reported through core/progress.py. `whole`: calculate every design of the front as `build` does, not
+    only the best.
 
-    Raises PlanErrors for designs that cannot be compared and for a front that nobody can read; BrokenResult when a
-    check on a result fails, or a design worked out whole differs from its columns.
+    Raises PlanErrors for designs that cannot be compared and for a front that is too long to read; BrokenResult if a
+    check on a result fails, or a calculated design differs from its columns.
     """
     search = SearchRequest(file, tuple(settings), space)
     with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
@@ -90,7 +92,7 @@ def find_front(
 def _find_front(
     search: SearchRequest, own: Take, scheduler: str | None, whole: bool
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
-    """The front, as `find_front`; `own` takes what no cluster takes."""
+    """Return the front as `find_front`; `own` takes the parts that the cluster does not take."""
     space, take = search.space, own
     front, stopped = empty_front(space), None
     better = no_next_better(front)
@@ -105,7 +107,7 @@ def _find_front(
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
             raise search.refusal(
-                f"more than {MAX_FRONT} designs are Pareto-optimal; minimise fewer measures, or give bounds"
+                f"more than {MAX_FRONT} designs are Pareto-optimal; minimise fewer measures, or set bounds"
             ) from None
         better = no_next_better(front)
         if space.within:
@@ -122,7 +124,7 @@ def _find_front(
 
 
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
-    """What was found in each part, and how many designs that is by now told."""
+    """Yield the results of each part, and report how many designs have been evaluated."""
     done = 0
     progress.count(stage, done, size)
     with closing(taken):
@@ -133,7 +135,7 @@ def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> 
 
 
 def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: Path) -> dict[str, bytes]:
-    """The designs of a front as plans of a folder, by file name: each extends the plan of the search and sets its keys.
+    """Return the designs of a front as plan files by file name; each extends the plan of the search and sets its keys.
 
     Raises ValueError for a plan that no file can extend: from standard input, or outside its folder tree.
     """
@@ -164,7 +166,7 @@ def _extending(name: str, base: str, settings: Sequence[str]) -> bytes:
 
 
 def _lines(tree: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """A tree of keys as lines of YAML; the values are YAML already."""
+    """Yield the lines of YAML for a tree of keys whose values are YAML already."""
     for key, value in tree.items():
         if isinstance(value, dict):
             yield f"{'  ' * depth}{key}:\n"

@@ -1,10 +1,10 @@
-"""What all designs of a search come to, from two tables: what is built, and what it is built for.
+"""All designs of a search, from two tables: hardware and sizing.
 
-With the size of a cluster given, its workload does not change what is built, and its fabrics do not change how long a
-run takes. So a table of hardware (every combination of keys beside `workload`) and one of sizing (every combination of
-`workload` and `cluster` keys) say everything about the designs of a space, which are far more. Both are worked out by
-the functions that work out a single design: for all numbers of servers at once where `design_range` covers that, else
-one by one.
+If the size of a cluster is given, its workload does not change the hardware, and its fabrics do not change the duration
+of a run. A table of hardware (every combination of keys outside `workload`) and a table of sizing (every combination of
+`workload` and `cluster` keys) therefore describe all designs of a space, which are far more numerous. Both are
+calculated with the functions for a single design: for all numbers of servers at once where `design_range` supports it,
+else one by one.
 """
 
 from __future__ import annotations
@@ -54,24 +54,24 @@ ROUND_UP = "round_up_to"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
-"""What hardware is worked out without."""
+"""Sections that hardware does not depend on."""
 DAYS = "days"
 RUN = (DAYS, "days_low", "days_high")
-"""Columns of the run."""
+"""Columns of the training run."""
 BUILT = tuple(name for name in UNITS if name not in RUN)
-"""Columns of what is built."""
+"""Columns of the hardware."""
 MAX_BYTES = 1 << 29
-"""Of a table: 500 MB, some four million combinations of hardware."""
+"""Maximum size of a table: 500 MB, some four million combinations of hardware."""
 CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
-"""Designs are looked at in so many chunks, so that there is progress to tell, of at least and at most so many."""
+"""Number of chunks of a search, for progress reports, and the fewest and most designs of a chunk."""
 Opened = tuple[Plan, Mapping[str, Attachment]]
-"""A plan, and how its servers attach to each fabric."""
+"""A bound plan, and how its servers attach to each fabric."""
 
 
 def are_separable(source: Source, space: SearchSpace) -> bool:
-    """Whether hardware and sizing of the designs of a space do not depend on each other.
+    """Return whether the hardware and the sizing of the designs of a space are independent.
 
-    They do where storage servers are sized for a workload, and where a section is varied as a whole.
+    They are not if storage servers are sized for a workload, or if a whole section is varied.
     """
     keys = {axis.key for axis in space.axes}
     stored = "servers" in (source.data.get(STORAGE) or {})
@@ -80,13 +80,13 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
 
 
 def is_sized(source: Source, space: SearchSpace) -> bool:
-    """Whether the size of the clusters of a space is given, and not worked out for their workload."""
+    """Return whether the size of every cluster of a space is given, rather than calculated for its workload."""
     given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
     return bool(set(SIZES) & {*given, *(axis.key for axis in space.axes)})
 
 
 def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
-    """Whether sizing depends on fabrics: on their links where utilisation is predicted, on leaves that are filled."""
+    """Return whether sizing depends on fabrics: predicted utilisation depends on links, rounding up on leaf sizes."""
     training = (source.data.get(WORKLOAD) or {}).get("training") or {}
     cluster = source.data.get(CLUSTER) or {}
     values = {str(training.get("mfu"))}
@@ -97,12 +97,11 @@ def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
 
 
 def _section(key: str) -> str:
-    """The section of a plan that a key is in."""
     return key.partition(".")[0]
 
 
 class _Digits(NamedTuple):
-    """Which of the axes of a space a table has, as a number with a digit for each."""
+    """The axes of a space that a table has, and a mixed-radix number for a combination of their values."""
 
     axes: tuple[int, ...]
     lengths: tuple[int, ...]
@@ -119,10 +118,10 @@ class _Digits(NamedTuple):
 
 
 class _Table:
-    """What combinations of values come to: a row a family of designs that differ in size, a column a size.
+    """Measures of combinations of values: a row per family of designs that differ in size, a column per size.
 
-    A family is opened when a design of it is asked for; sizes that are not worked out then are `pending`, and worked
-    out when they are asked for themselves.
+    A family is opened on the first request for one of its designs; sizes that are not calculated then are `pending`
+    until they are requested.
     """
 
     def __init__(
@@ -134,9 +133,9 @@ class _Table:
         open_family: Callable[[int, _Table], None],
         work_out: Callable[[int, int, _Table], None],
     ) -> None:
-        """Room for all combinations; `name` is what progress calls them.
+        """Allocate cells for all combinations; progress reports use `name`.
 
-        Raises MemoryError where they take more than MAX_BYTES.
+        Raises MemoryError if they take more than MAX_BYTES.
         """
         shape = families, sizes
         if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
@@ -150,7 +149,7 @@ class _Table:
         self._open_family, self._work_out = open_family, work_out
 
     def prepare(self, families: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-        """Work out what is asked for and is not yet."""
+        """Calculate the requested cells that have not been calculated yet."""
         for family in np.unique(families[~self.opened[families]]).tolist():
             self._open_family(family, self)
             self.opened[family] = True
@@ -171,7 +170,7 @@ class DesignTables:
     """The designs of a separable space (documents/search/candidates.py, `Evaluator`)."""
 
     def __init__(self, inputs: Inputs, space: SearchSpace) -> None:
-        """The tables of a separable space. Raises MemoryError where they take more than MAX_BYTES each."""
+        """Allocate the tables of a separable space. Raises MemoryError if one takes more than MAX_BYTES."""
         self.inputs, self.space, self.size = inputs, space, space.size
         self.chunk = min(max(space.size // CHUNKS, LEAST_CHUNK), MOST_CHUNK)
         source = inputs.source
@@ -188,7 +187,7 @@ class DesignTables:
         self._without = () if on_fabrics else (FABRICS,)
         self._has_workload = WORKLOAD in source.data or any(_section(axis.key) == WORKLOAD for _, axis in axes)
         self._kept: dict[tuple[tuple[str, ...], int], Opened] = {}
-        """The plan that was opened last: its sizes are asked for one behind the other."""
+        """The plan opened last; its sizes are requested one after the other."""
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
         self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
@@ -204,7 +203,7 @@ class DesignTables:
 
     @property
     def knows_servers(self) -> bool:
-        """Whether the servers of all designs are known, from which hardware is worked out."""
+        """Return whether the number of servers is known for all designs, as hardware requires."""
         sized = self._sized.refused == 0
         return self._given or bool(self._sized.known["servers"][sized].all())
 
@@ -213,7 +212,7 @@ class DesignTables:
         return _Digits(found, tuple(len(self.space.axes[at].values) for at in found))
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
-        """What the designs from place `start` up to and without `stop` come to. Raises BrokenResult as `build`."""
+        """Return the columns of designs `start` to `stop` - 1. Raises BrokenResult as `build`."""
         places = np.arange(start, stop)
         digits = dict[int, NDArray[np.int64]]()
         for at in range(len(self.space.axes) - 1, -1, -1):
@@ -250,18 +249,18 @@ class DesignTables:
         return (*self.inputs.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
-        """The size of a cluster as settings: that of the axis, or as the sizing found it."""
+        """Return settings for the size of a cluster: from the size axis, or as sizing calculated it."""
         if self._size_axis is not None:
             return (self._setting(self._size_axis, place),)
         return (f"{SERVERS}={self._counts[place]}",) if self._counts else ()
 
     @property
     def _typical(self) -> int:
-        """The place of a size that is a number of machines: what is wrong with it is wrong with all of them."""
+        """Return the index of a size in machines; problems found there apply to all sizes."""
         return next((place for place, count in enumerate(self._counts) if count), 0)
 
     def _open_built(self, family: int, table: _Table) -> None:
-        """The hardware of a family: of all sizes that are covered at once.
+        """Calculate the hardware of a family for all sizes that `design_range` supports.
 
         Designs that are refused alike have the reason of the first one.
         """
@@ -292,7 +291,7 @@ class DesignTables:
         self._put(family, row, table, hardware)
 
     def _put(self, family: int, rows: Any, table: _Table, hardware: SearchedDesign) -> None:
-        """What designs of a family come to, whose measures may be columns."""
+        """Store the measures of designs of a family; a measure may be a column."""
         for name, value in values_of(hardware).items():
             if value is not None:
                 table.put(family, rows, name, column_value(name, value, hardware.currency))
@@ -301,9 +300,9 @@ class DesignTables:
     def _ranges(
         self, settings: tuple[str, ...]
     ) -> tuple[Catalog, list[PriceBook], list[DesignRange], list[NDArray[np.int64]]]:
-        """The designs of a family as far as they are covered, and those that are refused, alike ones together.
+        """Return the designs of a family that `design_range` supports, and groups of designs that are refused alike.
 
-        Raises PlanErrors for what is wrong at any size.
+        Raises PlanErrors for problems at every size.
         """
         inputs = self._read((*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
         plan, catalog = self._bind(inputs), inputs.catalog
@@ -343,7 +342,7 @@ class DesignTables:
         self._put(family, ranged.rows, table, hardware)
 
     def _open_sized(self, family: int, table: _Table) -> None:
-        """The sizing of a family, where it is known for all sizes at once.
+        """Calculate the sizing of a family if it is known for all sizes at once.
 
         Designs that are refused alike have the reason of the first one.
         """
@@ -385,7 +384,7 @@ class DesignTables:
             table.put(family, row, "servers", cluster.servers.value)
 
     def _open(self, settings: tuple[str, ...], row: int) -> Opened:
-        """The plan of a family and a size without what its sizing does not depend on. Raises PlanErrors."""
+        """Return the plan of a family and a size, without sections that sizing does not need. Raises PlanErrors."""
         if (settings, row) not in self._kept:
             sizes = (self._setting(self._size_axis, row),) if self._size_axis is not None else ()
             inputs = self._read((*settings, *sizes), self._without)
@@ -394,11 +393,11 @@ class DesignTables:
         return self._kept[settings, row]
 
     def _read(self, settings: Sequence[str], without: Sequence[str]) -> Inputs:
-        """The inputs with settings and without some sections. Raises PlanErrors."""
+        """Return inputs with settings and without some sections. Raises PlanErrors."""
         return read_all(self.inputs.file, settings, known=self.inputs, without=without)
 
     def _bind(self, inputs: Inputs) -> Plan:
-        """The plan of inputs. Raises PlanErrors."""
+        """Bind the plan of inputs. Raises PlanErrors."""
         plan = bind(inputs.source, inputs.catalog)
         if wrong := [problem for problem in rules.check_rules(plan, inputs.source) if problem.severity == "error"]:
             raise PlanErrors(wrong)

@@ -1,7 +1,7 @@
-"""Plans and results as they were at a revision: `REV:PATH`, with the files that a plan names as they were then.
+"""Plans and results at a git revision, `REV:PATH`, with the files that a plan names as they were then.
 
-git is asked for the files, nothing is checked out, and nothing of the checkout changes. What the plan names is laid
-into an empty folder in the places that it has in the checkout, so that whatever reads a plan's files reads those.
+The files are read from git; nothing is checked out and the checkout does not change. The files that the plan names are
+written into an empty folder at the paths that they have in the checkout, so that the usual readers find them.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from bomgen.core.yaml_source import SUFFIXES, read
 from bomgen.workflow.plan_files import PlanFile, lock_name
 
 MAX_BYTES = 1 << 28
-"""Bytes of all files of a revision that are read for one plan."""
+"""Maximum size of all files of a revision that are read for one plan."""
 MAX_ROUNDS = 50
-"""How often files that were read may name further ones."""
+"""Maximum depth of files that name further files."""
 SECONDS = 120
-"""What git may take to answer."""
+"""Time limit for git to answer."""
 LINK = "120000"
-"""The mode of a symbolic link."""
+"""Git file mode of a symbolic link."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"[/\\]")
 _NO_NAMES = {".", "..", ".git"}
 """Names that no file or folder of a revision may have."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-"""What the path of a file begins with on Windows."""
+"""Prefix of a Windows path with a drive letter."""
 _CONFIGURED = ("core.quotePath=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
 _OPTIONS = ("--no-pager", *(word for setting in _CONFIGURED for word in ("-c", setting)))
 _VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-"""The configuration of a checkout may come from a stranger: it must not run a program or fetch missing files."""
+"""Environment for git; an untrusted checkout's configuration must not run programs or fetch missing files."""
 
 
 class NoRevision(Exception):
-    """What a user named is not there; the message says what would be."""
+    """A revision, or a file in it, does not exist; the message suggests what does."""
 
 
 class Entry(NamedTuple):
@@ -54,27 +54,27 @@ class Revision(NamedTuple):
     """The files of a commit, by their path from the root of the checkout."""
 
     name: str
-    """What the user calls it."""
+    """Its name as the user wrote it."""
     folder: Path
-    """Where git is asked."""
+    """The folder in which git runs."""
     prefix: str
-    """The current folder from the root of the checkout, with a slash at its end; empty in the root."""
+    """Path of the current folder from the root of the checkout, with a trailing slash; empty in the root."""
     top: Path | None
-    """The root of the checkout; None: it has no files."""
+    """The root of the checkout; None for a checkout without files."""
     files: dict[str, Entry]
     folders: frozenset[str]
 
 
 def split_revision(text: str) -> tuple[str, str] | None:
-    """Revision and path of `REV:PATH`; None when the text is none."""
+    """Return the revision and the path of `REV:PATH`, or None for any other text."""
     found = None if _DRIVE.match(text) else _REVISION.fullmatch(text)
     return (found[1], found[2]) if found else None
 
 
 def open_revision(name: str, folder: Path) -> Revision:
-    """The files of a revision of the checkout that a folder is in.
+    """Return the files of a revision of the checkout that contains a folder.
 
-    Raises NoRevision where there is no checkout, no such revision, or no git.
+    Raises NoRevision if there is no checkout, no such revision, or no git.
     """
     try:
         prefix = ask_git(folder, "rev-parse", "--show-prefix").decode().rstrip("\n")
@@ -96,9 +96,9 @@ def open_revision(name: str, folder: Path) -> Revision:
 
 
 def path_in(revision: Revision, given: str) -> str:
-    """The path from the root of the checkout: as git has it from there, else from the current folder.
+    """Return a path from the root of the checkout; `given` is tried from there first, then from the current folder.
 
-    Raises NoRevision for one that is not in the revision.
+    Raises NoRevision for a path that is not in the revision.
     """
     text = given if "\\" not in given or given in revision.files else given.replace("\\", "/")
     relative = posixpath.normpath(posixpath.join(revision.prefix, text))
@@ -118,9 +118,9 @@ def path_in(revision: Revision, given: str) -> str:
 def plan_file(
     revision: Revision, path: str, shown: str, place: Path, settings: Sequence[str], root: str | None
 ) -> PlanFile:
-    """A file of a revision, and what it names, laid into an empty folder; `shown` is what messages call it.
+    """Write a plan of a revision and the files that it names into an empty folder; `shown` is its name in messages.
 
-    `settings` may name files as well. Raises NoRevision when git does not give the files.
+    `settings` may name files too. Raises NoRevision if git does not return the files.
     """
     found = dict(_read(revision, path, settings))
     place = place.resolve()
@@ -144,15 +144,15 @@ def plan_file(
 
 
 def files_read(revision: Revision, path: str) -> set[str]:
-    """The files of a revision that a plan of it may read: itself, its lock, all that it names, and all that those name.
+    """Return the files of a revision that a plan may read: itself, its lock, and all files named, directly or not.
 
-    Every text that is the path of a file counts. Raises NoRevision when git does not give the files.
+    Every text that is the path of a file counts. Raises NoRevision if git does not return the files.
     """
     return {name for name, _ in _read(revision, path, ())}
 
 
 def _root(revision: Revision, place: Path, root: str | None) -> Path:
-    """What `--root` means in the revision: a folder of the checkout, or all of it."""
+    """Return the folder of the checkout that `--root` selects, or the whole checkout."""
     if root is None or revision.top is None:
         return place
     wanted, top = Path(root).resolve(), revision.top.resolve()
@@ -160,7 +160,7 @@ def _root(revision: Revision, place: Path, root: str | None) -> Path:
 
 
 def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequence[str]) -> set[str]:
-    """Folders that the plan names, which may have no file that is read."""
+    """Return folders that the plan names, even if no file in them is read."""
     texts = (*_texts(content), *_settings(settings))
     return {where for text in texts for where in _places(posixpath.dirname(path), text) if where in revision.folders}
 
@@ -191,7 +191,7 @@ def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tu
 
 
 def _files_at(revision: Revision, base: str, text: str) -> Iterator[str]:
-    """The files that a text names: one, or the part files below a folder."""
+    """Yield the files that a text names: one file, or the part files below a folder."""
     for place in _places(base, text):
         for name in (place, *(f"{place}{suffix}" for suffix in SUFFIXES)):
             if name in revision.files:
@@ -202,7 +202,7 @@ def _files_at(revision: Revision, base: str, text: str) -> Iterator[str]:
 
 
 def _places(base: str, text: str) -> Iterator[str]:
-    """The path that a text would be, from the root of the checkout."""
+    """Yield the paths from the root of the checkout that a text may stand for."""
     if "\0" in text or "\n" in text or not text.strip():
         return
     place = posixpath.normpath(posixpath.join(base, text))
@@ -216,7 +216,7 @@ def _settings(settings: Sequence[str]) -> Iterator[str]:
 
 
 def _texts(content: bytes) -> Iterator[str]:
-    """Every text in YAML; none where it is wrong, which whoever reads the plan will say."""
+    """Yield every text in a YAML file; nothing if it is invalid, which its reader reports."""
     try:
         yield from _below(read(content.decode("utf-8"), "").data)
     except (PlanErrors, UnicodeDecodeError):
@@ -232,7 +232,7 @@ def _below(data: Any) -> Iterator[str]:
 
 
 def read_contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield files with what they hold, as git stores it: through no filter, and without Git LFS.
+    """Yield files with their contents as stored by git, without filters or Git LFS.
 
     Raises NoRevision for a file that git does not have.
     """
@@ -249,7 +249,7 @@ def read_contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[st
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
-    """The files of a listing: mode, type, id, size, and behind a tab the path; BAD for the size of a lost one."""
+    """Yield the entries of a git listing: mode, type, id, size and path; BAD for the size of a missing object."""
     for line in listed.split(b"\0"):
         about, tab, path = line.partition(b"\t")
         words = about.decode().split()
@@ -259,9 +259,9 @@ def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
 
 
 def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
-    """A path that leads out of the folder of a revision; git itself refuses to check such files out.
+    """Return a path that leads out of the revision's folder, such as git refuses to check out; None if all are safe.
 
-    A tree that was made by hand may have names such as `..`, and a link with the name of a folder.
+    A manipulated tree may have names such as `..`, or a link with the name of a folder.
     """
     shared = {folder.casefold() for folder in folders}
     for path, entry in files.items():
@@ -277,13 +277,13 @@ def _parents(path: str) -> Iterator[str]:
 
 
 class GitFailed(Exception):
-    """git ended with an error, which the message says."""
+    """git failed; the message is git's."""
 
 
 def ask_git(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
-    """Return what git prints, asked in a folder; nothing where it `fails` and may.
+    """Return the output of git, run in a folder; empty output if it fails and `fails` allows that.
 
-    Raises GitFailed, and NoRevision where there is no git or no answer.
+    Raises GitFailed, and NoRevision if git is missing or does not answer.
     """
     try:
         done = run_program("git", (*_OPTIONS, *arguments), folder, SECONDS, given, _VARIABLES)

@@ -1,6 +1,6 @@
-"""The inputs of a plan: its file, and the plans, part folders, price books, picture, templates and lock that it names.
+"""The inputs of a plan: its file, and the bases, part folders, price books, logo, templates and lock that it names.
 
-`read_all` is the only reader. It opens each file once; one that cannot be opened is refused where it is asked for.
+`read_all` is the only reader. It opens each file once; a file that cannot be opened is reported where it is used.
 """
 
 from __future__ import annotations
@@ -52,57 +52,57 @@ if TYPE_CHECKING:
     from bomgen.workflow.lock import Lock
 
 __all__ = ["STANDARD_INPUT", "STANDARD_INPUT_NAME", "PlanFile", "lock_name", "open_plan"]
-"""Of `plan_files`, what whoever opens a plan needs."""
+"""Names of `plan_files` that callers need to open a plan."""
 
 FORMAT = 1
-"""Version of the format of plans, their key `bomgen`."""
+"""Version of the plan format, in the key `bomgen`."""
 
 OTHER_FILES = {
     price_book.FORMAT_KEY: "this is a price book, not a plan; name it in a plan, at `quote.price_book`",
     LOCK_KEY: "this is a lock, not a plan; give the plan beside it",
     "derivations": "this is a result, not a plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
-"""Other files of bomgen's by a key that no plan has, and what to do with one."""
+"""Keys that identify other bomgen files, with a hint what to do with such a file."""
 
 COMMON_KEYS = frozenset(("name", "title"))
-"""Keys of plans that files of other programs also have."""
+"""Plan keys that files of other programs also have."""
 _KEYS = re.compile(
     rb"^[\"']?(\w+)[\"']?\s*:(?=\s)|\A\s*\{\s*[\"']?(bomgen\w*)[\"']?\s*:\s*[0-9]+\s*,\s*[\"']?(?!version)\w",
     re.MULTILINE,
 )
-"""The keys of the uppermost level; in braces the first, which is the version of a format, but not that of a result."""
+"""Top-level keys of a file; in braces only the first, if it is a format version other than that of a result."""
 
 
 class Inputs(NamedTuple):
-    """What a plan is worked out from. A variant of the plan is worked out from the same."""
+    """Everything that a plan is calculated from; variants of the plan share it."""
 
     file: PlanFile
     settings: tuple[str, ...]
-    """`KEY=VALUE`, laid over the plan."""
+    """`KEY=VALUE` settings that override the plan."""
     templates: tuple[str, ...]
-    """Paths of templates beside those that the plan names."""
+    """Paths of templates in addition to those that the plan names."""
     source: Source
-    """The plan over the plans that it extends, under its settings."""
+    """The plan merged with its bases and settings."""
     catalog: Catalog
-    """It opens the part files that are looked up, each once."""
+    """The catalogue, which reads each part file on first use."""
     lock: Lock | None
     contents: Mapping[FilePath, bytes | OSError]
-    """What the files hold, by their real paths, or why they cannot be read."""
+    """Contents of the files by resolved path, or the reason why one cannot be read."""
     keys: tuple[str, ...]
-    """Dotted keys that settings or an alternative set over the plan, and so over its lock."""
+    """Dotted keys that settings or an alternative set; they override the plan and its lock."""
 
 
 class PriceBooks(NamedTuple):
-    """The prices that a quote rests on."""
+    """The prices and exchange rates of a quote."""
 
     quote: QuotePlan
-    """The quote with the rates that hold: those of the lock, where it has them."""
+    """The quote terms with the effective exchange rates: those of the lock, where it has them."""
     rates: Mapping[str, Exchange]
-    """The rates of the plan itself."""
+    """The exchange rates of the plan itself."""
     used: list[PriceBook]
     inputs: list[Input]
     current: dict[str, PriceBook]
-    """Books of the lock as they are now, by path; one that cannot be read is not there."""
+    """Current contents of the locked price books by path; unreadable ones are missing."""
 
 
 def read_all(
@@ -113,13 +113,13 @@ def read_all(
     without: Sequence[str] = (),
     costs: bool = False,
 ) -> Inputs:
-    """Read what a plan rests on; files that `known` inputs of a variant hold are not read again.
+    """Read all inputs of a plan; files in the `known` inputs of a variant are not read again.
 
-    `without` leaves out sections of the plan. The seller's `costs` are read where they are asked for: no result rests
-    on them.
+    `without` omits sections of the plan. The seller's `costs` are read on request only, because no result depends on
+    them.
 
-    Raises PlanErrors with all problems that the schema finds, for a plan or a part folder that is not there, and for a
-    lock that is wrong.
+    Raises PlanErrors with all problems that the schema finds, for a missing plan or part folder, and for an invalid
+    lock.
     """
     if known is None:
         progress.stage("plan")
@@ -139,23 +139,23 @@ def read_all(
 
 
 def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
-    """The inputs of an alternative of a plan, which sets `keys` over it."""
+    """Return the inputs of an alternative of a plan, whose source sets `keys`."""
     return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys)), [BOOKS])
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
-    """The inputs with the files that the plan names at some keys, and the templates of the command line."""
+    """Return the inputs with the files that the plan names at some keys, and the templates of the command line."""
     contents = dict(inputs.contents)
     named = [(given, inputs.source.mark(key), key) for key in keys for given in _texts_at(inputs.source, key)]
     named += [(template, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for template in inputs.templates]
     for given, mark, key in named:
-        with suppress(PlanErrors, OSError):  # said where the file is asked for
+        with suppress(PlanErrors, OSError):  # reported where the file is used
             read_once(contents, _place_of(inputs.file, given, mark, key), given)
     return inputs._replace(contents=contents)
 
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
-    """The paths at a key: one, or a list; none where a text stands above it, as the name of a vendor above its logo."""
+    """Return the paths at a key, a single one or a list; none if a parent key holds text."""
     found = source.data
     for step in key:
         found = found.get(step) if isinstance(found, Mapping) else None
@@ -163,7 +163,7 @@ def _texts_at(source: Source, key: Path) -> Sequence[str]:
 
 
 def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
-    """The place of a file that a plan or the command line names. Raises PlanErrors when it leads out of the root."""
+    """Return the location of a file named by the plan or command line. Raises PlanErrors if it is outside the root."""
     if key == TEMPLATES and (shipped := own_templates.shipped().get(given)):
         return shipped
     if mark.file == own_templates.OPTION:
@@ -174,9 +174,9 @@ def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
 def source_of(
     file: PlanFile, settings: Sequence[str] = (), without: Sequence[str] = (), contents: Contents | None = None
 ) -> Source:
-    """The plan's data with settings laid over it, in the form that the schema asks for; `without` some of its sections.
+    """Return the plan's data merged with settings and checked by the schema, without some sections.
 
-    Files that it extends are taken from `contents`, or read into them.
+    Files that it extends are taken from `contents`, or read into it.
 
     Raises PlanErrors with all problems that the schema finds.
     """
@@ -196,7 +196,7 @@ def source_of(
 
 
 def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) -> Sequence[Problem]:
-    """The parts that a wrong plan names and nobody knows, where it says in which folders to look."""
+    """Return problems for unknown parts in an invalid plan, if it names part folders."""
     if not isinstance(source.data, dict) or any(problem.path.startswith("catalog") for problem in problems):
         return ()
     try:
@@ -208,13 +208,13 @@ def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) 
 
 
 def _other_file(source: Source) -> Problem | None:
-    """That a source is another file of bomgen's, by the key that only those have; None where it is none."""
+    """Return a problem if a source is another kind of bomgen file, by its identifying key; else None."""
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     return Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key) if key else None
 
 
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
-    """The name of a plan, or None when it is too wrong to have one."""
+    """Return the name of a plan, or None if the plan is too broken to have one."""
     try:
         return str(source_of(file, settings).data["name"])
     except PlanErrors:
@@ -222,13 +222,13 @@ def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
 
 
 def catalog_of(file: PlanFile, source: Source) -> Catalog:
-    """The catalogue with the part folders that the plan names. Raises PlanErrors for a folder that is not there."""
+    """Return the catalogue with the part folders that the plan names. Raises PlanErrors for a missing folder."""
     folders: list[FilePath] = []
     shown: dict[FilePath, str] = {}
     for index, given in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
         place = inside(file, given, mark, "catalog")
-        # Not `is_dir`, which fails for a name that is too long to be one.
+        # Not `is_dir`, which fails for a name that is too long.
         if not os.path.isdir(place):
             message = f"there is no folder '{given}'; part folders lie relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
@@ -238,9 +238,10 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
 
 
 def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
-    """The prices of a quote: those of its lock, and of its books for the parts that the lock does not cover.
+    """Return the prices of a quote: from its lock, and from its price books for parts that the lock does not cover.
 
-    Raises PlanErrors for a book that is wrong or cannot be read, unless it is pinned, and TooMuch as `price_books_of`.
+    Raises PlanErrors for a price book that is invalid or unreadable, unless it is locked, and TooMuch as
+    `price_books_of`.
     """
     lock = inputs.lock
     if lock is None:
@@ -268,9 +269,9 @@ def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
 def price_books_of(
     inputs: Inputs, named: Sequence[tuple[str, Mark]], key: Path = BOOKS
 ) -> tuple[list[PriceBook], list[Input]]:
-    """The price books that a plan names at a key.
+    """Return the price books that a plan names at a key.
 
-    Raises PlanErrors for one that is wrong or cannot be read, TooMuch when they have more lines than a plan may.
+    Raises PlanErrors for an invalid or unreadable one, TooMuch if they have more lines than a plan may have.
     """
     read = [Input(given, _content(inputs, given, mark, key, "price book")) for given, mark in named]
     for given, content in read:
@@ -284,7 +285,7 @@ def known_as(place: FilePath) -> str:
 
     try:
         content = content_of(place)
-    except OSError:  # none, or none that is read
+    except OSError:  # missing, or unreadable
         return ""
     if is_table(place.name):
         return "a price list" if is_price_list(content, place.name) else ""
@@ -297,9 +298,9 @@ def known_as(place: FilePath) -> str:
 
 
 def price_book_in(file: PlanFile) -> PriceBook | None:
-    """The price book that a file given as a plan is, such as one that `bomgen apply` wrote; None where it is none.
+    """Return the price book in a file given as a plan, such as one written by `bomgen apply`; None for other files.
 
-    Raises PlanErrors for a price book that is wrong.
+    Raises PlanErrors for an invalid price book.
     """
     if price_book.FORMAT_KEY.encode() not in file.content:
         return None
@@ -309,9 +310,9 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
 
 
 def _steps(content: bytes, given: str) -> int:
-    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by what it unpacks to.
+    """Return the work steps to read a price book, from its lines or mappings, or from the unpacked size of a workbook.
 
-    Raises PlanErrors for a workbook that is none.
+    Raises PlanErrors for a file that is not a workbook.
     """
     if content.startswith(PACKAGE):
         from bomgen.reading.workbooks import unpacked
@@ -323,14 +324,14 @@ def _steps(content: bytes, given: str) -> int:
 
 @lru_cache(maxsize=KEPT)
 def _book(content: bytes, given: str) -> PriceBook:
-    """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
+    """Return the price book in a file's bytes; cached, because every alternative of a plan uses it."""
     from bomgen.reading.price_lists import read_book
 
     return read_book(content, given)
 
 
 def _content(inputs: Inputs, given: str, mark: Mark, key: Path, what: str) -> bytes:
-    """What a file holds that the plan names at a key. Raises PlanErrors when it could not be read."""
+    """Return the contents of a file that the plan names at a key. Raises PlanErrors if it could not be read."""
     content = inputs.contents[_place_of(inputs.file, given, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{given}' cannot be read ({content.strerror}); give its path relative to the plan"
@@ -339,7 +340,7 @@ def _content(inputs: Inputs, given: str, mark: Mark, key: Path, what: str) -> by
 
 
 def text_of(file: PlanFile, name: str) -> str:
-    """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
+    """Return the text of a file that marks refer to: the plan, a price book or a base; empty if there is none."""
     from bomgen.reading.price_lists import is_text
 
     if name == file.name:
@@ -348,14 +349,14 @@ def text_of(file: PlanFile, name: str) -> str:
         return file.lock[1].decode("utf-8", "replace")
     for given in (name, file.given(name)):
         place = real(file.folder / given)
-        with suppress(OSError):  # gone since it was read
+        with suppress(OSError):  # removed since it was read
             if is_text(place.name) and place.is_relative_to(file.root) and place.is_file():
                 return place.read_bytes().decode("utf-8", "replace")
     return ""
 
 
 def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
-    """The vendor's picture, where the plan names one. Raises PlanErrors when it is none that documents can show."""
+    """Return the vendor's logo if the plan names one. Raises PlanErrors for an image that documents cannot show."""
     if plan.quote.logo is None:
         return None, []
     given, mark = plan.quote.logo
@@ -368,11 +369,11 @@ def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
 
 
 def templates_of(inputs: Inputs, plan: Plan) -> tuple[list[Template], list[Input]]:
-    """The templates that the plan names, below its root, and those of the command line, wherever these lie.
+    """Return the templates that the plan names, below its root, and those of the command line, at any path.
 
-    A name of a template that comes with bomgen is that one.
+    The name of a built-in template selects that template.
 
-    Raises PlanErrors for templates that are wrong.
+    Raises PlanErrors for invalid templates.
     """
     folder = FilePath(inputs.file.name).parent
     named = [(given, str(folder / given), given, mark) for given, mark in plan.templates]

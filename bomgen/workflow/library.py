@@ -1,7 +1,7 @@
-"""bomgen for notebooks and services: plans in, results and problems out.
+"""The library interface for notebooks and services: plans in, results and problems out.
 
-Nothing is printed, and nothing ends a process. What stands here keeps its names and meanings between versions, as
-bom.json does.
+Nothing is printed, and no function ends the process. The names and meanings here are stable between versions, as those
+in bom.json are.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from bomgen.workflow.plan_files import PlanFile
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
 Settings = Mapping[str, Any] | Sequence[str]
-"""Values laid over a plan: by dotted key, or as `KEY=VALUE`."""
+"""Settings that override a plan: by dotted key, or as `KEY=VALUE`."""
 
 TEXT_NAME, DATA_NAME = "<text>", "<data>"
-"""What problems call a plan that is no file."""
+"""Names in problems for a plan that is text or data."""
 SUGGESTED = 3
-"""Paths that are offered in place of one that is not there."""
+"""Number of paths suggested for one that does not exist."""
 
 
 def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> Result:
-    """Work out a plan.
+    """Calculate a plan and return its result.
 
-    `set` lays values over it, as `--set` does; paths in the plan must stay below `root`, by default its checkout.
-    Paths in a plan that is text or data start at `root`, by default the current folder.
+    `set` overrides values, as `--set` does; paths in the plan must stay below `root`, by default its checkout. Paths in
+    a plan that is text or data start at `root`, by default the current folder.
 
-    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, OSError for a file that cannot be
-    read, ValueError for a path that is none, and for data or settings that are not plain data: keys that are no words,
-    or levels without end.
+    Raises PlanErrors with every problem of an invalid or impossible plan, OSError for an unreadable file, and
+    ValueError for an invalid path and for data or settings that are not plain data: keys that are not text, or endless
+    nesting.
     """
     file, settings = _opened(plan, root), _settings(set)
     return Result(pipeline.work_out(file, settings), file, settings)
 
 
 def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> list[Problem]:
-    """What is to be said of a plan: errors when it is wrong or cannot be built, and warnings.
+    """Return the problems of a plan: errors if it is invalid or impossible, and warnings.
 
-    The plan as in `build`. Raises OSError and ValueError as that does.
+    The parameters are those of `build`. Raises OSError and ValueError as `build`.
     """
     try:
         return list(pipeline.check_plan(_opened(plan, root), _settings(set)))
@@ -63,60 +63,60 @@ def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
 
 
 class Result:
-    """What was worked out for a plan. Made by `build`; nothing of it is meant to be changed."""
+    """The result of a plan, made by `build`. Treat its contents as read-only."""
 
     def __init__(self, report: Report, file: PlanFile, settings: Sequence[str]) -> None:
         self._report, self._file, self._settings = report, file, tuple(settings)
 
     @property
     def name(self) -> str:
-        """The name of the plan."""
+        """Return the name of the plan."""
         return self._report.plan.name
 
     @property
     def title(self) -> str:
-        """The title of the plan."""
+        """Return the title of the plan."""
         return self._report.plan.title
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The result as bom.json holds it, by `bomgen schema bom`."""
+        """Return the contents of bom.json, as described by `bomgen schema bom`."""
         return result(self._report)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """The lines of the bill: quantities as whole numbers, amounts as decimal strings, None without a price."""
+        """Return the lines of the bill: quantities as integers, amounts as decimal strings, None if not priced."""
         lines: list[dict[str, Any]] = self.data["lines"]
         return lines
 
     @property
     def totals(self) -> dict[str, Any]:
-        """What the lines add up to: decimal strings; `complete` says whether every line has a price."""
+        """Return the totals as decimal strings; `complete` says whether every line is priced."""
         totals: dict[str, Any] = self.data["totals"]
         return totals
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What needs attention, each with its place in the plan; where it has a stale lock, what has changed since."""
+        """Return the warnings, each with its place in the plan, and with a stale lock also what has changed since."""
         return (*self._report.problems, *self._report.stale)
 
     @cached_property
     def numbers(self) -> dict[str, int | float | str]:
-        """Every number that was worked out, by its dotted path in bom.json."""
+        """Return every calculated number by its dotted path in bom.json."""
         return {dotted(steps): json_value(figure.value) for steps, figure in numbers_of(self._report).items()}
 
     def number(self, path: str) -> int | float | str:
-        """The number at a dotted path, such as fabrics.compute.switches.leaf. Raises KeyError when there is none."""
+        """Return the number at a dotted path, such as fabrics.compute.switches.leaf. Raises KeyError if missing."""
         if path not in self.numbers:
             near = ", ".join(nearest(path, self.numbers, count=SUGGESTED))
             raise KeyError(f"{path}; near: {near}" if near else path)
         return self.numbers[path]
 
     def explain(self, path: str | None = None, *, depth: int | None = None, why: bool = True) -> str:
-        """How what stands at a path was worked out, as a tree of text; `why` adds why things were chosen.
+        """Return the derivation of everything at a path, as a tree of text; `why` adds the reasons for choices.
 
-        The path is that of a number, a line of the bill, a total, or the start of one; without it all numbers are
-        explained. Raises KeyError when there is nothing at it.
+        The path is that of a number, a bill line, a total, or the start of one; without it all numbers are explained.
+        Raises KeyError if there is nothing at the path.
         """
         from bomgen.results.explain.forms import text
         from bomgen.results.explain.tree import NotKnown, explained
@@ -134,10 +134,10 @@ class Result:
             raise KeyError(str(error)) from None
 
     def files(self, *formats: str) -> dict[str, bytes]:
-        """The files of quote and report by name, in the formats or files that `bomgen build -f` takes.
+        """Return the files of quote and report by name, in formats or files as `bomgen build -f` takes them.
 
-        Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
-        PlanErrors for a template that is broken, OutputError for a PDF without WeasyPrint.
+        Files of the plan's templates are always included. Raises ValueError for an unknown format, PlanErrors for an
+        invalid template, OutputError for a PDF without WeasyPrint.
         """
         for each, _ in choose_documents(formats):
             if instead := DOCUMENTS.constant(each, "DEPRECATED"):
@@ -145,18 +145,18 @@ class Result:
         return writer.render(self._report, formats)
 
     def write(self, folder: str | PathLike[str], *formats: str) -> list[Path]:
-        """Write files of a quote into a folder, each whole or not at all; without formats as `bomgen build` does.
+        """Write files of the quote into a folder, all or none; the default formats are those of `bomgen build`.
 
-        Raises what `files` does, and OutputError when a file cannot be written.
+        Return the paths written. Raises as `files`, and OutputError if a file cannot be written.
         """
         return writer.write_files(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
 
     def write_wiring(self, file: str | PathLike[str], form: str = "csv", fabrics: Sequence[str] = ()) -> list[Path]:
-        """Write every cable, port to port, in a format of `bomgen wiring`; of some fabrics alone where they are named.
+        """Write every cable, port to port, in a format of `bomgen wiring`, optionally of some fabrics only.
 
-        Gives the files written: some formats lay others beside the one that is named. Raises ValueError for an unknown
-        format and for a plan with several clusters, PlanErrors when links fill more cages than a switch has,
-        Unsuitable for a format that cannot hold these cables, and OutputError when a file cannot be written.
+        Return the paths written: some formats write further files next to the named one. Raises ValueError for an
+        unknown format and for a plan with several clusters, PlanErrors if links fill more cages than a switch has,
+        Unsuitable for a format that cannot represent these cables, and OutputError if a file cannot be written.
         """
         if form not in WIRINGS.names:
             raise ValueError(f"no format '{form}'; there are {', '.join(WIRINGS.names)}")
@@ -166,7 +166,7 @@ class Result:
         return f"<bomgen.Result of {self.name}: {len(self._report.quote.all_lines)} lines>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the key figures and the bill."""
+        """Return the key figures and the bill as HTML, for notebooks."""
         figures, head, rows = self._shown()
         facts = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in figures)
         above = "".join(f"<th>{escape(name)}</th>" for name in head)
@@ -175,7 +175,7 @@ class Result:
         return f"<h3>{escape(self.title)}</h3><table>{facts}</table>{table}"
 
     def _repr_markdown_(self) -> str:
-        """What a notebook without HTML shows: the same."""
+        """Return the key figures and the bill as Markdown, for notebooks without HTML."""
         figures, head, rows = self._shown()
 
         def row(cells: Sequence[str]) -> str:
@@ -185,7 +185,7 @@ class Result:
         return "\n".join([f"### {self.title}", "", *facts, "", row(head), row(["---"] * len(head)), *map(row, rows)])
 
     def _shown(self) -> tuple[list[tuple[str, str]], list[str], list[list[str]]]:
-        """Key figures, the heading of the bill and its rows, in the language of the quote."""
+        """Return key figures, heading and rows of the bill in the language of the quote."""
         from bomgen.documents.chapters.contents import document
 
         words: Language = language(self._report.plan.quote.language)
@@ -216,7 +216,7 @@ def _in_memory(text: str, name: str, root: str | None) -> PlanFile:
 
 
 def _json(data: Any, indent: int | None = None) -> str:
-    """Data as JSON. Raises ValueError where it is none."""
+    """Return data as JSON. Raises ValueError for other data."""
     try:
         return json.dumps(data, indent=indent, default=str, ensure_ascii=False)
     except TypeError as error:
@@ -226,7 +226,7 @@ def _json(data: Any, indent: int | None = None) -> str:
 
 
 def _settings(settings: Settings) -> list[str]:
-    """Settings as the command line takes them; values are written as JSON, which is YAML."""
+    """Return settings in the command line's form; values are written as JSON, which is valid YAML."""
     if isinstance(settings, Mapping):
         return [f"{key}={_json(value)}" for key, value in settings.items()]
     if isinstance(settings, str):

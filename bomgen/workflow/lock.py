@@ -1,13 +1,13 @@
-"""The lock of a plan: prices, rates and catalogue records that a quote rested on, so that it comes out again.
+"""The lock of a plan: the prices, exchange rates and catalogue records of a quote, for reproducible results.
 
-While a lock lies beside its plan, the prices and rates in it hold, whatever the price books say now. The catalogue is
-pinned by the digests of the records that were read: what they say belongs to a version of bomgen, or to a part folder
-in the plan's own repository, and is not copied.
+While a lock lies next to its plan, its prices and rates replace those of the price books. The catalogue is pinned by
+digests of the records that were read: their contents belong to a version of bomgen, or to a part folder in the plan's
+own repository, and are not copied.
 
-A lock has all prices of the parts that a plan knows, and says which have none: a price that turns up later must not
+A lock has all prices of the parts of a plan, and lists parts without a price: a price that is added later must not
 change the quote. A copy of the catalogue would also have to pin the code that reads it, which is what a version of
-bomgen is; the digests say which version that was. Stale records are reported on standard error and in `check`, never in
-a document, because the documents would then differ.
+bomgen does; the digests identify that version. Stale records are reported on standard error and by `check`, never in a
+document, because documents would then differ.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from bomgen.workflow.plan_files import LOCK_KEY
 
 RULE = "lock"
 FORMAT = 1
-"""Version of the format of locks."""
+"""Version of the lock format."""
 EXCHANGE = ("quote", "exchange")
-"""Where the rates of a plan stand."""
+"""Path of the exchange rates in a plan."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 class LockedBook(NamedTuple):
-    """The prices of one price book as they were."""
+    """The pinned prices of one price book."""
 
     book: PriceBook
     mark: Mark
 
 
 class LockedBill(NamedTuple):
-    """What a bill came to, and the digests of its lines by their ids."""
+    """The totals of a bill, and the digests of its lines by id."""
 
     amount: Decimal
     lines: dict[str, str]
 
 
 class Lock(NamedTuple):
-    """What stands in a lock."""
+    """The contents of a lock file."""
 
     file: str
     content: bytes
@@ -65,31 +65,31 @@ class Lock(NamedTuple):
     amount: Decimal
     rates: dict[str, Exchange]
     books: dict[str, LockedBook]
-    """By the path that the plan names them with."""
+    """Price books by their path in the plan."""
     parts: frozenset[str]
-    """Names of the parts whose prices it pins; cable families without their length."""
+    """Names of the parts with pinned prices; cable families without length."""
     records: dict[str, str]
     bills: dict[str, LockedBill]
-    """By the name of the alternative; that of the plan by none. Empty in an older lock."""
+    """Bills by name of the alternative; the plan's own under the empty name. Empty in an older lock."""
     digits: dict[str, int]
-    """Of the numbers in names of devices, by what these begin with. Empty in an older lock."""
+    """Digits of the numbers in device names, by name prefix. Empty in an older lock."""
     defaults: dict[str, str]
-    """What the assumptions came to that the result rested on, by their ids. Empty in an older lock."""
+    """Values of the assumptions used, by id. Empty in an older lock."""
 
     def covers(self, part: str) -> bool:
-        """Whether it says what a part costs, or that it has no price."""
+        """Return whether the lock has a part's price, or states that it has none."""
         return part in self.parts or family(part) in self.parts
 
     def pin(self, file: str, book: PriceBook) -> PriceBook:
-        """Return a book with its pinned prices; parts that the lock does not cover have those of today."""
+        """Return a price book with its pinned prices; parts that the lock does not cover keep their current prices."""
         pinned = self.books[file].book
         others = tuple(price for price in book.prices if not self.covers(price.part))
         return pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others))
 
     def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
-        """The rates of a quote: the pinned ones of the currencies that it has rates for.
+        """Return the exchange rates of a quote, with the pinned rates of its currencies.
 
-        A rate that one of `keys` sets stands: what --set or an alternative lays over a plan comes over its lock, too.
+        A rate set by one of `keys` is kept: --set and alternatives override the lock.
         """
         if quote.currency != self.currency:
             return dict(quote.exchange)
@@ -100,18 +100,18 @@ class Lock(NamedTuple):
 
 
 def sets_rate(keys: Iterable[str], currency: str) -> bool:
-    """Whether one of the dotted keys that are set is the rate of a currency, or what holds it, or in it."""
+    """Return whether one of the dotted keys sets an exchange rate, a part of one, or a section that contains it."""
     wanted = (*EXCHANGE, currency)
     return any(all(map(eq, key.split("."), wanted)) for key in keys)
 
 
 def family(part: str) -> str:
-    """The name of a part, of a cable without its length."""
+    """Return the name of a part; for a cable, without its length."""
     return LENGTH_CODE.sub(ANY_LENGTH, part)
 
 
 def names_of(records: Iterable[Record]) -> set[str]:
-    """What price books may call the parts of records, in lower case."""
+    """Return the lower-case names of records that price books may use."""
     found = set[str]()
     for record in records:
         if record.kind in NOT_PARTS or record.kind not in KINDS:
@@ -122,10 +122,10 @@ def names_of(records: Iterable[Record]) -> set[str]:
 
 
 def lock_of(name: str, content: bytes) -> Lock:
-    """The lock in the bytes of a file. Raises PlanErrors when it is none."""
+    """Return the lock in a file's bytes. Raises PlanErrors for an invalid lock."""
     source = read(decoded(content, name), name)
     if newer := schema.newer(source, LOCK_KEY, "a lock", FORMAT, RULE):
-        raise PlanErrors([newer])  # to write it anew with this bomgen would lose what it pins
+        raise PlanErrors([newer])  # writing it again with this version would lose the prices that it pins
     problems = schema.check_schema(source, "lock") or list(_slips(source))
     if problems:
         raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
@@ -159,7 +159,7 @@ def lock_of(name: str, content: bytes) -> Lock:
 
 
 def _slips(source: Source) -> Iterable[Problem]:
-    """An amount that is none, rates of 0, and days that are not in the calendar."""
+    """Yield invalid amounts, exchange rates of 0, and days that are not in the calendar."""
     amount = source.data["amount"]
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
         message = f"'{amount}' is no amount; a decimal number stands here"
@@ -181,7 +181,7 @@ def _as_lock(problem: Problem) -> Problem:
 
 
 def _book(source: Source, at: int) -> LockedBook:
-    """A pinned book; its prices have their places in the lock."""
+    """Return a pinned price book; the marks of its prices refer to the lock."""
     inner = below(source, ("books", at, "book"))
     inner = inner._replace(data={prices.FORMAT_KEY: prices.FORMAT, **inner.data}, file=source.data["books"][at]["file"])
     try:
@@ -191,7 +191,7 @@ def _book(source: Source, at: int) -> LockedBook:
 
 
 def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:
-    """The currencies of a pinned book and of the prices beside it, each with the place that names it first."""
+    """Return the currencies of a pinned book, each with the place that names it first."""
     found = dict(book.currencies)
     for price in others:
         found.setdefault(price.currency, price.mark)

@@ -1,4 +1,4 @@
-"""A lock as text, and what is no longer as it was when one was written."""
+"""The text of a lock, and warnings about changes since it was written."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from bomgen.workflow.lock import FORMAT, RULE, Lock, LockedBill, family, names_o
 from bomgen.workflow.plan_files import LOCK_KEY
 
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
-"""The keys of a line that make it another when they change."""
+"""Keys of a bill line that its digest covers."""
 OF_LINE = 16
-"""Hexadecimal digits of the digest of one line: it only says which line it is that the whole digest misses."""
+"""Hexadecimal digits of a line's digest, which only locates a change that the full digest reports."""
 
 
 def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str, int]) -> str:
-    """The lock of a result that was worked out without one; `files` are those that the plan extends.
+    """Return the lock of a result that was calculated without one; `files` are those that the plan extends.
 
-    `digits` are those that an earlier lock has for names of devices: a cluster that grows keeps its names.
+    `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names.
     """
     quote = report.plan.quote
     known = names_of(report.records) | _named_on_lines(report)
@@ -72,7 +72,7 @@ def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str
 
 
 def _digits(report: Report) -> dict[str, int]:
-    """The digits of the numbers in names of devices, by what these begin with."""
+    """Return the digits of the numbers in device names, by name prefix."""
     return {kind.stem: kind.digits for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds}
 
 
@@ -102,17 +102,17 @@ def _entry(price: Price) -> dict[str, Any]:
 
 
 def digest_of_plan(content: bytes, files: Sequence[tuple[str, bytes]]) -> str:
-    """The digest of a plan and the files that it extends."""
+    """Return the digest of a plan and the files that it extends."""
     return result_digest("\n".join(result_digest(each) for each in (content, *(inner for _, inner in files))).encode())
 
 
 def digest_of_lines(report: Report) -> str:
-    """The digest of what stands on the bill and what it comes to, those of the alternatives too."""
+    """Return the digest of the bill lines and totals, including those of alternatives."""
     return result_digest(json.dumps(list(_lines(report)), ensure_ascii=False).encode())
 
 
 def bills_of(report: Report) -> dict[str, LockedBill]:
-    """What the plan and its alternatives come to, by the names of these, with the digests of their lines."""
+    """Return the totals and line digests of the plan and its alternatives, by name."""
     names = ("", *(alternative.name for alternative in report.plan.quote.alternatives))
     return {
         name: LockedBill(
@@ -127,12 +127,12 @@ def bills_of(report: Report) -> dict[str, LockedBill]:
 
 
 def digests(report: Report) -> dict[str, str]:
-    """The digests of the records of the catalogue that a result rests on, by kind and id."""
+    """Return the digests of the catalogue records that a result uses, by kind and id."""
     return {f"{record.kind}/{record.id}": result_digest(record.source.text.encode()) for record in report.records}
 
 
 def defaults(report: Report) -> dict[str, str]:
-    """What the assumptions come to that a result rests on, by their ids, as their records write it."""
+    """Return the values of the assumptions that a result uses, by id, as their records write them."""
     return {record.id: str(record.value("value")) for record in report.records if record.kind == "assumption"}
 
 
@@ -147,19 +147,18 @@ def _lines(report: Report) -> Iterator[Any]:
 
 
 # lock staleness -----------------------------------------------------------------------------------------------------
-# What is no longer as it was when a lock was written.
+# Changes since a lock was written.
 
 ASSUMPTION = "assumption/"
-"""How the records begin whose values a lock names."""
+"""Prefix of the records whose values a lock contains."""
 MAX_NAMED = 5
-"""Names that a message lists at most."""
+"""Maximum number of names in a message."""
 
 
 def stale(lock: Lock, inputs: Inputs, report: Report, books: PriceBooks) -> list[Problem]:
-    """Warnings about all that has changed since the lock was written.
+    """Return warnings about everything that has changed since the lock was written.
 
-    Where nothing is set over the plan, it is the one that was locked, and all it rests on is unchanged, its quote must
-    be the same too.
+    If no setting overrides the plan, and the plan and all inputs are unchanged, the quote must be unchanged too.
     """
     keys = inputs.keys
     given = report.plan.quote._replace(exchange=books.rates)
@@ -179,7 +178,7 @@ def stale(lock: Lock, inputs: Inputs, report: Report, books: PriceBooks) -> list
 
 
 def _differs(lock: Lock, report: Report) -> str:
-    """What bills came to and come to; of those that come to the same the lines that differ."""
+    """Return a text of changed totals of bills, and of changed lines of bills with equal totals."""
     currency = lock.currency
     bills = bills_of(report)
     locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
@@ -203,7 +202,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _defaults(lock: Lock, now: Mapping[str, str]) -> Iterator[str]:
-    """Defaults that are not what they were, and those that the result did not rest on then."""
+    """Yield changed defaults, and defaults that the locked result did not use."""
     if not lock.defaults:
         return
     changed = [f"{id} {lock.defaults[id]} -> {now[id]}" for id in _changed_defaults(lock, now)]
@@ -219,7 +218,7 @@ def _changed_defaults(lock: Lock, now: Mapping[str, str]) -> list[str]:
 
 
 def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> Iterator[str]:
-    """Records of the catalogue that say something else, or were not asked for then; but for defaults `named` before."""
+    """Yield catalogue records that changed or were not used before, except the defaults in `named`."""
     said = {ASSUMPTION + id for id in named}
     changed = [
         name for name, digest in records.items() if lock.records.get(name, digest) != digest and name not in said
@@ -234,7 +233,7 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
 
 
 def _books(lock: Lock, books: PriceBooks, report: Report) -> Iterator[str]:
-    """Price books that are gone or new, and prices that are not what they were."""
+    """Yield price books that are missing or new, and changed prices."""
     in_all_planes = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
     named = list(dict.fromkeys(in_all_planes))
     for file, pinned in lock.books.items():
@@ -255,7 +254,7 @@ def _books(lock: Lock, books: PriceBooks, report: Report) -> Iterator[str]:
 
 
 Tier = tuple[str, int]
-"""A part, and the quantity that a price of it holds from."""
+"""A part, and the smallest quantity of one of its prices."""
 
 
 def _prices_by_tier(prices: Iterable[Price]) -> dict[Tier, Price]:
@@ -283,7 +282,6 @@ def _amount(price: Price | None) -> str:
 
 
 def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
-    """Exchange rates that are not what they were."""
     if quote_plan.currency != lock.currency:
         yield f"the quote is in {quote_plan.currency}, the pinned rates are for {lock.currency}: they are not used"
         return
@@ -302,7 +300,7 @@ def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[s
 
 
 def _unpinned(lock: Lock, report: Report) -> Iterator[str]:
-    """Parts whose price comes from a book because the lock knows nothing of them."""
+    """Yield parts that are priced from a book because the lock does not cover them."""
     found: dict[str, None] = {}
     for each in (report, *report.alternatives):
         for line in each.quote.lines:

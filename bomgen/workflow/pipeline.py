@@ -1,7 +1,7 @@
-"""A plan file from reading to a report, and what else is asked of a plan.
+"""A plan file from reading to a report, and other results for a plan.
 
-Reading happens before the first stage; in between nothing touches the file system but the catalogue, which reads its
-own files when they are asked for.
+All files are read before the first stage; after that only the catalogue accesses the file system, when a part is looked
+up.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ __all__ = [
 
 
 def check_plan(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
-    """What is to be said of a plan that can be built, and of its lock.
+    """Return the warnings about a plan that can be built, and about its lock.
 
-    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `require_lock`.
+    Raises PlanErrors as `work_out`, for invalid templates, and, if a lock is required, as `require_lock`.
     """
     report = work_out(inputs := read_all(file, settings, costs=True))
     if locked:
@@ -74,9 +74,9 @@ def check_plan(file: PlanFile, settings: Sequence[str] = (), locked: bool = Fals
 
 
 def _price_costs(inputs: Inputs, report: Report) -> list[PriceBook]:
-    """The seller's own costs, where the plan names them.
+    """Calculate the seller's costs if the plan names cost books.
 
-    Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
+    Raises PlanErrors for a cost book that is invalid, unreadable, or in a currency without an exchange rate.
     """
     quoted = report.plan.quote
     books, _ = price_books_of(inputs, quoted.cost_books, COST_BOOKS)
@@ -86,9 +86,9 @@ def _price_costs(inputs: Inputs, report: Report) -> list[PriceBook]:
 
 
 def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
-    """The result for a plan, and what its seller earns.
+    """Return the result of a plan and its seller's margin.
 
-    Raises PlanErrors as `work_out`, for cost books that are wrong, and where the plan names none.
+    Raises PlanErrors as `work_out`, for invalid cost books, and if the plan names none.
     """
     from bomgen.pricing.margin import margin
 
@@ -101,10 +101,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
-    """Return the parts of a result and of its alternatives that have no price yet, as prices to fill in.
-
-    Parts that others require are among them.
-    """
+    """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
     from bomgen.output.price_lists.forms import unpriced_entries
 
     found: dict[str, Entry] = {}
@@ -115,12 +112,11 @@ def list_unpriced_parts(report: Report) -> list[Entry]:
 
 
 def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
-    """The whole result for a plan, or for its inputs as they were read, with those of its alternatives.
+    """Return the complete report of a plan, or of inputs already read, including its alternatives.
 
-    `settings` are laid over a plan; `templates` are paths of templates beside those that it names.
+    `settings` override the plan; `templates` are paths of templates in addition to those that it names.
 
-    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
-    result fails.
+    Raises PlanErrors with every problem of an invalid or impossible plan, BrokenResult if a check on the result fails.
     """
     inputs = plan if isinstance(plan, Inputs) else read_all(plan, settings, templates)
     with _limited(inputs.source):
@@ -150,7 +146,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
 
 
 def work_out_variant(inputs: Inputs) -> Report:
-    """The result for a plan as a design among others: without its alternatives, logo and templates.
+    """Return the report of a plan as one design of several: without alternatives, logo and templates.
 
     Raises as `work_out`.
     """
@@ -161,7 +157,7 @@ def work_out_variant(inputs: Inputs) -> Report:
 
 @contextmanager
 def _limited(source: Source) -> Iterator[None]:
-    """Raise PlanErrors when what is done meanwhile takes more steps than a plan may."""
+    """Raise PlanErrors if the enclosed work takes more steps than a plan may."""
     try:
         with budget():
             yield
@@ -174,7 +170,7 @@ def _limited(source: Source) -> Iterator[None]:
 
 
 def require_lock(file: PlanFile, report: Report) -> None:
-    """Raise PlanErrors unless a result rests on a lock that is not stale."""
+    """Raise PlanErrors unless a result uses a lock that is not stale."""
     if file.lock is None:
         message = "the plan has no lock; write one with `bomgen lock`"
         raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
@@ -183,7 +179,7 @@ def require_lock(file: PlanFile, report: Report) -> None:
 
 
 def lock_result(file: PlanFile) -> tuple[str, Report]:
-    """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
+    """Return the lock of a plan from its current inputs, and the result it pins. Raises PlanErrors as `work_out`."""
     from bomgen.workflow.lock import lock_of
     from bomgen.workflow.lock_text import text
 
@@ -196,14 +192,14 @@ def lock_result(file: PlanFile) -> tuple[str, Report]:
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
-    """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
+    """Return the sizing of the clusters of a plan, without designing fabrics. Raises as `work_out`."""
     inputs = read_all(file)
     plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
     return [(plan, size_cluster(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
 
 
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int) -> tuple[Report, PriceBooks]:
-    """The result for one alternative of a plan, and its prices. Raises what `work_out` raises, as the alternative's."""
+    """Return the report of an alternative of a plan, and its prices. Raises as `work_out`, in its name."""
     alternative = report.plan.quote.alternatives[place]
     progress.stage(f"alternative {alternative.name}")
     try:
@@ -224,7 +220,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int)
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
-    """Which of several parts costs least in place of that of a line, by the prices of the result without them."""
+    """Return the cheapest of several substitutes for the part of a line, by the prices of the result."""
     pieces = sum(each.pieces for each in before.bill.lines if each.part == line.part)
     costs = {
         id: net_price(
@@ -241,17 +237,17 @@ def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
 
 
 def compute_fabric(report: Report) -> tuple[str, ...]:
-    """The name of the first compute fabric; none where the plan has none."""
+    """Return the name of the first compute fabric as the only element; empty if the plan has none."""
     return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
 
 
 def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | None = None) -> Wiring:
-    """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
+    """Return every cable of a report's design, port to port, optionally of some fabrics only.
 
-    With the report of the network that stands `today` the names and ports of what stays are those of today.
+    Given the report of the existing network as `today`, devices and ports that remain keep their names.
 
-    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
-    ValueError for a plan with several clusters, each of which has a wiring of its own.
+    Raises PlanErrors if the links of a switch fill more cages than it has, BrokenResult if a check fails, and
+    ValueError for a plan with several clusters, each of which has its own wiring.
     """
     if report.clusters:
         raise ValueError("the plan has several clusters; ask for the wiring of one of them")

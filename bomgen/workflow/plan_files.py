@@ -18,55 +18,55 @@ from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, Path, Source, decoded, 
 from bomgen.pricing.alternatives import ALTERNATIVES
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"
-"""Suffix of a lock, and the key that says its version and that it is one."""
+"""Suffix of a lock file, and the key with its format version."""
 STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "<stdin>"
 NO_FILE = "<"
-"""The beginning of names of plans that are no files, such as <stdin>."""
+"""Prefix of the names of plans that are not files, such as <stdin>."""
 MAX_PATH = 1000
-"""Characters of a path in a plan; file systems take about four times as many."""
+"""Maximum length of a path in a plan; file systems allow about four times as much."""
 
 Contents = dict[FilePath, bytes | OSError]
-"""What files hold, by their real paths, or why they cannot be read."""
+"""Contents of files by resolved path, or the reason why one cannot be read."""
 
 
 class PlanFile(NamedTuple):
-    """The text of a plan, what messages call it, and where the paths in it start and end."""
+    """The text of a plan, its name in messages, and the folders that bound its relative paths."""
 
     name: str
     content: bytes
     folder: FilePath
     root: FilePath
     lock: tuple[str, bytes] | None = None
-    """Name and bytes of its lock; None where there is none."""
+    """Name and contents of its lock; None if there is none."""
     revision: str = ""
-    """What its name begins with where it is of a git revision, such as `main:`."""
+    """Prefix of its name if it comes from a git revision, such as `main:`."""
     unwritten: tuple[tuple[FilePath, bytes], ...] = ()
-    """Files that are to be written beside it: they stand for those on the disk."""
+    """Files about to be written next to it, which replace those on disk."""
 
     @property
     def recorded(self) -> str:
-        """What results call the plan: its path from the root; what is no file has its name."""
+        """Return the plan's path in results: from the root, or its name if it is not a file."""
         if self.name.startswith(NO_FILE):
             return self.name
         place = self.folder / FilePath(self.name.removeprefix(self.revision)).name
         return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else place.name
 
     def shown(self, path: str) -> FileName:
-        """Return what messages and results call a file, by its path from the plan's folder."""
+        """Return the name of a file in messages and results, from its path relative to the plan."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
         recorded = os.path.normpath(os.path.join(os.path.dirname(self.recorded), path)).replace(os.sep, "/")
         return FileName(self.revision + os.path.normpath(os.path.join(folder, path)), recorded)
 
     def given(self, shown: str) -> str:
-        """The path from the plan's folder of a file that messages call so."""
+        """Return the path relative to the plan of a file, from its name in messages."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
         return os.path.relpath(shown.removeprefix(self.revision), folder or ".")
 
 
 def open_plan(path: str, root: str | None) -> PlanFile:
-    """The plan at a path, `-` for standard input.
+    """Return the plan at a path, or from standard input for `-`.
 
-    Raises OSError, with its name, when it or its lock cannot be read.
+    Raises OSError, with the file name, if the plan or its lock cannot be read.
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
@@ -86,25 +86,25 @@ def open_plan(path: str, root: str | None) -> PlanFile:
 
 
 def _refuse_outside(place: FilePath, tree: FilePath) -> None:
-    """Raise OSError for a link that leads out of a folder tree."""
+    """Raise OSError for a link that leads out of the root."""
     if place.is_symlink() and not real(place).is_relative_to(tree):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(place))
 
 
 def _limited(place: FilePath) -> bytes:
-    """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
+    """Return the bytes of a plan or lock, of an oversized file just enough for the reader to reject its size."""
     refuse_git_files(place)
     with place.open("rb") as stream:
         return stream.read(MAX_BYTES + 1)
 
 
 def _checkout(folder: FilePath) -> FilePath:
-    """The git checkout that a folder is in, else the folder itself."""
+    """Return the git checkout that contains a folder, or the folder itself."""
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
 
 
 def lock_name(path: str) -> str:
-    """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
+    """Return the path of a plan's lock: `plan.lock` next to `plan.yaml`."""
     file_path = FilePath(path)
     return str(
         file_path.with_suffix(LOCK) if file_path.suffix in SUFFIXES else file_path.with_name(file_path.name + LOCK)
@@ -112,14 +112,14 @@ def lock_name(path: str) -> str:
 
 
 def real(place: FilePath) -> FilePath:
-    """Where links lead to; of links in a circle, which `resolve` fails on, one of them."""
+    """Return a path with links resolved; for circular links, one of them."""
     return FilePath(os.path.realpath(place))
 
 
 def content_of(place: FilePath) -> bytes:
-    """The bytes of a file that a plan names.
+    """Return the bytes of a file that a plan names.
 
-    Raises OSError for what cannot be read, or is git's own, or never ends, as a pipe, or is larger than is of use.
+    Raises OSError for a file that cannot be read, belongs to git, is not a regular file, or is too large.
     """
     refuse_git_files(place)
     if place.exists() and not place.is_file() and not place.is_dir():
@@ -128,7 +128,7 @@ def content_of(place: FilePath) -> bytes:
 
 
 def read_once(contents: Contents, place: FilePath, shown: str) -> bytes:
-    """Return the bytes of a file, which is opened where `contents` lacks it. Raises OSError as `content_of`."""
+    """Return the bytes of a file, read only if `contents` lacks it. Raises OSError as `content_of`."""
     if place not in contents:
         try:
             contents[place] = progress.read(shown, content_of(place))
@@ -141,7 +141,7 @@ def read_once(contents: Contents, place: FilePath, shown: str) -> bytes:
 
 
 def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
-    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
+    """Return the resolved form of a path in the plan. Raises PlanErrors if it leads out of the plan's root."""
     if "\0" in given or len(given) > MAX_PATH:
         message = "not a path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
@@ -153,32 +153,32 @@ def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
 
 
 # base plans ---------------------------------------------------------------------------------------------------------
-# Plans that share parts: `extends` names files whose values hold where the plan says nothing.
+# Plans with common parts: `extends` names files whose values apply unless the plan sets them.
 #
-# The files are merged before anything else looks at the plan, and every value keeps its mark, so that no later stage
-# knows of files. For the same reason the paths of a base are rewritten relative to the plan here.
+# The files are merged before anything else reads the plan, and every value keeps its mark, so that later stages need
+# not know about files. For the same reason the paths of a base are rewritten relative to the plan here.
 
 KEY = "extends"
 MAX_BASES = 20
-"""Files that a plan may take values from, by way of others too."""
+"""Maximum number of files that a plan extends, directly or indirectly."""
 BOOKS: Path = ("quote", "price_book")
 COST_BOOKS: Path = ("quote", "cost_book")
 LOGO: Path = ("quote", "vendor", "logo")
 TEMPLATES: Path = ("templates",)
 PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
-"""The keys whose values are paths of files: one, or a list."""
+"""Keys whose values are file paths: one, or a list."""
 
 
 def extended(file: PlanFile, settings: Sequence[str], contents: Contents) -> Source:
-    """The data of a plan laid over that of the files it extends.
+    """Return the data of a plan merged over that of the files it extends.
 
-    Paths in these are relative to the file that they stand in; here they are made relative to the plan. A setting of
-    `extends` itself decides which files these are; no other setting is looked at. Their bytes are put into `contents`.
+    Paths in those files are relative to them and are made relative to the plan. Of the settings, only `extends` is
+    applied, because it selects these files. Their bytes are added to `contents`.
 
-    Raises PlanErrors when the plan or one of these files is no mapping, cannot be read, or extends itself.
+    Raises PlanErrors if the plan or one of these files is not a mapping, cannot be read, or extends itself.
     """
     name = FileName(file.name, file.recorded)
-    source = _mapping(file.content, name, "a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here")
+    source = _mapping(file.content, name, "a mapping with `bomgen: 1`, `name:` and `cluster:`")
     chosen = [setting for setting in settings if setting.partition("=")[0] == KEY]
     if chosen:
         source = override(source, chosen)
@@ -189,7 +189,7 @@ def extended(file: PlanFile, settings: Sequence[str], contents: Contents) -> Sou
 def _over_bases(
     file: PlanFile, source: Source, folder: PurePosixPath, above: dict[FilePath, str], contents: Contents
 ) -> Source:
-    """A source over the files that it extends; `folder` is its own relative to the plan, `above` who asked for it."""
+    """Return a source merged over its bases; `folder` is relative to the plan, `above` are the files extending it."""
     under: Source | None = None
     for path, given in _named(source):
         mark = source.mark(path)
@@ -203,7 +203,7 @@ def _over_bases(
         except OSError as error:
             message = f"the plan '{given}' cannot be read ({error.strerror}); give its path relative to this file"
             raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None
-        base = _mapping(content, shown, "a mapping of keys that plans have must stand here")
+        base = _mapping(content, shown, "a mapping of keys of a plan")
         at = PurePosixPath(os.path.normpath(folder / given))
         base = _over_bases(file, base, at.parent, above | {place: shown}, contents)
         base = _relative(base, at.parent)._replace(files=(*base.files, (str(at), content)))
@@ -215,7 +215,7 @@ def _over_bases(
 
 
 def _named(source: Source) -> Iterator[tuple[Path, str]]:
-    """The files that a source extends, each with its place; what is no text is left to the schema."""
+    """Yield the files that a source extends, each with its place; values other than text are left to the schema."""
     named: Any = source.data.get(KEY)
     if isinstance(named, str):
         yield (KEY,), named
@@ -226,12 +226,12 @@ def _named(source: Source) -> Iterator[tuple[Path, str]]:
 def _mapping(content: bytes, name: str, wanted: str) -> Source:
     source = read(decoded(content, name), name)
     if not isinstance(source.data, dict):
-        raise PlanErrors([Problem(source.mark(()), "error", f"no plan: {wanted}", "type")])
+        raise PlanErrors([Problem(source.mark(()), "error", f"no plan; write {wanted}", "type")])
     return source
 
 
 def _relative(base: Source, folder: PurePosixPath) -> Source:
-    """A base whose own paths, relative to its folder, are made relative to the plan; those of its bases already are."""
+    """Return a base whose own paths are made relative to the plan; those of its bases already are."""
     if str(folder) == ".":
         return base
     own = base.values[()].file
@@ -252,7 +252,7 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
 
 
 def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
-    """What the alternatives of a plan set; what is none is left to the schema."""
+    """Yield the settings of a plan's alternatives; invalid ones are left to the schema."""
     quoted = data.get(ALTERNATIVES[0])
     given = quoted.get(ALTERNATIVES[1]) if isinstance(quoted, dict) else None
     for alternative in given if isinstance(given, list) else ():
@@ -266,5 +266,5 @@ def _all_moved(given: Any, folder: PurePosixPath) -> Any:
 
 
 def _moved(given: Any, folder: PurePosixPath) -> Any:
-    """A path relative to a folder, from where the folder itself is named."""
+    """Return a path relative to `folder` as a path relative to what `folder` is relative to; other values unchanged."""
     return os.path.normpath(folder / given) if isinstance(given, str) and given else given

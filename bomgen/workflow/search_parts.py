@@ -1,6 +1,7 @@
-"""The parts of a search space, and who takes them: this process, several, or a Dask cluster.
+"""The parts of a search space, and their workers: this process, several processes, or a Dask cluster.
 
-A part is an index range. What is found in the parts is merged in any order, so nothing depends on who takes which.
+A part is an index range. Results of parts can be merged in any order, so the outcome does not depend on which worker
+evaluates which part.
 """
 
 from __future__ import annotations
@@ -47,50 +48,50 @@ from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.workflow.stages import BrokenResult
 
 PARTS = 1024
-"""Parts that a large space is divided into: several for each process of a large cluster, and for a progress line."""
+"""Parts of a large space: several per process of a large cluster, for balance and progress reports."""
 MAX_DEATHS = 3
-"""Deaths of processes after which nothing was finished in between: then it is the work that kills them."""
+"""Consecutive process deaths without a finished part, after which the work itself is taken as the cause."""
 TOO_MANY_DEATHS = "processes of the search die again and again; where memory is short, fewer --jobs help"
 MAX_ALONE = 100_000
-"""Designs that are worked out one by one: more than so many are a mistake, or a night's work."""
+"""Maximum number of designs calculated one by one; more are a mistake or take a night."""
 WHOLE_CHUNK = 16
-"""Designs that are worked out whole, or shown, at a time: some tenths of a second of work."""
+"""Designs calculated in full, or shown, per part: some tenths of a second of work."""
 
 
 class EngineLost(Exception):
-    """The processes or the cluster that took the parts of a search are gone, or cannot be used."""
+    """The processes or the cluster that evaluate the parts of a search are lost or unusable."""
 
 
 class SearchRequest(NamedTuple):
-    """A search as it is sent to whoever takes a part."""
+    """A search in the form that is sent to workers."""
 
     file: PlanFile
     settings: tuple[str, ...]
     space: SearchSpace
     digest: str = ""
-    """Of the program's version, its catalogue and the plan with its files, which who takes a part must have; empty:
-    it is the same machine."""
+    """Digest of the program version, the catalogue, and the plan with its files, which a worker must match; empty on
+    the same machine."""
 
     def inputs(self) -> Inputs:
-        """What the designs are worked out from: read once in a process. Raises PlanErrors."""
+        """Return the inputs of the designs, read once per process. Raises PlanErrors."""
         return _inputs(self)
 
     def evaluator(self) -> Evaluator:
-        """Who works the designs of the search out as columns: opened once in a process.
+        """Return the evaluator of the search, opened once per process.
 
         Raises PlanErrors for a search whose designs cannot be compared.
         """
         return _evaluator(self)
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
-        """What designs come to, by the evaluator. Raises PlanErrors as that, and for amounts that no column holds."""
+        """Return the columns of designs. Raises PlanErrors as `evaluator`, and for amounts too large for a column."""
         try:
             return self.evaluator().columns(start, stop, names)
         except OverflowError as error:
             raise self.refusal(f"{error} is more than a search compares; check the prices") from None
 
     def refusal(self, text: str) -> PlanErrors:
-        """What is wrong with the search as a whole, at its place."""
+        """Return an error about the search as a whole, at its place."""
         mark = self.inputs().source.mark((KEY,))
         return PlanErrors([Problem(mark, "error", text, "search", KEY)])
 
@@ -119,7 +120,7 @@ def _evaluator(search: SearchRequest) -> Evaluator:
 
 
 class DesignByDesign:
-    """Works every design out whole: what other evaluators are judged by."""
+    """Evaluator that calculates every design in full; the reference for other evaluators."""
 
     chunk = WHOLE_CHUNK
 
@@ -128,7 +129,7 @@ class DesignByDesign:
         self.size = search.space.size
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
-        """What designs come to, as every evaluator gives it: every column of them."""
+        """Return all columns of designs, as every evaluator does."""
         space = self._search.space
         found = [work_out_design(self._search, place) for place in range(start, stop)]
         currencies = {each.currency for each in found if each.problem is None} | {space.currency}
@@ -139,9 +140,9 @@ class DesignByDesign:
 
 
 def work_out_design(search: SearchRequest, place: int) -> SearchedDesign:
-    """A design worked out whole; one that cannot be built is a candidate with its problem.
+    """Return a fully calculated design; a design that cannot be built is a candidate with its problem.
 
-    Raises BrokenResult when a check on a result fails.
+    Raises BrokenResult if a check on a result fails.
     """
     try:
         inputs = search.inputs()
@@ -153,17 +154,17 @@ def work_out_design(search: SearchRequest, place: int) -> SearchedDesign:
 
 
 class PartWork(Protocol):
-    """What is done with a part of a space; it is sent to whoever takes the part."""
+    """The work on one part of a space, in the form that is sent to workers."""
 
     def __call__(self, part: range) -> Any:
-        """What is found in a part."""
+        """Return the result of a part."""
 
     def merge(self, one: Any, other: Any) -> Any:
-        """What is found in two parts, whatever the order."""
+        """Return the merged results of two parts, in any order."""
 
 
 Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
-"""Has all parts taken: how many designs, and what was found in them, in any order, as it comes."""
+"""A function that has all parts evaluated and yields the number of designs and the result of each, in any order."""
 
 
 class LookForFront(NamedTuple):
@@ -172,7 +173,7 @@ class LookForFront(NamedTuple):
     search: SearchRequest
 
     def __call__(self, part: range) -> PartialFront:
-        """The front of a part."""
+        """Return the Pareto front of a part."""
         space = self.search.space
         front = empty_front(space)
         for columns in _chunks(self.search, part):
@@ -180,18 +181,18 @@ class LookForFront(NamedTuple):
         return front
 
     def merge(self, one: PartialFront, partial_front: PartialFront) -> PartialFront:
-        """The front of two parts."""
+        """Return the Pareto front of two parts."""
         return merge_fronts(self.search.space, one, partial_front)
 
 
 class LookForBetter(NamedTuple):
-    """Find what would be better than designs of the front in a part, and breaks a bound."""
+    """Find designs in a part that would be better than the front but exceed a bound."""
 
     search: SearchRequest
     front: PartialFront
 
     def __call__(self, part: range) -> NextBetter:
-        """What is found in a part."""
+        """Return the designs found in a part."""
         space = self.search.space
         found = no_next_better(self.front)
         for columns in _chunks(self.search, part):
@@ -199,20 +200,20 @@ class LookForBetter(NamedTuple):
         return found
 
     def merge(self, one: NextBetter, next_better: NextBetter) -> NextBetter:
-        """What is found in two parts."""
+        """Return the designs found in two parts."""
         return merge_next_better(one, next_better)
 
 
 class ShowDesigns(NamedTuple):
-    """Read designs off their columns to show them: a part is a range of their list."""
+    """Read designs from their columns; a part is a range of the list of designs."""
 
     search: SearchRequest
     places: tuple[int, ...]
     whole: frozenset[int]
-    """Those that are worked out whole, as `build` does it, and held against their columns."""
+    """Indices of designs that are also calculated as `build` does and compared with their columns."""
 
     def __call__(self, part: range) -> list[SearchedDesign]:
-        """Return the designs of a part of the list. Raises BrokenResult where one differs as a whole."""
+        """Return the designs of a part of the list. Raises BrokenResult if a full calculation differs from columns."""
         return [self._show(self.places[at]) for at in part]
 
     def _show(self, place: int) -> SearchedDesign:
@@ -228,17 +229,17 @@ class ShowDesigns(NamedTuple):
         return design
 
     def merge(self, one: list[SearchedDesign], searched_designs: list[SearchedDesign]) -> list[SearchedDesign]:
-        """The designs of two parts."""
+        """Return the designs of two parts."""
         return one + searched_designs
 
     @staticmethod
     def divide(count: int) -> list[range]:
-        """A list of so many designs in parts."""
+        """Return the parts of a list of designs."""
         return _divide(count, WHOLE_CHUNK)
 
 
 def divide(search: SearchRequest) -> list[range]:
-    """The space of a search in parts: of a small one a chunk of the evaluator each."""
+    """Return the parts of a search space; in a small space a part is one chunk of the evaluator."""
     chunk, size = search.evaluator().chunk, search.space.size
     return _divide(size, chunk * max(1, size // (chunk * PARTS)))
 
@@ -255,16 +256,15 @@ def _chunks(search: SearchRequest, part: range) -> Iterator[Columns]:
 
 
 def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-    """Take the parts one behind the other."""
+    """Evaluate the parts in this process, one after the other."""
     for part in parts:
         yield len(part), work(part)
 
 
 class Processes:
-    """Takes parts in so many processes, which last, with what they have opened, as long as the context.
+    """Evaluate parts in a number of processes, which live, with their caches, as long as the context.
 
-    A process that dies costs the parts that were in work, which are repeated. Raises EngineLost where processes die of
-    the work.
+    The parts of a process that dies are repeated. Raises EngineLost if the work itself kills processes.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -283,7 +283,7 @@ class Processes:
         self._lifeline.cut()
 
     def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-        """Have all parts taken."""
+        """Evaluate all parts."""
         left, deaths = set(parts), 0
         while left:
             pending = dict[Future[Any], range]()
@@ -308,21 +308,21 @@ class Processes:
 
 
 # search cluster -----------------------------------------------------------------------------------------------------
-# The parts of a search space on a Dask cluster: index ranges go out, partial results come back and merge in a tree.
+# The parts of a search space on a Dask cluster: index ranges are sent, partial results are merged in a tree.
 #
-# A worker opens plan and catalogue once, and refuses work where its own are not those of the search. What a worker that
-# died was at, Dask repeats.
+# A worker opens plan and catalogue once, and refuses work if its own differ from those of the search. Dask repeats the
+# work of a worker that died.
 
 TOGETHER = 16
 """Parts whose results are merged on a worker before they are sent."""
 PATIENCE = 10
-"""Seconds to wait for a scheduler to answer, and for it to have a worker."""
+"""Seconds to wait for a scheduler to answer and to have a worker."""
 OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
-"""What a worker says of a search, rather than of itself."""
+"""Errors of a worker that concern the search, rather than the worker."""
 
 
 def digest_of(search: SearchRequest) -> str:
-    """The digest of what a worker must have as it is here: version, catalogue, and the plan with the files it names."""
+    """Return the digest of everything a worker must share: version, catalogue, and the plan with the files it names."""
     found = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
     file = search.file
     source = source_of(file, search.settings)
@@ -345,7 +345,7 @@ def _digest_of_catalogue() -> str:
 
 @lru_cache(maxsize=1)
 def _refuse_other_files(search: SearchRequest) -> None:
-    """Raise EngineLost in a worker whose program, catalogue or files are not those of the search."""
+    """Raise EngineLost in a worker whose program, catalogue or files differ from those of the search."""
     try:
         same = digest_of(search) == search.digest
     except (OSError, PlanErrors) as error:
@@ -356,9 +356,9 @@ def _refuse_other_files(search: SearchRequest) -> None:
 
 
 def take_on_cluster(search: SearchRequest, address: str) -> Take:
-    """Who takes parts on the cluster of a scheduler.
+    """Return a function that evaluates parts on the cluster of a scheduler.
 
-    Raises EngineLost where Dask is not installed, and, when parts are taken, for a cluster that is lost or of no use.
+    Raises EngineLost if Dask is not installed, and, during evaluation, for a cluster that is lost or unusable.
     """
     try:
         import distributed
@@ -366,28 +366,28 @@ def take_on_cluster(search: SearchRequest, address: str) -> Take:
         raise EngineLost("dask is not installed; install the extra bomgen[cluster]") from None
 
     def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-        logging.disable()  # what is to be said of a lost cluster is said here
+        logging.disable()  # a lost cluster is reported here
         try:
             client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineLost(f"no scheduler answers at {address}: {error}") from None
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-            # a task of its own, which is repeated where it is lost, and which all others take it from
+            # a separate task, which is repeated if it is lost, and whose result all others use
             sent = client.submit(_given, work, pure=False)
             merged = {}
             for at in range(0, len(parts), TOGETHER):
                 group = parts[at : at + TOGETHER]
                 found = [client.submit(_take, sent, search, part, pure=False) for part in group]
                 merged[client.submit(_merge, sent, found, pure=False)] = sum(map(len, group))
-                del found  # a worker forgets what is merged
+                del found  # a worker forgets merged results
             for future in distributed.as_completed(list(merged), loop=client.loop):
                 result = future.result()
                 yield merged.pop(future), result
         except OWN_ERRORS:
             raise
         except Exception as error:
-            # of whatever kind Dask's own errors are; one line says which
+            # Dask's own errors are of any type; one line says which
             reason = getattr(error, "reason", None) or str(error).partition("\n")[0] or type(error).__name__
             raise EngineLost(f"the cluster of {address} is lost: {reason}") from error
         finally:

@@ -1,4 +1,4 @@
-"""The stages in a row, from the data of a plan to its result: bound, sized, designed, billed, priced, checked."""
+"""The stages from a plan's data to its result: bind, size, design, bill, price, check."""
 
 from __future__ import annotations
 
@@ -38,14 +38,13 @@ if TYPE_CHECKING:
 
 
 class BrokenResult(Exception):
-    """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
+    """A check of the program on its own result failed; this is a bug, and nothing may be written."""
 
 
 def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
-    """Work out a plan, or a variant of one: the flow of bomgen from what was read to a result.
+    """Return the report of a plan or a variant of one, from its inputs: the main flow of bomgen.
 
-    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
-    result fails.
+    Raises PlanErrors with every problem of an invalid or impossible plan, BrokenResult if a check on the result fails.
     """
     clusters = split(inputs.source)
     plans = _bind_clusters(clusters, inputs)
@@ -67,7 +66,7 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
 
 
 def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:
-    """The result of a plan, of those of its clusters: the whole bill, and all that was read."""
+    """Return the report of a plan from those of its clusters, with the whole bill and all inputs read."""
     read = [*(Input(name, content) for name, content in inputs.source.files), *prices.inputs]
     read += [Input(name, content) for name, content in sorted(inputs.catalog.inputs.items())]
     read += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, inputs.settings) if setting]
@@ -96,7 +95,7 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
 
 
 def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> list[Plan]:
-    """The plans of clusters. Raises PlanErrors with the problems of all of them, each once."""
+    """Return the plans of the clusters. Raises PlanErrors with the problems of all, without duplicates."""
     digits = inputs.lock.digits if inputs.lock else {}
     plans, problems = list[Plan](), list[Problem]()
     for name, source in clusters:
@@ -110,7 +109,7 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
 
 
 def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) -> list[list[Problem]]:
-    """The warnings of the rules about each cluster. Raises PlanErrors with all problems when there is an error."""
+    """Return the warnings of the rules for each cluster. Raises PlanErrors with all problems if there is an error."""
     found = [rules.check_rules(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
     problems = [problem for of_cluster in found for problem in of_cluster]
     if any(problem.severity == "error" for problem in problems):
@@ -119,7 +118,7 @@ def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) 
 
 
 def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Problems by their place, each once, though it concern several clusters."""
+    """Return problems in order of their place, without duplicates from several clusters."""
     found = dict[Problem, Problem]()
     for problem in problems:
         found.setdefault(problem._replace(path=""), problem)
@@ -127,9 +126,9 @@ def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()) -> Design:
-    """Size a plan and design what is built for it, with the cheapest links by the prices of books.
+    """Size and design a plan, with the cheapest links by the price books.
 
-    Raises PlanErrors at the place of what makes it impossible.
+    Raises PlanErrors at the key that makes the design impossible.
     """
     try:
         progress.stage("sizes")
@@ -152,11 +151,11 @@ def _report_cluster(
     books: Sequence[PriceBook],
     racked: bool,
 ) -> Report:
-    """The result for one cluster, whose part of the plan is the source of the inputs: its share of the bill.
+    """Return the report of one cluster, with its part of the plan as source and its share of the bill.
 
-    `racked`: whether any cluster of the plan counts racks.
+    `racked`: whether racks are counted for any cluster of the plan.
 
-    Raises BrokenResult when a check on it fails.
+    Raises BrokenResult if a check on it fails.
     """
     plan = designed.plan
     own = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
@@ -194,7 +193,7 @@ def _report_cluster(
 
 
 def _hide_costs(setting: str) -> str:
-    """A setting as results may name it: nothing of the cost book, which is no customer's business."""
+    """Return a setting for results without the cost book, which customers must not see."""
     key, _, value = setting.partition("=")
     if tuple(key.split("."))[: len(COST_BOOKS)] == COST_BOOKS:
         return ""
@@ -202,9 +201,9 @@ def _hide_costs(setting: str) -> str:
 
 
 def _route_cables_if_laid_out(designed: Design, parts: PartsLookup) -> Design:
-    """The design with its cables as long as their ways, where the plan has a layout.
+    """Return the design with cable lengths from their routes, if the plan has a floor layout.
 
-    Raises TooMuch when nobody has so many racks, machines or cables.
+    Raises TooMuch for too many racks, devices or cables.
     """
     site = designed.plan.site
     if site is None:
@@ -231,13 +230,13 @@ def _route_cables_if_laid_out(designed: Design, parts: PartsLookup) -> Design:
 
 
 def spend_steps_for_cables(designed: Design) -> None:
-    """Count the steps that listing every cable of a design takes. Raises TooMuch."""
+    """Count the work steps of listing every cable of a design. Raises TooMuch."""
     links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
     spend(links)
 
 
 def spend_steps_for_floor(designed: Design) -> None:
-    """Count the steps that giving every device of a design its place in a rack takes. Raises TooMuch."""
+    """Count the work steps of placing every device of a design in a rack. Raises TooMuch."""
     racks = designed.facility.racks
     if racks is None:
         return
@@ -248,7 +247,7 @@ def spend_steps_for_floor(designed: Design) -> None:
 
 
 def _elevations(designed: Design) -> Elevations | None:
-    """What stands in the racks, where the plan describes a site."""
+    """Return the contents of the racks, if the plan describes a site."""
     if designed.plan.site is None:
         return None
     from bomgen.results.elevations.placement import elevations
@@ -257,7 +256,7 @@ def _elevations(designed: Design) -> Elevations | None:
 
 
 def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
-    """Warnings about what finds no rack, at the place of the site."""
+    """Return warnings about devices that fit in no rack, at the place of the site."""
     if elevated is None or plan.site is None:
         return []
     mark = plan.site.management_racks and first_given(plan.site.management_racks)

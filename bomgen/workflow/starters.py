@@ -1,4 +1,4 @@
-"""What a new plan is begun from: a commented starter, or one of the designs that the package carries."""
+"""The text of new plans: a commented starter, or one of the designs in the package."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from bomgen.core.yaml_source import Source, own, read
 
 DEFAULT = "default"
 STARTER_NAME = "my-cluster"
-"""What the starter is called, in its data and its comments."""
+"""The name of the starter in its data and comments."""
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LENGTH = 64
-"""Characters of a plan's name at most, as the schema of plans says."""
+"""Maximum length of a plan's name, as in the plan schema."""
 RULE = (
     f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most, "
     "and no device of Windows"
 )
 OUTSIDE = (("quote", "price_book"), ("quote", "cost_book"), ("quote", "vendor", "logo"), ("templates",))
-"""Keys that name a file which a copy does not take along."""
+"""Keys that name a file which a copy of a design does not include."""
 NEEDING = ("catalog", "extends")
-"""Keys of plans that rest on files which a copy would not have."""
+"""Plan keys that depend on files which a copy would not have."""
 SCHEMA_FILE = "bomgen.schema.json"
-"""Where editors find the schema of plans, if it lies beside the plan."""
+"""File name of the plan schema next to a plan, for editors."""
 MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
-"""The first line by which editors with YAML support know the schema of a file."""
+"""First line of a YAML file that names its schema for editors."""
 _MODELINE = re.compile(r"\A# yaml-language-server:.*\n")
 
 
 def is_name(name: str) -> bool:
-    """Whether a plan may have this name."""
+    """Return whether a text is a valid plan name."""
     return bool(NAME.fullmatch(name)) and len(name) <= NAME_LENGTH and name not in DEVICES
 
 
 def nearest_name(name: str) -> str | None:
-    """The name that a plan may have and that is closest to this one; of a path its end. None where nothing is left."""
+    """Return the valid plan name closest to a text or to the end of a path; None if nothing remains."""
     end = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     words = re.findall(r"[a-z0-9]+", re.sub(r"\.ya?ml$", "", end.lower()))
     found = "-".join(words)[:NAME_LENGTH].rstrip("-")
@@ -49,7 +49,7 @@ def nearest_name(name: str) -> str | None:
 
 
 def designs() -> dict[str, Path]:
-    """The plans that the package carries, by name: those that need no other files beside them."""
+    """Return the plans in the package, by name, that need no other files."""
     found = {}
     for path in sorted(folder("plans").glob("*.yaml")):
         data = own(path, path.name).data
@@ -59,12 +59,12 @@ def designs() -> dict[str, Path]:
 
 
 def nearest_designs(name: str) -> list[str]:
-    """The designs whose names are closest to a mistyped one."""
+    """Return the designs whose names are closest to a mistyped one."""
     return nearest(name, designs(), count=2)
 
 
 class Inquiry(NamedTuple):
-    """What a customer asks for, in the words of a plan: keys and values of the cluster and of its compute fabric."""
+    """A customer inquiry in plan keys: values of the cluster and of its compute fabric."""
 
     cluster: Mapping[str, str | int]
     fabric: Mapping[str, str | float]
@@ -73,7 +73,7 @@ class Inquiry(NamedTuple):
 
 
 def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
-    """The text of a plan for an inquiry. Without a word on its fabric the compute fabric is the cited default."""
+    """Return the text of a plan for an inquiry; without fabric keys its compute fabric is the default one."""
     lines = [
         f"# `bomgen build {name}.yaml` writes quote and bill of materials into dist/{name}/; `bomgen schema plan` has",
         "# all keys. Lines with a # and no blank behind it are ready to use: take the # away.",
@@ -98,7 +98,7 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
 
 
 def seller() -> str:
-    """The commented file that plans of one seller extend."""
+    """Return the commented base file that all plans of one seller extend."""
     return own_text(folder("templates") / "seller.yaml")
 
 
@@ -108,32 +108,32 @@ def _mapping(pairs: Mapping[str, str | int | float]) -> str:
 
 
 def starter(name: str, schema_beside: bool = False) -> str:
-    """The commented starter under a name. `schema_beside`: its first line leads editors to the schema."""
+    """Return the commented starter under a name; with `schema_beside` its first line names the schema for editors."""
     text = own_text(folder("templates") / "starter.yaml")
     return _headed(_renamed(text, name).replace(STARTER_NAME, name), schema_beside)
 
 
 def started_from(design: str, name: str, schema_beside: bool = False) -> str:
-    """The text of a design under another name, without the files that it names.
+    """Return the text of a design under another name, without the files that it names.
 
-    Raises KeyError for a design that there is not.
+    Raises KeyError for an unknown design.
     """
     text = own_text(designs()[design])
     return _headed(_renamed(_comment_files(text), name), schema_beside)
 
 
 def _headed(text: str, schema_beside: bool) -> str:
-    """The text with its own first line for editors, instead of one that leads to a schema elsewhere."""
+    """Return a text with this schema line as its first line, in place of an existing one."""
     return (MODELINE if schema_beside else "") + _MODELINE.sub("", text)
 
 
 def _renamed(text: str, name: str) -> str:
-    """The text of a plan with another name, its comments as they are."""
+    """Return the text of a plan under another name, with its comments unchanged."""
     return _replaced(text, "name", _written(name))
 
 
 def _written(name: str) -> str:
-    """A name as YAML writes it: in quotes where it would be read as a number or nothing."""
+    """Return a name as YAML, quoted if it would be read as a number or null."""
     try:
         plain = read(f"[{name}]", "name").data == [name]
     except PlanErrors:
@@ -142,7 +142,7 @@ def _written(name: str) -> str:
 
 
 def _replaced(text: str, key: str, value: str) -> str:
-    """The text of a mapping with another plain value at a key of its top."""
+    """Return the text of a mapping with another plain value at a top-level key."""
     source = read(text, "plan")
     mark = source.mark((key,))
     lines = text.splitlines(keepends=True)
@@ -157,7 +157,7 @@ def _replaced(text: str, key: str, value: str) -> str:
 
 
 def _comment_files(text: str) -> str:
-    """The text of a plan with each key that names a file turned into a comment, which says so."""
+    """Return the text of a plan with each key that names a file commented out, with a note."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:

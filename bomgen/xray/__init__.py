@@ -1,7 +1,7 @@
-"""X-rays of other people's bills: the parts they list, the fabrics that explain the counts, and what is wrong.
+"""X-rays of other parties' bills: the listed parts, the fabrics that explain the counts, and errors.
 
-A bill goes in; what a reader is shown comes out (`inspection.inspect`). `parts`, `prices` and `laws` judge the lines by
-themselves. `lines` says which of them a fabric may be made of, and what they count to; `machines` and `candidates` say
-which plans to try; `forward` builds them; `fitting` counts a design against the lines; `plan_search` finds the plans
-that explain the bill best; `files` writes the plan, `contents` the document.
+The input is a bill; the output is the findings for a reader (`inspection.inspect`). `parts`, `prices` and `laws` check
+the lines individually. `lines` determines the lines that a fabric may consist of, and their counts; `machines` and
+`candidates` propose plans; `forward` builds them; `fitting` compares a design with the lines; `plan_search` finds the
+plans that explain the bill best; `files` writes the plan, `contents` the document.
 """

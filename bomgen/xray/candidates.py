@@ -1,4 +1,4 @@
-"""Plans that may explain a fabric of a bill: its switches, its links, and every usual combination."""
+"""Candidate plans for a fabric of a bill: its switches, its links, and all common combinations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from bomgen.xray.machines import MOST_NIC_GBPS, Servers, list_extras
 
 STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
-"""Servers of the scalable units of published designs."""
+"""Servers per scalable unit in published designs."""
 LEAST_UNITS = 2
-"""Fewer leaves on a rail need no spines."""
+"""Minimum number of leaves per rail that need spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 
@@ -44,15 +44,15 @@ class CandidatePlan(NamedTuple):
     fabric: Mapping[str, Any]
     servers: Servers
     given: int = 0
-    """Counts of the bill that the plan fixes, and that explain nothing."""
+    """Number of bill counts that the plan sets, and that it therefore does not explain."""
 
     def plan(self, name: str) -> Plan:
-        """The plan, with the fabric under a name."""
+        """Return the plan, with the fabric under a name."""
         return {"bomgen": 1, "name": "x-ray", "cluster": dict(self.cluster), "fabrics": {name: dict(self.fabric)}}
 
 
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
-    """What a plan usually says of the topology, and how many counts of the bill that only repeats: none."""
+    """Yield common topologies, and the number of bill counts that each only repeats."""
     for shape, (extra, given), rate in product(
         _shapes_of(scope, servers, switch), list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
     ):
@@ -60,10 +60,10 @@ def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
-    """Topologies with a ratio or with planes."""
+    """Yield topologies with oversubscription or with planes."""
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    # Every ratio comes before what is besides the servers: only so many designs are built.
+    # All ratios come before hosts other than servers, because the number of designs built is limited.
     for (extra, given), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
         yield merge(shape, {"oversubscription": ratio}, extra, rate), given
     for pods in _rail_pods(scope, servers, switch, catalog):
@@ -74,7 +74,7 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
 
 
 def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[Plan]:
-    """Spines of its own for each rail, with half of their ports left for cores that join units later."""
+    """Yield designs with spines per rail, half of whose ports are left for cores that connect units later."""
     leaves = count_tiers(scope).get("leaf", 0)
     units, rest = divmod(leaves, servers.nics)
     ports = int(catalog.find_original("switch", switch["switch"]).value("ports") or 0)
@@ -91,7 +91,7 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
 
 
 def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
-    """Topologies that repeat counts of switches and links of the bill."""
+    """Yield topologies that repeat counts of switches and links of the bill."""
     counts = count_tiers(scope)
     leaves, spines = counts.get("leaf"), counts.get("spine")
     if not leaves:
@@ -113,9 +113,9 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
 
 
 def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
-    """Leaves and spines of a bill that has all switches of a fabric on one line, and all its fibres on another.
+    """Yield leaves and spines for a bill that has all switches of a fabric on one line, and all its fibres on another.
 
-    For networks beside the compute fabric, whose leaves and spines are in no rule's proportion.
+    They are for networks other than the compute fabric, whose leaves and spines follow no fixed ratio.
     """
     total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
     fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
@@ -137,15 +137,16 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog)
 
 
 STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structures)
-"""Structures in the order that they are tried in: where one explains everything, those of the next are not tried."""
+"""Structures in the order of trials; later ones are skipped if an earlier one explains everything."""
 
 
 def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
-    """Links between switches at the rate of those below, or as fast as the switch has ports."""
+    """Return rates of links between switches: as below, the highest of the switch, outside compute also half of it."""
     speed = port_gbps(switch["switch"], catalog)
     if speed <= MOST_NIC_GBPS:
         return [{}]
-    # Between the links to servers and the fastest there is one rate, of networks whose servers have slower ports.
+    # Between the rate of the servers' links and the fastest there is one rate, for networks whose servers have slower
+    # ports.
     rates = (speed,) if scope.role == COMPUTE else (speed // 2, speed)
     return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
 
@@ -168,13 +169,13 @@ def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | No
 
 
 def _structures() -> Mapping[str, Any]:
-    """The structures to try by role, as the data file has them."""
+    """Return the structures to try by role, from the data file."""
     data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
     return data
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:
-    """Sizes of scalable units that give so many leaves, and the usual ones."""
+    """Return the sizes of scalable units that give this number of leaves, else the common ones."""
     found = list[int]()
     if leaves:
         for rails in (each for each in range(1, servers.nics + 1) if servers.nics % each == 0):
@@ -185,7 +186,7 @@ def _units(servers: Servers, leaves: int | None) -> list[int]:
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    """Ratios of links down to links up that the bill shows, round ones first as plans give them, and the usual ones."""
+    """Return the oversubscription ratios that the bill suggests, simple ones first, and the common ones."""
     found = dict[str, None]()
     pairs = (
         (count_cables(scope, SERVER_LEAF, catalog), count_cables(scope, leaf_spine(), catalog)),
@@ -200,7 +201,7 @@ def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
 
 
 def merge(*plans: Plan) -> Plan:
-    """Mappings laid over each other."""
+    """Return nested mappings merged, later ones taking precedence."""
     found: Plan = {}
     for plan in plans:
         for key, value in plan.items():
@@ -210,13 +211,13 @@ def merge(*plans: Plan) -> Plan:
 
 
 # links --------------------------------------------------------------------------------------------------------------
-# The switches of a fabric, and how its links are built, as a plan says it, of the parts that a bill has.
+# The switches and the links of a fabric in plan keys, from the parts of a bill.
 
 MOST_MEDIA = 6
 
 
 def list_switches(scope: Scope) -> Iterator[Plan]:
-    """The switches of a fabric, as a plan names them."""
+    """Yield the switches of a fabric in plan keys."""
     lines = sorted(scope.of_kind("switch"), key=lambda line: -(line.quantity or 0))
     own = [line for line in scope.own if line.kind == "switch"]
     tiers = {line.place.tier: line.id for line in own if line.place.tier}
@@ -236,7 +237,7 @@ def list_switches(scope: Scope) -> Iterator[Plan]:
 
 
 def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
-    """What the modules and cables of a bill say of the links, as a plan does; nothing where it has none."""
+    """Yield the links in plan keys that the modules and cables of a bill suggest; an empty mapping if it has none."""
     known = rules(catalog)
     cage = str(catalog.find_original("switch", switch).value("cage") or "any")
     modules = [line for line in scope.of_kind("transceiver") if line.quantity]
@@ -247,7 +248,7 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     }
     unplaced = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
     plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
-    # Where the line of one end is missing, a module of another end may be what is plugged in there, too.
+    # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], known)]
     in_server = [
         line.id for line in unplaced if not line.place.tier and not accepts(cage, plugs[line.id], known)
@@ -281,7 +282,7 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
 def _link_options(
     low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str], catalog: Catalog
 ) -> Iterator[Plan]:
-    """The ways to build one kind of link of the parts that a bill has."""
+    """Yield the options for one kind of link with the parts of a bill."""
     fibres = dict[str, Fraction | None]()
     for line in cables:
         record = catalog.find_original("cable", line.id)

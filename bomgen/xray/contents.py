@@ -1,4 +1,4 @@
-"""The x-ray of a bill as a document and as plain data."""
+"""The x-ray of a bill as a document and as data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDE, MIDDLE, NARROW = 80, 30, 10
 
 
 def xray_document(xray: Xray, language: Language) -> Document:
-    """Everything that was found in a bill, for every renderer."""
+    """Return the findings about a bill as a document."""
     word = language.word
     counts = {severity: sum(1 for finding in xray.findings if finding.severity == severity) for severity in SEVERITIES}
     return Document(
@@ -46,7 +46,7 @@ def _sections(xray: Xray, language: Language) -> Iterator[Section]:
 
 
 def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
-    """What the designs take for granted, why, and where that is from."""
+    """Return an assumption of the designs, with its reason and source."""
     return language.word(
         "xray-assumed",
         name=language.message(origin.name),
@@ -62,7 +62,7 @@ def _columns(xray: Xray) -> str:
 
 
 def _read(xray: Xray, language: Language) -> Iterator[str]:
-    """What was read of the file: its columns, and which sheets were not."""
+    """Yield sentences on how the file was read: its columns, and skipped sheets."""
     word = language.word
     yield word("xray-read-as", columns=_columns(xray))
     if xray.bill.repeating:
@@ -168,14 +168,14 @@ def _part(line: SentLine, language: Language) -> str:
 
 
 # data ---------------------------------------------------------------------------------------------------------------
-# The x-ray of a bill as plain data.
+# The x-ray of a bill as data.
 
 FORMAT = 1
-"""The version of the data."""
+"""Version of the data format."""
 
 
 def to_data(xray: Xray) -> dict[str, Any]:
-    """What was found: numbers as numbers, amounts as text."""
+    """Return the findings as data: numbers as numbers, amounts as text."""
     left = {line.mark for line in xray.left}
     return {
         "bomgen_xray": FORMAT,

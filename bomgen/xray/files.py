@@ -1,4 +1,4 @@
-"""The bills that a user names, and the plan that rebuilds one, as text."""
+"""Bills named by the user, and the text of the plan that rebuilds one."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from bomgen.xray.types import name_place
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9 ._/+-]*")
 PERCENT = 100
 SHARE_STEPS = (PERCENT, 10 * PERCENT, PERCENT * PERCENT)
-"""Shares of spares that are tried: whole per cent, then tenths and hundredths of one."""
+"""Denominators of spare shares to try: whole per cent, then tenths and hundredths of one."""
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
-    """The plan, after it was built and compared with the bill.
+    """Return the plan that rebuilds a bill, built and compared with the bill.
 
-    Raises PlanErrors where no fabric of the bill is explained, or the plan is not what explains them.
+    Raises PlanErrors if no fabric of the bill is explained, or if the plan differs from the explanation.
     """
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
@@ -64,9 +64,9 @@ def _cluster(fabrics: list[Explained], cluster: str, inline: bool) -> dict[str, 
 
 
 def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
-    """The spares of the bill as a plan gives them, by category; and comments on those that no such rule gives."""
+    """Return the spares of the bill as plan rules by category, and comments on those without a rule."""
     pieces: dict[str, dict[str, tuple[int, int]]] = {}
-    """Pieces and spares by the part, by category."""
+    """Pieces and spares by part, by category."""
     for part in (part for fabric in fabrics for part in fabric.best[0].fit.parts):
         among = part.spares  # those that the bill has among the pieces, not in a column
         for line in part.lines:
@@ -89,9 +89,9 @@ def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
 
 
 def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
-    """The pieces, or the share, that give each of some parts its spares; None where neither does.
+    """Return a number or a share that gives the spares of each part; None if there is none.
 
-    `parts` are pieces and spares of each. Of shares the roundest is given; they are rounded up to whole pieces.
+    `parts` has pieces and spares of each. The simplest share is selected; shares are rounded up to whole pieces.
     """
     if len({spare for _, spare in parts}) == 1:
         return parts[0][1]
@@ -107,7 +107,7 @@ def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
 
 
 def _fabric(explained: Explained) -> dict[str, Any]:
-    """A fabric as the plan says it, without links that it does not have."""
+    """Return a fabric in plan keys, without links that it lacks."""
     found = explained.best[0]
     fabric, kinds = dict(found.candidate.fabric), {links.kind for links in found.design.fabrics[0].fabric.links}
     if "links" in fabric:
@@ -116,7 +116,7 @@ def _fabric(explained: Explained) -> dict[str, Any]:
 
 
 def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
-    """Build a cluster with all its fabrics: each must come to what explained it alone."""
+    """Build a cluster with all its fabrics. Raises PlanErrors unless each equals its individual explanation."""
     built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
     counted: dict[tuple[str, str], int] = {}
     for slot in list_slots(built[1]) if built else ():
@@ -134,7 +134,7 @@ def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog
 
 
 def _comments(inspection: Inspection) -> Iterator[str]:
-    """What the plan does not explain: other designs, findings and lines."""
+    """Yield comments on what the plan does not explain: other designs, findings and lines."""
     found = inspection.found
     for fabric in found.fabrics:
         name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
@@ -162,12 +162,12 @@ def _shown(line: SentLine) -> str:
 
 
 def _bare(text: str) -> str:
-    """A text as a comment holds it: on one line, without what controls a terminal."""
+    """Return a text for a comment: on one line, without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """A mapping as YAML: a line a key, deeper ones in braces."""
+    """Yield the YAML lines of a mapping: one per key, deeper levels in braces."""
     indent = "  " * depth
     for key, value in data.items():
         if (isinstance(value, Mapping) and depth == 0) or key == "fabrics":
@@ -196,22 +196,14 @@ def _flow(value: Any) -> str:
 # bill files ---------------------------------------------------------------------------------------------------------
 # The bills that a user names: their bytes read as tables, and as lines.
 
-TABLES = (".xlsx", ".xlsm", ".xls", ".ods", ".csv", ".tsv", ".pdf")
-"""The suffixes of somebody's bill: no plan and no bom.json has them."""
-
-
-def is_bill(name: str) -> bool:
-    """Whether a name is that of somebody's bill."""
-    return Path(name).suffix.lower() in TABLES
-
 
 def plan_name(file: str) -> str:
-    """The name of a plan, of that of a file."""
+    """Return the name of a plan for a file name."""
     return re.sub(r"[^a-z0-9]+", "-", Path(file).stem.lower()).strip("-") or "bill"
 
 
 def rebuild_plan(content: bytes, file: str) -> PlanFile:
-    """The plan that rebuilds somebody's bill, under the name of its file.
+    """Return the plan that rebuilds a bill, under the name of its file.
 
     Raises PlanErrors as `open_bill` and `plan_text`.
     """
@@ -222,9 +214,9 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
 
 
 def open_bill(content: bytes, file: str, catalog: Catalog, asked: RequestedColumns = NOTHING) -> SentBill:
-    """The bill in the bytes of a file; `asked` says what its columns are.
+    """Return the bill in a file; `asked` has the requested columns.
 
-    Raises PlanErrors for a file that is no table, for one without a bill, and with a question about its columns.
+    Raises PlanErrors for a file that is not a table, for one without a bill, and with a question about its columns.
     """
     tables = read_pdf(content, file) if is_pdf(content) else read_tables(content, file)
     return read_bill(tables, file, PartIndex(catalog), asked)

@@ -1,4 +1,4 @@
-"""How well a design explains the lines of a bill: pieces of each part against pieces of each part."""
+"""The fit of a design to the lines of a bill: needed pieces against listed pieces of each part."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bomgen.xray.laws import SPARE_SHARE
 from bomgen.xray.lines import SERVER
 
 MOST_SUBSETS = 12
-"""Lines of one part that say nothing of their place, of which every choice is tried."""
+"""Maximum number of lines of one part without position for which all subsets are tried."""
 LEAST_SPARED = 10
-"""Pieces of a part of which two may be spares, though they are more than the share."""
+"""Needed pieces of a part from which SPARE_PIECES may be spares, even if they exceed the share."""
 SPARE_PIECES = 2
-"""And so may so few pieces."""
+"""Number of pieces of a switch, or of a part needed in quantity, that may be spares regardless of the share."""
 
 
 class NeededPart(NamedTuple):
@@ -28,18 +28,18 @@ class NeededPart(NamedTuple):
     expected: int
     given: int
     spares: int = 0
-    """Pieces of a surplus that may be spares."""
+    """Surplus pieces that may be spares."""
 
     @property
     def is_switch(self) -> bool:
-        """Whether it is one of switches."""
+        """Return whether it is a switch."""
         return any(slot.category == "switch" for slot in self.slots) or any(
             line.kind == "switch" for line in self.lines
         )
 
     @property
     def off(self) -> int:
-        """Pieces too many (more than 0) or too few."""
+        """Return the surplus pieces (positive) or missing pieces (negative), without spares."""
         return self.given - self.expected - self.spares
 
 
@@ -50,17 +50,17 @@ class DesignFit(NamedTuple):
 
     @property
     def wrong(self) -> tuple[NeededPart, ...]:
-        """Parts whose pieces do not agree."""
+        """Return the parts with a surplus or missing pieces."""
         return tuple(part for part in self.parts if part.off)
 
     @property
     def spare_switches(self) -> tuple[NeededPart, ...]:
-        """Parts of switches of which some may be spares."""
+        """Return the switches some of which may be spares."""
         return tuple(part for part in self.parts if part.is_switch and part.spares)
 
     @property
     def swapped(self) -> tuple[NeededPart, ...]:
-        """Two parts of switches of which each has the pieces that the other needs; none where there are no such two."""
+        """Return two kinds of switches with each other's number of pieces; empty without such a pair."""
         switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
         if len(switches) == 2 and [switch.given for switch in switches] == [
             switch.expected for switch in reversed(switches)
@@ -70,7 +70,7 @@ class DesignFit(NamedTuple):
 
     @property
     def substituted(self) -> tuple[tuple[NeededPart, NeededPart], ...]:
-        """Lines without a place in the design, each with the part of its category that lacks their pieces, or all."""
+        """Return lines without a position in the design, with a part of their category that lacks their pieces."""
         lacking = [part for part in self.wrong if part.slots and part.off < 0]
         found = list[tuple[NeededPart, NeededPart]]()
         for part in (part for part in self.wrong if not part.slots):
@@ -82,23 +82,23 @@ class DesignFit(NamedTuple):
 
     @property
     def matched(self) -> int:
-        """Parts whose pieces agree."""
+        """Return the number of parts with the right quantity."""
         return sum(1 for part in self.parts if not part.off)
 
     @property
     def unexplained(self) -> int:
-        """Pieces that the design does not explain, or only as spares; those in another's place count for that."""
+        """Return the pieces that the design does not explain, or only as spares; substitutes count as explained."""
         settled = sum(2 * min(part.off, -needed.off) for part, needed in self.substituted)
         return sum(abs(part.off) + part.spares for part in self.parts) - settled
 
     @property
     def matched_lines(self) -> tuple[SentLine, ...]:
-        """The lines of parts whose pieces agree."""
+        """Return the lines of parts with the right quantity."""
         return tuple(line for part in self.parts if not part.off for line in part.lines)
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
-        """The lines that the design claims."""
+        """Return the lines that the design claims."""
         return tuple(line for part in self.parts for line in part.lines)
 
 
@@ -110,11 +110,11 @@ def fit(
     listed: Collection[str] = (),
     shared: bool = False,
 ) -> DesignFit:
-    """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
+    """Return the comparison of a design with a fabric's lines, `own`, and with lines that may belong to it, `free`.
 
-    Of a kind of part that these have none of, nothing is missing, unless it is `listed` for other fabrics.
-    `shared`: of the free lines it takes the pieces that it needs, and leaves the others to other networks.
-    `has_spares`: whether the bill has a column of spares; without one a small surplus may be spares.
+    A kind of part without any line counts as not missing, unless it is `listed` for other fabrics. `shared`: the design
+    takes the pieces it needs from free lines, and leaves the others to other networks. `has_spares`: whether the bill
+    has a column of spares; without one a small surplus may be spares.
     """
     categories = {line.kind for line in (*own, *free)} | {*listed}
     wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
@@ -135,9 +135,9 @@ def fit(
 
 
 def _allow_spares(parts: Sequence[NeededPart]) -> Iterator[NeededPart]:
-    """The parts of a bill without a column of spares: with its small surpluses as spares.
+    """Yield the parts of a bill without a column of spares, with small surpluses as spares.
 
-    A surplus of switches may only be spares where one of other parts is.
+    A surplus of switches counts as spares only if another part has spares.
     """
     spared = any(part.off > 0 and not part.is_switch and part.off <= _most_spares(part) for part in parts)
     for part in parts:
@@ -161,7 +161,7 @@ def _sum(lines: Sequence[SentLine]) -> int:
 
 
 def compatible(line: SentLine, slot: PlacedPart) -> bool:
-    """Whether a line may be what a design has in a place: the same part, and nothing that says otherwise."""
+    """Return whether a line may fill a position of a design: the same part, without contradicting statements."""
     named, place = line.recognition.named, line.place
     if named is None or (named.kind, named.id) != (slot.kind, slot.id):
         return False
@@ -179,7 +179,7 @@ def _compatible_any(line: SentLine, slots: Sequence[PlacedPart]) -> bool:
 
 
 def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[list[PlacedPart]]:
-    """The places of a design that lines cannot tell from each other, together; each place that none fits alone."""
+    """Yield groups of positions that lines cannot distinguish; a position without a line is a group of its own."""
     left = list(slots)
     while left:
         group, found = [left.pop(0)], True
@@ -194,7 +194,7 @@ def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[
 
 
 def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
-    """The lines with no more pieces than are wanted in all."""
+    """Yield the lines, limited to a total number of pieces."""
     for line in lines:
         pieces = min(line.quantity or 0, wanted)
         if pieces > 0:
@@ -203,7 +203,7 @@ def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
 
 
 def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
-    """The lines whose pieces come closest to what is wanted, of equal choices the one with the fewest lines."""
+    """Return the lines whose total is closest to the wanted pieces; of ties, those with the fewest lines."""
     if wanted <= 0 or not lines:
         return ()
     tried = lines[:MOST_SUBSETS]

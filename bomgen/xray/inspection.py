@@ -1,4 +1,4 @@
-"""A bill as it was sent, looked through: what explains it, and what is wrong with it."""
+"""The inspection of a received bill: the designs that explain it, and its errors."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from bomgen.xray.types import (
 )
 
 # judgement ----------------------------------------------------------------------------------------------------------
-# What is wrong with a bill beside a design that explains it, and what it lacks as a whole.
+# Errors of a bill relative to a design that explains it, and missing categories.
 
 LEAST_MATCHED = 2
-"""Parts that have to agree for each that does not."""
+"""Required number of matching parts per mismatch."""
 MOST_WRONG = 2
-"""A design that disagrees with more parts of a fabric than this explains nothing of it."""
+"""Number of mismatched parts of a fabric above which a design explains nothing of it."""
 
 
 def _mixes_media(scope: Scope) -> bool:
-    """Whether links of one kind are partly modules and fibres, partly cables with fixed ends, as a layout makes it."""
+    """Return whether links of one kind use both modules with fibres and fixed-end cables, as a floor layout gives."""
     for links in dict.fromkeys(line.place.links for line in scope.own if line.kind == "cable"):
         cables = {line.id for line in scope.own if line.kind == "cable" and line.place.links == links}
         modules = any(line.kind == "transceiver" and line.place.links == links for line in scope.own)
@@ -56,7 +56,7 @@ def _mixes_media(scope: Scope) -> bool:
 
 
 def is_trusted(fit: DesignFit, scope: Scope) -> bool:
-    """Whether a design fits so well that what does not is likely wrong."""
+    """Return whether a design fits so well that mismatches are probably errors of the bill."""
     wrong, matched = len(fit.wrong) - len(fit.substituted), fit.matched
     if any(not slot.id for part in fit.wrong for slot in part.slots):
         return False
@@ -68,7 +68,7 @@ def is_trusted(fit: DesignFit, scope: Scope) -> bool:
 
 
 def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Finding]:
-    """What is not as a design that fits needs it."""
+    """Yield the differences of the lines from a fitting design."""
     for part, needed in fit.substituted:
         line = part.lines[0]
         yield at_line(
@@ -104,7 +104,7 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
             line = _culprit(part)
             code: str = "few" if part.off < 0 else "many"
             name: str | Message = line.shown
-            if len(part.lines) > 1:  # the count is that of all of them
+            if len(part.lines) > 1:  # the count is the total of all of them
                 name = message(
                     "xray-in-lines", part=part.slots[0].name, lines=tuple(str(line.mark.line) for line in part.lines)
                 )
@@ -114,7 +114,7 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
 
 
 def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
-    """The line of no other fabric that nobody knows and that may be what a part lacks, by its pieces and its words."""
+    """Return an unrecognised line of no other fabric that may be a missing part, by its pieces and text."""
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
     own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
@@ -123,7 +123,7 @@ def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None
 
 
 def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
-    """One port of servers that have a card of two for a network: half of its links may be missing."""
+    """Yield a finding if servers with two-port NICs use one port of a network: half of the links may be missing."""
     server = str(best[0].candidate.cluster.get("server"))
     used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
     sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
@@ -148,7 +148,7 @@ def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, ca
 
 
 def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
-    """A part that the design needs and the bill does not have; at the line that it would follow."""
+    """Return a finding for a missing part, at the line that it would follow."""
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
     said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
@@ -160,7 +160,7 @@ def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
 
 
 def _culprit(part: NeededPart) -> SentLine:
-    """The line of a part whose pieces are those of no place in the design."""
+    """Return the line of a part whose quantity matches no position in the design."""
     left = [slot.pieces for slot in part.slots]
     odd = list[SentLine]()
     for line in part.lines:
@@ -172,7 +172,7 @@ def _culprit(part: NeededPart) -> SentLine:
 
 
 def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
-    """The out-of-band network: switches enough for the ends of its cables."""
+    """Yield findings on the out-of-band network: too few or too many switches for its cables."""
     cables = [line for line in scope.own if line.kind == "cable" and line.quantity]
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
     ends = sum(line.quantity or 0 for line in cables)
@@ -195,7 +195,7 @@ def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
 
 
 def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
-    """What a bill lacks as a whole."""
+    """Yield findings on whole categories that a bill lacks, such as racks, and on missing spares."""
     mark = Mark(bill.file, 1, 1)
     named = {kind for line in bill.lines for kind in line.kinds}
     named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
@@ -216,13 +216,13 @@ def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
 # inspection ---------------------------------------------------------------------------------------------------------
 
 MOST_GUESSED = 12
-"""Lines with a slip in their number; of a bill with more of them the catalogue does not know the vendor."""
+"""Maximum number of lines with a mistyped number; with more, the vendor is unknown to the catalogue."""
 MOST_FITTED_LINES = 1000
-"""Lines of networks that designs are tried for, so that a bill of any size is answered; real ones have some dozens."""
+"""Maximum number of network lines for which designs are tried; real bills have some dozens."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
-"""Findings of laws that say better why a part is not the right one."""
+"""Findings of consistency checks that explain a wrong part better than a design does."""
 GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
-"""Findings of laws that a design which fits explains better."""
+"""Findings of consistency checks that a fitting design explains better."""
 
 
 class Explained(NamedTuple):
@@ -236,17 +236,17 @@ class Explained(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What came of a bill: what a reader is shown, and the plans behind it."""
+    """The result for a bill: the findings for a reader, and the plans behind them."""
 
     found: Xray
     fabrics: tuple[Explained, ...]
 
 
 def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
-    """Look through a bill.
+    """Return the inspection of a bill.
 
-    A line that names no part is read as the one that its number comes closest to where a design needs just these
-    pieces of it; a finding says so.
+    An unrecognised line is read as the part with the most similar number if a design needs exactly these pieces; a
+    finding reports it.
     """
     guesses = {line.mark: guess for line in bill.lines if line.quantity and (guess := line.recognition.guess)}
     if len(guesses) > MOST_GUESSED:
@@ -270,7 +270,7 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     basis = Basis(catalog, required, bill.has_spares, {})
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
-    """The clusters and places of the lines that are explained."""
+    """Clusters and places of explained lines."""
     fitted_lines = 0
     for scope, cluster in list_scopes(bill, catalog):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
@@ -313,7 +313,7 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += find_idle_ports(found.best, scope, bill, catalog)
         best = found.best
         if trusted and found.usual and found.usual.fit.wrong and found.usual not in best:
-            best = (found.usual, *best)  # what the findings speak of is shown, too
+            best = (found.usual, *best)  # lines that findings refer to are shown too
         explains = _explains(best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
@@ -340,11 +340,11 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
 def _judge(
     fit: DesignFit, scope: Scope, bill: SentBill, laws: Sequence[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    """What is not as designs that fit need it, and the findings of laws that this does not explain better."""
+    """Return the differences from fitting designs, and the remaining findings of consistency checks."""
     own = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
     broken = [finding for finding in laws if finding.code in GROUPED and finding.line and id(finding.line) in here]
-    if not scope.name:  # a part that no design has may be that of one more network
+    if not scope.name:  # a part that no design has may belong to a further network
         own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
     if broken and own:
         sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
@@ -355,7 +355,7 @@ def _judge(
     }
     own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
     absent = [part for part in fit.wrong if not part.lines and part.slots[0].category == "cable"]
-    if sum(part.expected for part in absent) <= sum(wrong.values()):  # they stand on the lines of the wrong fibre
+    if sum(part.expected for part in absent) <= sum(wrong.values()):  # they are at the lines of the wrong fibre
         gone = {part.slots[0].id for part in absent}
         own = [each for each in own if each.code != "missing" or each.part not in gone]
     return own, left
@@ -377,7 +377,7 @@ def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:
 
 
 def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentLine, ...]:
-    """The lines that a fabric explains; where it explains the switches alone, those whose pieces agree."""
+    """Return the lines that a fabric explains; if it explains only switches, those with the right quantity."""
     if explains == NOTHING:
         return ()
     return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
@@ -391,7 +391,7 @@ def _found(fabric: Explained) -> FabricFound:
 
 
 def _design(fitted_plan: FittedPlan) -> DesignFound:
-    """The design of a plan, as a reader tells it from others."""
+    """Return the design of a plan, with the values that distinguish it for a reader."""
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
     ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None

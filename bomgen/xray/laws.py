@@ -1,6 +1,6 @@
-"""What holds for the lines of any fabric, whatever was meant: ends have modules, fibres match, cages suffice.
+"""Consistency checks for the lines of any fabric: modules at both ends, matching fibres, enough cages.
 
-Lines that say which fabric and which links they belong to are judged by these; all others of a cluster together.
+Lines that state their fabric and links are checked by these; all others of a cluster together.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 SERVER = "server"
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
-"""Engines of a module that nobody knows."""
+"""Maximum number of links of an unknown module."""
 SPARED = ("transceiver", "cable", "switch", "nic")
-"""Kinds of parts that spares are bought of."""
+"""Kinds of parts with spares."""
 SPARE_SHARE = Fraction(1, 10)
-"""Without a column of spares so many of the pieces may be spares."""
+"""Share of the pieces that may be spares without a column of spares."""
 
 
 class ConsistencyChecks:
-    """Judges the lines of a bill by the catalogue's figures."""
+    """Checks of the lines of a bill against catalogue figures."""
 
     def __init__(self, bill: SentBill, catalog: Catalog) -> None:
         self.bill, self.catalog = bill, catalog
@@ -41,9 +41,9 @@ class ConsistencyChecks:
         """Pieces on unrecognised lines that may be of a kind of part, by fabric."""
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that breaks a law."""
+        """Yield the findings of all checks."""
         fabrics = self._fabrics()
-        # Several kinds of switch that do not say where they belong may be several networks, or no network at all.
+        # Several kinds of switches without stated position may be several networks, or no network at all.
         mixed = (
             len(fabrics) == 1
             and len({line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}) > 1
@@ -58,7 +58,7 @@ class ConsistencyChecks:
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
-        """The lines of each fabric; where no line says which, all of them."""
+        """Return the lines of each fabric; all lines together if none states its fabric."""
         named = list(
             dict.fromkeys((line.cluster, line.place.fabric) for line in self.bill.lines if line.kind == "switch")
         )
@@ -87,17 +87,17 @@ class ConsistencyChecks:
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Each end of a fibre needs the engine of a module."""
+        """Check that each end of a fibre has a module."""
         switches = [self._switch(line) for line in lines if line.kind == "switch"]
         built_in = any(switch and any(group.optics for group in switch.groups) for switch in switches)
-        # What nobody knows may be what seems to be missing.
+        # Unrecognised parts may be the ones that seem to be missing.
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         if not switches and not self._count_unknown("switch", lines):
             yield from self._no_switch(lines)
         if built_in or any(line.kind == PANEL for line in lines) or not switches:
             return
         if self.bill.has_uncounted("transceiver"):
-            return  # nobody knows how many modules there are
+            return  # the number of modules is unknown
         modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
         cables = [line for line in lines if line.kind == "cable" and line.quantity]
         if any(self._cable(line).medium == TRUNK for line in cables):
@@ -119,7 +119,7 @@ class ConsistencyChecks:
             alike = [line for line in fibres if self._cable(line).fibre == kind]
             lit = [line for line in modules if self._module(line).fibre in (kind, ANY)]
             if not lit:
-                continue  # the wrong kind of fibre, which is another finding
+                continue  # the wrong kind of fibre, which is a separate finding
             ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
             engines = self._engines(lit)
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
@@ -142,7 +142,7 @@ class ConsistencyChecks:
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
 
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
-        """The switch or the server that none of some modules fits; None where each has one."""
+        """Return a switch or server that none of some modules fits; None if each has one."""
         plugs = {self._module(line).cage for line in modules}
         has_nics = any(line.kind == "nic" for line in self.bill.lines)
         for line in self.bill.lines:
@@ -157,7 +157,7 @@ class ConsistencyChecks:
         return None
 
     def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """A network without a switch; links alone may be all that a bill is about."""
+        """Yield a finding for a network without switches; a bill may also consist of links only."""
         first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
@@ -175,12 +175,12 @@ class ConsistencyChecks:
         return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
 
     def _check_far_ends(self) -> Iterator[Finding]:
-        """Without cables, too, links that have modules at servers need some at switches."""
+        """Check that links with modules at servers have modules at switches, even without cables."""
         kinds = {line.kind for line in self.bill.lines}
         modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
         built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
-        # Modules that nobody knows may be those of the other end.
+        # Unrecognised modules may be those of the other end.
         elsewhere = any(line.place.tier != SERVER and line.may_be("transceiver") for line in self.bill.lines)
         if "cable" in kinds or not modules or not switches or built_in or elsewhere:
             return
@@ -192,7 +192,7 @@ class ConsistencyChecks:
         return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
 
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
-        """Modules at either end and the fibres of one kind of links; `unknown` engines may be those of modules, too."""
+        """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""
         ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
         by_tier = group_lines(modules, lambda line: line.place.tier)
         tiers = list(by_tier)
@@ -200,7 +200,7 @@ class ConsistencyChecks:
             yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
             return
         if any(self._ends(self._cable(line)) > 2 for line in fibres):
-            return  # a splitter has more ends at one side than at the other
+            return  # a breakout cable has more ends at one side
         links = ends // 2
         slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
         at = {tier: self._engines(own) for tier, own in by_tier.items()}
@@ -217,13 +217,13 @@ class ConsistencyChecks:
             yield at_line("error", line, "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=line.shown)
 
     def _ends(self, cable: Cable) -> int:
-        """Engines that a fibre joins."""
+        """Return the module ports that a fibre connects."""
         if cable.b is not None and cable.b.ends > 1:
             return 1 + cable.b.ends
         return 1 + int(cable.links.value)
 
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """The modules of a tier need so many cages."""
+        """Check that a tier has enough cages for its modules."""
         by_tier = group_lines(
             (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
         )
@@ -253,11 +253,11 @@ class ConsistencyChecks:
                 yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
 
     def _check_plugs(self) -> Iterator[Finding]:
-        """A cable with fixed ends fits a port of a switch, and is no faster than that."""
+        """Check that a fixed-end cable fits a port of a switch, at a rate that the port supports."""
         switch_lines = [line for line in self.bill.lines if "switch" in line.kinds]
         switches = {"": {line.id: self._switch(line) for line in switch_lines}}
-        """The kinds of switches of each fabric; all of them where a line does not say which."""
-        if "fabric" in self.bill.columns:  # words alone may mean what is connected
+        """Kinds of switches per fabric; all of them for a line without a stated fabric."""
+        if "fabric" in self.bill.columns:  # words alone may describe a connected part
             for fabric, own in group_lines(switch_lines, lambda line: line.place.fabric).items():
                 switches.setdefault(fabric, {line.id: self._switch(line) for line in own})
         for line in self.bill.lines:
@@ -278,7 +278,7 @@ class ConsistencyChecks:
                 yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
 
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Fibre and modules of links light the same fibre with the same connector, and reach."""
+        """Check that fibres and modules of links agree in fibre type, connector, polarity and reach."""
         modules = list({line.id: self._module(line) for line in lines if line.kind == "transceiver"}.values())
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         for line in lines:
@@ -287,7 +287,7 @@ class ConsistencyChecks:
             cable = self._cable(line)
             if cable.medium != FIBRE or cable.fibre in (None, ANY):
                 continue
-            # A module that nobody knows may be the one that a fibre is for.
+            # An unrecognised module may be the one for a fibre.
             severity: Severity = "doubt" if unknown >= (line.quantity or 0) else "error"
             say = partial(at_line, severity, line, off=line.quantity or 0, part=line.shown)
             needed = self.rules.polarities.get(str(cable.connector))
@@ -295,7 +295,7 @@ class ConsistencyChecks:
                 yield say("polarity", polarity=cable.polarity, needed=needed)
             alike = [module for module in modules if module.fibre in (cable.fibre, ANY)]
             own = {each for each in (cable.connector, cable.far_connector) if each}
-            # A planning module stands for one of any connector.
+            # A placeholder module represents one of any connector.
             fitting = [each for each in alike if ANY in (each.fibre, each.connector, *own) or each.connector in own]
             length = line.recognition.named.length_m if line.recognition.named else None
             reaches = [module.reach_m.value if module.reach_m else None for module in fitting]
@@ -308,7 +308,7 @@ class ConsistencyChecks:
                 yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
 
     def _check_spares(self) -> Iterator[Finding]:
-        """Spares of some parts of a kind and not of others."""
+        """Yield a finding if some parts of a kind have spares and others do not."""
         if not self.bill.has_spares:
             return
         for kind in SPARED:
@@ -321,7 +321,7 @@ class ConsistencyChecks:
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
-    """Lines by the links that they say; where some say none, all together."""
+    """Yield lines grouped by stated links; all together if some state none."""
     linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
     if any(not line.place.links for line in linked):
         yield linked
@@ -330,6 +330,6 @@ def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
 
 
 def _read_unsold(line: SentLine) -> SentLine:
-    """A line of a cable at a length that is not sold, as one of that cable."""
+    """Return a line with a cable of an unsold length as a line of that cable."""
     unsold = line.recognition.unsold
     return line._replace(recognition=Recognition(unsold)) if unsold else line

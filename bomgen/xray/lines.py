@@ -1,4 +1,4 @@
-"""Which lines of a bill each fabric may be made of, and what they count to."""
+"""The lines of a bill that each fabric may consist of, and their counts."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ from bomgen.xray.forward import COMPARED
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 APPLIANCE = "appliance"
-"""The kind of machines that a plan names by their part."""
+"""Kind of hosts that a plan names by part."""
 MACHINES = (APPLIANCE, "storage")
-"""Kinds of machines besides servers with GPUs."""
+"""Kinds of hosts other than GPU servers."""
 MANAGEMENT_GBPS = 10
-"""Most ports of a management switch have no higher rate."""
+"""Highest rate of most ports of a management switch."""
 
 
 class Scope(NamedTuple):
-    """The lines that a fabric may be made of."""
+    """The lines that a fabric may consist of."""
 
     name: str
     role: str
     own: tuple[SentLine, ...]
-    """Those that say so."""
+    """Lines that state this fabric."""
     free: tuple[SentLine, ...]
-    """Those that do not say where they belong."""
+    """Lines that state no fabric."""
     servers: tuple[SentLine, ...]
     """Lines of servers."""
     others: tuple[SentLine, ...] = ()
-    """Switches of other fabrics: it may use the same where its own are missing."""
+    """Switches of other fabrics, which this one may also use if its own are missing."""
     hosts: tuple[SentLine, ...] = ()
-    """Machines without GPUs that the bill lists, such as management servers."""
+    """Hosts without GPUs in the bill, such as management servers."""
     listed: frozenset[str] = frozenset()
-    """Kinds of parts between machines and switches that the bill lists fabric by fabric."""
+    """Kinds of parts between hosts and switches that the bill lists per fabric."""
     shared: bool = False
-    """Whether other networks may have pieces of the free lines, too."""
+    """Whether other networks may also use pieces of the free lines."""
     number: int | None = None
-    """Servers of the other networks; None: not known."""
+    """Number of servers of the other networks; None if unknown."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
-        """All that it may be made of."""
+        """Return all lines that the fabric may consist of."""
         return (*self.own, *self.free)
 
     def of_kind(self, kind: str) -> list[SentLine]:
-        """The lines of a kind of part."""
+        """Return the lines of a kind of part."""
         return [line for line in self.lines if line.kind == kind]
 
 
 def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
-    """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
+    """Yield the lines of each fabric that they state; one fabric of all lines if none do."""
     clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
     lines = [part for line in bill.lines if line.quantity is not None for part in _split_over_clusters(line, clusters)]
     if "fabric" not in bill.columns:
@@ -103,7 +103,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
 
 
 def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
-    """The lines, but cables that fit no switch of the fabric that their words say, and do fit others, say none."""
+    """Return the lines, without the fabric of cables that fit none of its switches but fit others."""
     known = rules(catalog)
     cages: dict[str, set[str]] = {}
     for line in lines:
@@ -127,7 +127,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
-    """A line of a network that every cluster has: the share of each; any other line as it is."""
+    """Return each cluster's share of a line of a network that every cluster has; other lines unchanged."""
     is_shared = line.place.fabric and not line.cluster and line.kind in COMPARED
     if is_shared and clusters and (shared := _share(line, len(clusters))):
         return [shared._replace(cluster=cluster) for cluster in clusters]
@@ -135,26 +135,25 @@ def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLi
 
 
 def _share(line: SentLine, clusters: int) -> SentLine | None:
-    """The pieces of a line that names no cluster for one of several equal ones; None where they do not divide."""
+    """Return the share of a line without cluster for one of several equal ones; None if it does not divide evenly."""
     pieces, rest = divmod(line.quantity or 0, clusters)
     spare = None if line.spare is None else line.spare // clusters
     return None if rest else line._replace(quantity=pieces, spare=spare)
 
 
 def _is_server(line: SentLine) -> bool:
-    """Whether a line is of servers with GPUs, or may be: of a part that nobody knows."""
+    """Return whether a line is of GPU servers, or may be, for an unrecognised part."""
     if kinds := {line.kind} - {""} or {kind for kind, _ in line.recognition.may_be}:
         return kinds == {"server"}
     return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
 
 
 def _is_host(line: SentLine) -> bool:
-    """Whether a line is of machines without GPUs."""
     return line.place.tier == "host" or line.kind in MACHINES
 
 
 def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
-    """Whether a line is of management cables, or of switches that have most of their ports for them."""
+    """Return whether a line is of management cables, or of switches with mostly RJ45 ports."""
     if line.kind == "cable":
         return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
     return (
@@ -163,7 +162,7 @@ def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
 
 
 def count_rj45_ports(line: SentLine, catalog: Catalog) -> int:
-    """The RJ45 ports of a switch."""
+    """Return the number of RJ45 ports of a switch."""
     record = catalog.find_original("switch", line.id)
     groups = record.value("port_groups") or ()
     found = 0
@@ -174,7 +173,7 @@ def count_rj45_ports(line: SentLine, catalog: Catalog) -> int:
 
 
 def port_gbps(switch: str, catalog: Catalog) -> int:
-    """The rate [Gb/s] of most ports of a switch; 0 where the catalogue does not say it."""
+    """Return the rate [Gb/s] of most ports of a switch; 0 if unknown."""
     record = catalog.find_original("switch", switch)
     groups = [
         (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
@@ -184,56 +183,56 @@ def port_gbps(switch: str, catalog: Catalog) -> int:
 
 
 # line counts --------------------------------------------------------------------------------------------------------
-# What lines count to: links of cables, links that modules serve, switches of a tier.
+# Counts of lines: links of cables, links that modules serve, switches per tier.
 
 SERVER_LEAF = declaration.SERVER_LEAF.name
 SERVER = "server"
-"""The tier of the ends of links at servers."""
+"""Tier of the link ends at servers."""
 
 
 def leaf_spine() -> str:
-    """The kind of link between leaves and spines."""
+    """Return the kind of link between leaves and spines."""
     return kind_between("leaf", "spine")
 
 
 def spine_core() -> str:
-    """The kind of link between spines and cores."""
+    """Return the kind of link between spines and cores."""
     return kind_between("spine", "core")
 
 
 def kind_between(lower: str, upper: str, topology_name: str | None = None) -> str:
-    """The name of the kind of link between two tiers, of any topology or of one."""
+    """Return the name of the kind of link between two tiers, of any topology or of one."""
     kinds = topology(topology_name).link_kinds if topology_name else link_kinds().values()
     return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
 
 
 def is_fibre(line: SentLine, catalog: Catalog) -> bool:
-    """Whether a line of cables is one of fibres between modules."""
+    """Return whether a line of cables is of fibres between modules."""
     return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
 
 
 def count_links(line: SentLine, catalog: Catalog) -> int:
-    """Links that the pieces of a line of cables carry."""
+    """Return the links that the pieces of a line of cables carry."""
     return (line.quantity or 0) * count_links_per_piece(line, catalog)
 
 
 def count_links_per_piece(line: SentLine, catalog: Catalog) -> int:
-    """Links that a cable carries: a splitter carries several."""
+    """Return the links that a cable carries; a breakout cable carries several."""
     return int(part_records.cable(catalog.find_original("cable", line.id), catalog).links.value)
 
 
 def count_engines(line: SentLine, catalog: Catalog) -> int:
-    """Links that the modules of a line serve."""
+    """Return the links that the modules of a line serve."""
     return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
 
 
 def count_cables(scope: Scope, links: str, catalog: Catalog) -> int:
-    """Links that the cables between two tiers carry."""
+    """Return the links that the cables between two tiers carry."""
     return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
 
 
 def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
-    """Links that the modules at an end serve."""
+    """Return the links that the modules at an end serve."""
     found = 0
     for line in scope.own:
         if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
@@ -242,7 +241,7 @@ def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> i
 
 
 def count_tiers(scope: Scope) -> dict[str, int]:
-    """Switches by the tier that their lines say."""
+    """Return the number of switches by stated tier."""
     found = dict[str, int]()
     for line in scope.own:
         if line.kind == "switch" and line.place.tier and line.quantity:
@@ -251,7 +250,7 @@ def count_tiers(scope: Scope) -> dict[str, int]:
 
 
 def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
-    """Links to leaves, as cables and modules at either end count them, each with how many of the three agree."""
+    """Return the links to leaves by cables and by modules at either end, with the number of counts that agree."""
     cables = count_cables(scope, SERVER_LEAF, catalog)
     at_server = count_engines_at(scope, SERVER_LEAF, SERVER, catalog)
     if not at_server and not any(line.place.links for line in scope.own):
@@ -261,14 +260,14 @@ def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
 
 
 def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
-    """Ends of splitters that may have no link, since each leaf has splitters of its own."""
+    """Return the ends of breakout cables that may be unused, since each leaf has its own."""
     below = (line for line in scope.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
     ends = max((count_links_per_piece(line, catalog) for line in below), default=1)
     return (ends - 1) * count_tiers(scope).get("leaf", 0)
 
 
 def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
-    """Modules that are plugged in at servers, as their lines say, or as they fit no switch."""
+    """Yield the modules at servers: as stated, or because they fit no switch."""
     known = rules(catalog)
     cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
     for line in scope.of_kind("transceiver"):

@@ -1,4 +1,4 @@
-"""The servers that a bill may be about, and the other machines on its fabrics."""
+"""The servers that a bill may be for, and the other hosts on its fabrics."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from bomgen.xray.lines import (
 )
 
 GPUS = 8
-"""GPUs and NICs of a server that the bill does not name: those of the usual HGX board."""
+"""GPUs and NICs of a server that the bill does not name, as on the usual HGX board."""
 MOST_NIC_GBPS = 400
-"""Switches with faster ports join each other at a higher rate than NICs have."""
+"""Port rate of switches above which links between switches are faster than NICs."""
 MOST_SERVERS = 2
-"""Kinds of servers of which each is tried."""
+"""Maximum number of server kinds tried."""
 SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
-"""Links to servers among all of a network: with the ratio 1:1, with 2:1, and without spines."""
+"""Share of a network's links that lead to servers: with 1:1, with 2:1, and without spines."""
 
 
 class Servers(NamedTuple):
-    """The servers of a candidate: what the plan says of them, and how many there are."""
+    """The servers of a candidate: their plan keys and number."""
 
     cluster: Mapping[str, Any]
     number: int
     nics: int
     gpus: int
     derived: bool = False
-    """Whether their number follows from other lines than that of the servers."""
+    """Whether their number was derived from lines other than that of the servers."""
 
 
 def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
-    """The servers that a bill may be about: those it lists, and those that its NICs and links are enough for."""
+    """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
     listed = dict[str, int]()
     for line in scope.servers:
         if line.kind == SERVER and line.quantity:
@@ -86,13 +86,13 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
-    """Servers that the catalogue does not have."""
+    """Return servers that are not in the catalogue."""
     described = {**described, "port_gbps": MOST_NIC_GBPS}
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
 def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
-    """Numbers of links to servers that the lines of cables, NICs and modules at servers imply."""
+    """Return the possible numbers of links to servers, from cables, NICs and modules at servers."""
     cables = [
         count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
@@ -105,26 +105,26 @@ def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
 
 
 # hosts --------------------------------------------------------------------------------------------------------------
-# Machines and ports of a fabric besides those of the compute network's servers.
+# Hosts and ports of a fabric in addition to those of the compute network's servers.
 
 USUAL_PORTS = (2, 1, 4)
-"""Ports of a server on a network that is not its compute network, the most usual first."""
+"""Ports per server on networks other than the compute network, most common first."""
 MOST_HOSTS = 4
-"""Lines of machines without GPUs whose ports are tried in every combination."""
+"""Maximum number of host lines whose ports are tried in every combination."""
 EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
-"""Networks that connect all machines, those without GPUs among them."""
+"""Networks that connect all hosts, including those without GPUs."""
 OTHERS = "other machines"
-"""What a plan calls machines that the bill does not list."""
+"""Name in a plan for hosts that the bill does not list."""
 USUAL_RESERVED = 4
-"""Ports that the SuperPOD keeps for fabric managers."""
+"""Ports reserved for fabric managers in the SuperPOD."""
 MOST_RESERVED = 8
-"""More ports without a cable are no ports kept for fabric managers: published designs keep four."""
+"""Maximum number of uncabled ports taken as reserved for fabric managers; published designs have four."""
 
 
 def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
-    """Machines and ports besides those of the servers: as many as the links to leaves leave over.
+    """Return hosts and ports in addition to the servers', matching the remaining links to leaves.
 
-    Each with how many counts of the bill it only repeats: one where a single count tells of machines without a line.
+    Each has the number of bill counts that it only repeats: 1 if a single count implies hosts without a line.
     """
     inline = isinstance(servers.cluster.get("server"), dict)
     below = count_links_below(scope, catalog)
@@ -153,9 +153,9 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
                 found.append((own, 0))
     found += on_splitters
     if scope.role != COMPUTE and below and not any(each and "hosts" not in each for each, _ in found):
-        # No count of links is that of the servers alone: it may be the count that is wrong.
+        # No count of links equals the servers' alone: the count may be wrong.
         found[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
-    if listed:  # the machines that the bill lists are what is there besides its servers
+    if listed:  # the hosts that the bill lists are the ones in addition to its servers
         found = [(each, given) for each, given in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
     links = count_cables(scope, SERVER_LEAF, catalog)
     ends = sum(
@@ -172,9 +172,9 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
 
 
 def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
-    """Usual numbers of ports of the servers, alone and with the other machines of the bill.
+    """Yield common numbers of ports per server, alone and with the other hosts of the bill.
 
-    As many machines that the bill does not list are tried as the modules that fit servers leave over.
+    Unlisted hosts are tried in the number of modules that remain after the servers.
     """
     ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
     for ports in USUAL_PORTS:
@@ -186,7 +186,7 @@ def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Pl
 
 
 def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
-    """All machines of the bill on a network that connects every machine, each with as many ports."""
+    """Yield all hosts of the bill on a network that connects every host, each with the same number of ports."""
     if scope.role not in EVERY_MACHINE or len(scope.servers) < 2:
         return
     others = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
@@ -199,7 +199,7 @@ def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
 
 
 def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
-    """Machines with slower ports than the switches, at the far ends of cables that split a port."""
+    """Return hosts with slower ports than the switches, at the far ends of breakout cables."""
     if scope.role == COMPUTE or not any(_far_ends(line, catalog) for line in scope.own):
         return []
     found = list[Plan]()
@@ -212,7 +212,7 @@ def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
 
 
 def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
-    """The far ends of a cable that splits a port; None for any other part."""
+    """Return the far ends of a breakout cable; None for other parts."""
     if line.kind != "cable":
         return None
     cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
@@ -220,7 +220,7 @@ def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
 
 
 def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
-    """The machines of the bill besides its servers, with as many ports each as come to one of `ports`; else none."""
+    """Return the bill's hosts other than servers, with port numbers that add up to one of `ports`; empty if none do."""
     lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
     choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
     for wanted in ports:
@@ -231,7 +231,7 @@ def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
 
 
 def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
-    """Machines besides the servers as a plan has them, each with so many ports."""
+    """Return hosts other than servers in plan keys, each with its number of ports."""
     return [
         {"name": f"machines {at}", "count": line.quantity, "ports": own}
         | ({"part": line.id} if line.kind == APPLIANCE else {})

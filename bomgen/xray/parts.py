@@ -1,4 +1,4 @@
-"""What the parts of a bill say by themselves, and what an order of them needs besides."""
+"""Checks of individual parts of a bill, and of the required parts of an order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KILOMETRE = 1000
 
 
 def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
-    """What is to be said of each line by itself."""
+    """Yield findings about each line by itself."""
     for line in bill.lines:
         recognition = line.recognition
         named = recognition.named
@@ -59,7 +59,7 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
 
 
 def _unavailable(line: SentLine, called: Identity, kind: str) -> Finding:
-    """That a part is not sold any more; or not yet, of which nobody knows when the bill is to be ordered."""
+    """Return a finding that a part is no longer sold, or not yet; the order date of a bill is unknown."""
     text = unavailable_message(called, kind, line.shown)
     if called.availability in NOT_YET_SOLD:
         return at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)
@@ -67,7 +67,7 @@ def _unavailable(line: SentLine, called: Identity, kind: str) -> Finding:
 
 
 def _is_housing(line: SentLine) -> bool:
-    """Whether a line is of racks or rack PDUs, which any vendor sells."""
+    """Return whether a line is of racks or rack PDUs, which any vendor sells."""
     text = f"{line.part} {line.description}".lower()
     return any(word.search(text) for kind in ("rack", "pdu") for word in kinds()[kind])
 
@@ -82,7 +82,7 @@ def _unknown(line: SentLine) -> Finding:
 
 
 def _unsold(line: SentLine, family: Record) -> Finding:
-    """That a cable is not sold at the length that its number says."""
+    """Return a finding that a cable is not sold at the length in its number."""
     unsold = line.recognition.unsold
     length = f"{float(unsold.length_m or 0):g}" if unsold else ""
     lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
@@ -91,7 +91,7 @@ def _unsold(line: SentLine, family: Record) -> Finding:
 
 
 def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:
-    """What the description says and the part is not."""
+    """Yield findings where the description contradicts the part."""
     text = line.description.lower()
     if record.kind == "transceiver":
         module = part_records.module(record, catalog)
@@ -125,27 +125,27 @@ def _contradicted(line: SentLine, record: Record, said: str, known: str) -> Find
 
 
 # bill requirements --------------------------------------------------------------------------------------------------
-# What an order of the parts of a bill needs besides, as the catalogue's parts require: cords, licences, tools.
+# Required parts for an order of the parts of a bill, by the catalogue: cords, licences, tools.
 
 GPU, SERVER = "gpu", "server"
 
 
 class _Need(NamedTuple):
     parts: tuple[str, ...]
-    """The part, or those that the buyer chooses from."""
+    """The part, or the parts to choose from."""
     pieces: Fraction | None
-    """None: they depend on the choice, or are counted by what a bill does not say."""
+    """None if they depend on the choice, or on a count that a bill does not have."""
     fixed: bool
-    """Whether it leaves nothing to choose."""
+    """Whether there is no choice."""
 
 
 class Requirements:
-    """What is required, as far as the catalogue says it, beside what the bill has."""
+    """Required parts by the catalogue, compared with the bill."""
 
     def __init__(self, bill: SentBill, catalog: Catalog) -> None:
         self.bill, self.catalog = bill, catalog
         self.each: dict[tuple[str, str], tuple[_Need, ...]] = {}
-        """What a piece of the part of a kind and id requires."""
+        """Requirements of a piece of a part, by its kind and id."""
         self.have = dict[str, int]()
         for line in bill.lines:
             if line.id and line.quantity:
@@ -155,10 +155,10 @@ class Requirements:
             for id, pieces in self._fixed_of(line.kind, line.id).items() if line.quantity else ():
                 needed[id] = needed.get(id, Fraction(0)) + pieces * (line.quantity or 0)
         self.lacking = {id: pieces - self.have[id] for id, pieces in needed.items() if id in self.have}
-        """Pieces that are missing (more than 0) or too many of required parts that the bill has lines of."""
+        """Missing (positive) or surplus pieces of required parts that the bill has lines of."""
 
     def count_broken(self, surplus: Iterable[tuple[str, str, int]]) -> int:
-        """Required parts whose pieces are wrong once the surplus of others, by kind and id, is taken off the bill."""
+        """Return the number of required parts with a wrong quantity after the surplus of others is removed."""
         lacking = dict(self.lacking)
         for kind, id, pieces in surplus:
             for needed, each in self._fixed_of(kind, id).items():
@@ -167,13 +167,13 @@ class Requirements:
         return sum(1 for pieces in lacking.values() if pieces)
 
     def findings(self) -> Iterator[Finding]:
-        """Required parts that are missing, too few or too many."""
+        """Yield required parts that are missing, too few or too many."""
         fixed: dict[str, dict[str, int]] = {}
-        """Pieces by the part that is required and the part that requires it."""
+        """Pieces by required part and requiring part."""
         chosen: dict[tuple[str, ...], int] = {}
-        """Pieces of parts that the buyer chooses from; 0 where nobody knows how many."""
+        """Pieces of parts to choose from; 0 if unknown."""
         by: dict[str | tuple[str, ...], SentLine] = {}
-        """The first line that requires a part, or one of several; by the id of a part its own first line."""
+        """First line that requires a part, or one of several; for the id of a part its own first line."""
         for line in (line for line in self.bill.lines if line.id and line.quantity):
             by.setdefault(line.id, line)
             for need in self._needs_of(line.kind, line.id):
@@ -192,7 +192,7 @@ class Requirements:
     def _judge(
         self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
-        """A part that is required, against its lines."""
+        """Yield findings about a required part, against its lines."""
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
         pieces, given = sum(wanted.values()), self.have.get(id, 0)
         name, first = self._name(id), by[next(iter(wanted))]
@@ -206,12 +206,12 @@ class Requirements:
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
 
     def _may_be_there(self, parts: Iterable[str]) -> bool:
-        """Whether a line that is not recognised may be one of some parts."""
+        """Return whether an unrecognised line may be one of some parts."""
         kinds = {self.catalog.find_part(part).kind for part in parts}
         return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
 
     def _saved(self, id: str) -> set[int]:
-        """Pieces of a required part that spares save, which a bill without a column for them has among its pieces."""
+        """Return the possible savings of a required part by spares that are not in a separate column."""
         saved = {0}
         for line in () if self.bill.has_spares else self.bill.lines:
             each = self._fixed_of(line.kind, line.id).get(id)
@@ -221,7 +221,7 @@ class Requirements:
         return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
-        """Parts of which the buyer chooses, against the lines of any of them."""
+        """Yield findings about parts to choose from, against the lines of any of them."""
         given = sum(self.have.get(part, 0) for part in parts)
         names = tuple(map(self._name, parts))
         if not given and pieces:
@@ -239,15 +239,15 @@ class Requirements:
         return identity(self.catalog.find_part(id)).name
 
     def _fixed_of(self, kind: str, id: str) -> dict[str, Fraction]:
-        """The pieces of other parts that a piece of a part requires and that leave no choice, by their ids."""
+        """Return the required pieces without a choice per piece of a part, by id."""
         return {need.parts[0]: need.pieces for need in self._needs_of(kind, id) if need.fixed and need.pieces}
 
     def _needs_of(self, kind: str, id: str) -> tuple[_Need, ...]:
-        """What a piece of a part requires; of a server also what its GPUs do."""
+        """Return the requirements of a piece of a part; for a server including those of its GPUs."""
         if (kind, id) not in self.each:
             try:
                 self.each[kind, id] = tuple(self._read_needs(self.catalog.find_original(kind, id)))
-            except UnknownPart:  # a line card, which the record of its switch describes
+            except UnknownPart:  # a line card, which is in the record of its switch
                 self.each[kind, id] = ()
         return self.each[kind, id]
 
@@ -262,7 +262,7 @@ class Requirements:
 
 
 def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:
-    """The line whose pieces are what no part requires, and the part whose pieces no line has; the first for none."""
+    """Return the line whose pieces match no requiring part, else the first, and the requiring part without a match."""
     left = dict(wanted)
     odd = list[SentLine]()
     for line in lines:

@@ -1,4 +1,4 @@
-"""The search for the plans that explain a bill best, fabric by fabric, networks that share lines too."""
+"""The search for the plans that explain a bill best, fabric by fabric, including networks that share lines."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ from bomgen.xray.machines import Servers, list_servers
 from bomgen.xray.parts import Requirements
 
 OF_SWITCHES = 2
-"""Parts that switches count as: a wrong number of them is a wrong topology."""
+"""Weight of switches, because a wrong number of them means a wrong topology."""
 MOST_RUNS = 240
-"""Designs that are built for a fabric at most."""
+"""Maximum number of designs built for a fabric."""
 MOST_SWITCHES = 3
-"""Switches that a bill without places may use for a fabric, of which each is tried."""
+"""Maximum number of switch models tried for a fabric of a bill without positions."""
 MOST_LINKS_TRIED = 16
-"""Ways to build its links of which the two best are kept."""
+"""Options for its links of which the two best are kept."""
 KEPT_LINKS = 2
 UNKNOWN_PORT_RATE = "storage-port-rate"
-"""The assumption that a plan takes the ports of servers from which the catalogue does not have."""
+"""The assumption for the server port rate that the catalogue lacks."""
 MOST_ALIKE = 6
-"""Plans that fit equally well of which are listed at most."""
+"""Maximum number of equally good plans listed."""
 
 
 class Basis(NamedTuple):
-    """What all searches for the networks of a bill share."""
+    """Data shared by all searches for the networks of a bill."""
 
     catalog: Catalog
     required: Requirements
     has_spares: bool
     """Whether the bill has a column of spares."""
     designs: dict[str, tuple[Design, Bill] | None]
-    """What was built for a plan, since networks of one bill are looked for with the same plans."""
+    """Designs by plan, cached because searches for networks of one bill use the same plans."""
 
     def build(self, plan: Plan) -> tuple[Design, Bill] | None:
-        """What is built and billed for a plan; None when it cannot be built."""
+        """Return the design and bill of a plan; None if it cannot be built."""
         key = repr(plan)
         if key not in self.designs:
             self.designs[key] = build_design(plan, self.catalog)
@@ -71,26 +71,25 @@ class FittedPlan(NamedTuple):
     bill: Bill
     fit: DesignFit
     broken: int
-    """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
+    """Number of required parts with a wrong quantity even after the other corrections."""
 
     @property
     def corrected(self) -> tuple[NeededPart, ...]:
-        """Parts whose lines have to be corrected for it; of two that stand in each other's place the first."""
+        """Return the parts whose lines need a correction; of two swapped ones the first."""
         settled = (*self.fit.swapped[1:], *(needed for _, needed in self.fit.substituted))
         return tuple(part for part in self.fit.wrong if part not in settled)
 
     @property
     def corrections(self) -> int:
-        """Counts that are to be corrected for it, of required parts, too."""
+        """Return the number of counts that need a correction, including required parts."""
         return len(self.corrected) + self.broken
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
+        """Return a sort key: wrong parts and repeated counts, then unexplained pieces, then claimed pieces.
 
-        A part counts that is required besides, such as a cord, and is wrong although the others are corrected.
-
-        Plans of one rank fit equally well.
+        A required part, such as a cord, counts if it is wrong even after the other corrections. Plans of equal rank fit
+        equally well.
         """
         claimed = sum(line.quantity or 0 for line in self.fit.lines)
         wrong = sum(OF_SWITCHES if part.is_switch else 1 for part in self.corrected) + len(self.fit.spare_switches)
@@ -98,32 +97,32 @@ class FittedPlan(NamedTuple):
 
     @property
     def cost(self) -> tuple[tuple[int, int, int], int]:
-        """Its rank, then how much it says."""
+        """Return its rank, then its size in keys."""
         derived = 1 if self.candidate.servers.derived else 0
         return self.rank, derived + _size(self.candidate.fabric)
 
     @property
     def assumes_ports(self) -> bool:
-        """Whether the rate of the servers' ports is an assumption."""
+        """Return whether the rate of the servers' ports is an assumption."""
         return "link" in self.candidate.fabric
 
 
 class FitResult(NamedTuple):
-    """What was found for a fabric."""
+    """The plans found for a fabric."""
 
     best: tuple[FittedPlan, ...]
-    """All plans that fit equally well, the shortest first; none where no design could be built."""
+    """All plans that fit equally well, the shortest first; empty if no design could be built."""
     usual: FittedPlan | None
-    """The best of the plans that repeat no count of the bill: lines are judged by it."""
+    """The best plan that repeats no count of the bill; lines are checked against it."""
 
     rival: FittedPlan | None = None
-    """The best of those that need no more corrections than it and leave fewer required parts wrong."""
+    """The best plan that needs no more corrections than `usual` and leaves fewer required parts wrong."""
     tried: tuple[FittedPlan, ...] = ()
-    """All that could be built, the best first."""
+    """All plans that could be built, the best first."""
 
     @property
     def is_usual(self) -> bool:
-        """Whether a usual plan is as likely as the best, which may repeat counts: it needs no more corrections."""
+        """Return whether the usual plan is as likely as the best one: it needs no more corrections."""
         if not self.usual or not self.best:
             return False
         best = self.best[0]
@@ -133,7 +132,7 @@ class FitResult(NamedTuple):
 
 
 def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
-    """The plans that explain the lines of a fabric best."""
+    """Return the plans that explain the lines of a fabric best."""
     catalog = basis.catalog
     found = list[FittedPlan]()
     choices = list_servers(scope, catalog)
@@ -158,7 +157,7 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
 
 
 def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
-    """Whether a design needs all that other networks have left, and nothing besides."""
+    """Return whether a design needs exactly what other networks have left."""
     pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
     return (
         not tried.fit.wrong and sum(line.quantity or 0 for line in tried.fit.lines if line.kind != "server") == pieces
@@ -166,7 +165,7 @@ def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
 
 
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
-    """The best of all that could be built."""
+    """Return the best of all plans that could be built."""
     if not fitted_plans:
         return FitResult((), None)
     fitted_plans.sort(key=lambda each: each.cost)
@@ -197,7 +196,7 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
-    """The ways to build the links that explain the most modules and cables, whatever the topology."""
+    """Return the options for links that explain the most modules and cables, for any topology."""
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
@@ -217,13 +216,13 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
 
 
 def _explains_links(fitted_plan: FittedPlan) -> bool:
-    """Whether a design has the modules and cables of the bill, if not the number of its switches."""
+    """Return whether a design explains the modules and cables of the bill, if not its number of switches."""
     return all(part.is_switch for part in fitted_plan.fit.wrong)
 
 
 def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
-    """A fabric of a plan, with the NICs of its own lines, or for servers that nobody knows with those that fit."""
-    # A topology without spines may join its leaves with each other: what is said of links up is said of these.
+    """Return a fabric in plan keys, with the NICs of its own lines, or for unknown servers with NICs that fit."""
+    # A topology without spines may connect its leaves to each other: its keys for uplinks apply to these links.
     named = shape.get("topology")
     if named and (peer := kind_between("leaf", "leaf", named)) and not kind_between("leaf", "spine", named):
         links = {peer if kind == leaf_spine() else kind: each for kind, each in links.items() if kind != spine_core()}
@@ -276,7 +275,7 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
 
 
 def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog: Catalog) -> tuple[NeededPart, ...]:
-    """The modules and the fibres that connect fabric managers to the ports kept for them; none without both."""
+    """Return the modules and fibres between fabric managers and reserved ports; empty without both."""
     claimed = {id(line) for line in design_fit.lines}
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
     modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
@@ -294,7 +293,7 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog:
 
 
 def _named(part: NeededPart) -> tuple[str, str]:
-    """The kind and the id of a part; an empty id for one without."""
+    """Return kind and id of a part; an empty id without one."""
     return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
 
@@ -305,7 +304,7 @@ def _size(value: Any) -> int:
 
 
 def describe_shape(fitted_plan: FittedPlan) -> tuple[Any, ...]:
-    """What a reader distinguishes designs by: servers, topology, tiers, switches, ratio, planes."""
+    """Return what distinguishes designs for a reader: servers, topology, tiers, switches, ratio, planes."""
     built = fitted_plan.design.fabrics[0]
     tiers = tuple((tier.name, int(tier.count.value)) for tier in built.fabric.tiers)
     fabric = fitted_plan.candidate.fabric
@@ -319,16 +318,16 @@ def describe_shape(fitted_plan: FittedPlan) -> tuple[Any, ...]:
 
 
 # networks -----------------------------------------------------------------------------------------------------------
-# The networks of a bill that does not say which line is of which: several may share a line.
+# The networks of a bill whose lines do not state their network: several may share a line.
 
 BESIDE = (STORAGE, IN_BAND)
-"""Networks that may share lines with the compute network, in the order that they are looked for."""
+"""Networks that may share lines with the compute network, in search order."""
 MOST_TRIED = 4
-"""Networks of a role of which each is tried beside the others."""
+"""Maximum number of networks of a role that are combined with the others."""
 
 
 class Networks(NamedTuple):
-    """Networks that explain the lines of a bill together."""
+    """Networks that together explain the lines of a bill."""
 
     found: tuple[tuple[Scope, FitResult], ...]
     fit: DesignFit
@@ -336,10 +335,10 @@ class Networks(NamedTuple):
 
     @property
     def cost(self) -> tuple[int, int, int]:
-        """Parts that they do not explain, and networks of one kind of switch; then networks, then pieces.
+        """Return a sort key: unexplained parts and repeated switch models, then networks, then unexplained pieces.
 
-        Networks of equal parts explain about any counts: one more of a kind must explain two parts, or one that has no
-        place without it.
+        Networks of the same parts can explain almost any count: another one of a kind must explain two parts, or one
+        that has no position otherwise.
         """
         kinds = {str(each.best[0].candidate.fabric["switch"] if each.best else "") for _, each in self.found}
         unplaced = sum(1 for part in self.fit.wrong if not part.slots) - len(self.fit.substituted)
@@ -348,12 +347,12 @@ class Networks(NamedTuple):
 
     @property
     def servers(self) -> int | None:
-        """The servers that the first is for; None without one."""
+        """Return the number of servers of the first network; None without one."""
         return self.found[0][1].best[0].candidate.servers.number if self.found else None
 
 
 def find_networks(scope: Scope, basis: Basis) -> Networks:
-    """The networks that explain the lines of `scope` best: one of all of them, or several."""
+    """Return the networks that explain the lines of `scope` best: one for all lines, or several."""
     tried = [_join([(scope, fit_fabric(scope, basis))], scope, basis)]
     if scope.servers and scope.of_kind("switch") and tried[0].fit.wrong:
         for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
@@ -367,7 +366,7 @@ def find_networks(scope: Scope, basis: Basis) -> Networks:
 
 
 def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:
-    """The networks with one of a role that takes what it needs of what they leave."""
+    """Yield the networks with another one of a role, which uses the remaining lines."""
     left = _left(scope.lines, networks)
     if not any(line.kind == "cable" for line in left):
         return
@@ -389,7 +388,7 @@ def _join(found: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) 
 
 
 def _likeliest(fit_result: FitResult) -> list[FitResult]:
-    """The explanations that miss the least, and of these take the most of a bill: one of each claim."""
+    """Return the explanations with the fewest mismatches, then the most pieces; one for each set of claimed lines."""
 
     def weight(fitted_plan: FittedPlan) -> tuple[int, int, int]:
         return (

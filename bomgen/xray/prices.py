@@ -1,4 +1,4 @@
-"""The numbers of a bill: quantities that cannot be read, amounts of lines, sums, discounts, tax and currencies."""
+"""Checks of the numbers of a bill: unreadable quantities, line amounts, sums, discounts, tax and currencies."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bomgen.reading.list_columns import QUANTITY
 from bomgen.xray.types import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
 
 PRICE_DIGITS = Decimal("0.005")
-"""A unit price that is shown rounded may be off by so much a piece."""
+"""Maximum rounding error of a displayed unit price."""
 SHOWN_VALUE = 40
-"""Characters of a value that a finding repeats."""
+"""Characters of a value in a finding."""
 PAID = "折"
-"""In the heading of a discount that may be what is paid."""
+"""Sign in the heading of a discount that may be the paid share."""
 PER_CENT = 100
 HALF = Decimal("0.5")
-"""How far a rounded number is from the exact one at most, in units of its last place."""
+"""Maximum rounding error in units of the last digit."""
 _NONE = Decimal(0)
 
 
 def check_prices(bill: SentBill) -> Iterator[Finding]:
-    """What is wrong with the quantities, amounts, sums, prices and currencies of a bill."""
+    """Yield errors in the quantities, amounts, sums, prices and currencies of a bill."""
     yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
     yield from _check_values(bill)
     yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
@@ -38,7 +38,7 @@ def check_prices(bill: SentBill) -> Iterator[Finding]:
 
 
 def _check_quantity(line: SentLine) -> Finding | None:
-    """That no pieces can be read on a line that has something where they belong, or names a part by its number."""
+    """Return a finding for a line without readable pieces, if it has a value there or names a part by number."""
     found = [value for column, value in line.unread if column == QUANTITY]
     if not found:
         named = line.recognition.named
@@ -52,7 +52,7 @@ def _check_quantity(line: SentLine) -> Finding | None:
 
 
 def _check_values(bill: SentBill) -> Iterator[Finding]:
-    """Find prices and amounts that cannot be read: formulas without a value, and text that is no amount."""
+    """Yield prices and amounts that are unreadable: formulas without a value, and other text."""
     broken = [line for line in bill.lines if _lacks_value(line)]
     if broken:
         yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
@@ -63,23 +63,23 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 
 
 def _lacks_value(line: SentLine) -> bool:
-    """Whether the price or the amount of a line is a formula without a value."""
+    """Return whether the price or the amount of a line is a formula without a value."""
     return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
 
 
 def _unread_amounts(line: SentLine) -> Iterator[str]:
-    """Yield the texts in the columns of prices and amounts of a line that are no amounts."""
+    """Return the texts in the price and amount columns of a line that are not amounts."""
     return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
-    """That a net price is not the list price beside it less the discount; None where it is, or cannot be told."""
+    """Return a finding if a net price differs from list price less discount; None if it agrees or is unclear."""
     net, listed = line.unit_price, line.listed
     if net is None or listed is None or not listed.price:
         return None
     offs = [*_offs(listed, is_maybe_paid=PAID in bill.columns.get("discount", ""))]
     rounding = max(minor_unit(bill.currency), HALF.scaleb(min(int(net.as_tuple().exponent), 0)))
-    # Without amounts, a net price may be that of all pieces.
+    # Without amounts, a net price may be for all pieces.
     counts = {1, line.pieces, line.quantity or 1} if line.amount is None else {1}
     for off, near in offs:
         slack = ANY_AMOUNT.add(rounding, _times(near, listed.price))
@@ -100,7 +100,7 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
 
 
 def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
-    """What may be off a list price, as a share, the likeliest first, and how far that is from the exact share at most.
+    """Yield the possible discounts on a list price as shares, most likely first, with their maximum rounding error.
 
     15 is 15 %, or an amount; 0.5 is a half or 0.5 %.
     """
@@ -119,7 +119,7 @@ def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decima
 
 
 def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
-    """That the amount of a line is not what its pieces cost; None where it is, or cannot be told."""
+    """Return a finding if the amount of a line differs from pieces times price; None if it agrees or is unclear."""
     if line.amount is None or line.unit_price is None or line.quantity is None:
         return None
     share = line.discount or _NONE
@@ -149,7 +149,7 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
 
 
 def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
-    """What a price may be multiplied by: a net one has its discount in it; 折扣 is what is off, or what is paid."""
+    """Return the possible factors of a price: 1 for net prices; 折扣 may be deducted or paid."""
     found = [1 - share]
     if _net_prices(bill):
         found.append(Decimal(1))
@@ -159,7 +159,7 @@ def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
 
 
 def _net_prices(bill: SentBill) -> bool:
-    """Whether the prices are called net: then the discount is in them."""
+    """Return whether the prices are labelled net, and so include the discount."""
     return "net" in bill.columns.get("price", "").lower()
 
 
@@ -168,7 +168,7 @@ def _rounded(line: SentLine) -> bool:
 
 
 class _Base:
-    """Lines that a sum may be of, and what is taken off or added below them."""
+    """Lines that a sum may cover, and deductions and additions below them."""
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -176,7 +176,7 @@ class _Base:
 
 
 def _check_sums(bill: SentBill) -> Iterator[Finding]:
-    """Sums below the lines against the lines: of everything above, of their sheet, or of their section."""
+    """Yield wrong sums: compared with everything above, with their sheet, and with their section."""
     slack = ANY_AMOUNT.multiply(minor_unit(bill.currency), Decimal(max(len(bill.lines), 1)))
     bases = {name: _Base(0) for name in ("bill", "sheet", "total", "subtotal")}
     sheet = ""
@@ -198,7 +198,7 @@ def _check_sums(bill: SentBill) -> Iterator[Finding]:
 
 
 def _allowed(sum_row: SumRow, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
-    """What a sum may come to, as one of the lines of a base; nothing where it names no rate to check."""
+    """Yield the possible values of a sum over the lines of a base; nothing for a tax or discount without a rate."""
     own = lines[: sum_row.lines - base.start]
     if not own:
         return
@@ -222,11 +222,11 @@ def _wrong_sum(sum_row: SumRow, expected: Decimal) -> Finding:
 
 
 def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
-    """Lines that price a part otherwise than a line before them."""
+    """Yield lines whose price differs from that of an earlier line for the same part."""
     prices: dict[str, SentLine] = {}
     for line in lines:
         named = line.recognition.named
-        # What is in stock or comes with something else is listed at 0.
+        # Parts in stock or included with others are listed at 0.
         if named is None or not named.certain or not line.unit_price or line.in_stock:
             continue
         first = prices.setdefault(named.part, line)
@@ -242,7 +242,7 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
 
 
 def _check_currencies(bill: SentBill) -> Iterator[Finding]:
-    """Lines in another currency than most of the bill: an error where a sum adds them up."""
+    """Yield lines in another currency than most of the bill: an error if a sum includes them."""
     counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
     if not counts:
         return
@@ -257,7 +257,7 @@ def _check_currencies(bill: SentBill) -> Iterator[Finding]:
 
 
 def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
-    """What lines come to; pieces times price where the amount is a formula without a value."""
+    """Return the sum of lines, with pieces times price where the amount is a formula without a value."""
     total = _NONE
     for line in lines:
         amount = line.amount
@@ -273,7 +273,7 @@ def _times(share: Decimal, amount: Decimal) -> Decimal:
 
 
 def _short(amount: Decimal) -> Decimal:
-    """An amount without digits behind the point that say nothing."""
+    """Return an amount without trailing zeros."""
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
 
 

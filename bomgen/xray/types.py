@@ -1,4 +1,4 @@
-"""What can be said of a line of somebody's bill, and what an x-ray found."""
+"""Records of the findings of an x-ray."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ Severity = Literal["error", "doubt", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
 """Wrong under any reading of the bill; in conflict with the best-matching design; not known from the bill."""
 TELLING = ("missing", "swapped", "instead", "probable", "mistyped")
-"""Findings that others may follow from."""
+"""Findings from which others may follow."""
 PINPOINTED, LIKELY, GENERAL = 0, 1, 2
-"""How exactly a finding names the line that is to blame."""
+"""How precisely a finding identifies the wrong line."""
 
 
 class Finding(NamedTuple):
-    """Something to be said of a bill."""
+    """A finding about a bill."""
 
     severity: Severity
     message: Message
     mark: Mark
     line: SentLine | None = None
     pieces: int = 0
-    """Pieces too many (more than 0) or too few."""
+    """Surplus pieces (positive) or missing pieces (negative)."""
     money: Decimal | None = None
-    """What these pieces cost at the price of the bill, or what an amount is off by."""
+    """Cost of these pieces at the bill's price, or the error of an amount."""
     weight: int = LIKELY
     part: str = ""
-    """The id of the part that it is about."""
+    """Id of the part concerned."""
 
     @property
     def code(self) -> str:
-        """By which programs tell findings apart."""
+        """Return the code of the finding for programs."""
         return self.message.code.removeprefix("xray-")
 
 
 def name_place(mark: Mark) -> str:
-    """Where a line is: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
+    """Return the place of a line: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
     return name_cell(mark.sheet, mark) if mark.sheet else f"{mark.file}:{mark.line}"
 
 
 def at_line(
     severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: Parameter
 ) -> Finding:
-    """A finding at a line; what pieces it is `off` by cost is priced as the line prices them."""
+    """Return a finding at a line; the pieces it is `off` by are priced as on the line."""
     said = message(f"xray-{code}", **parameters)
     return Finding(severity, said, line.mark, line, off, money_of(line, off), weight, line.id)
 
 
 def money_of(line: SentLine | None, pieces: int) -> Decimal | None:
-    """What pieces come to at the price of a line; None where it has none."""
+    """Return the cost of pieces at the price of a line; None if it has none."""
     if line is None or line.unit_price is None or not pieces:
         return None
     price = ANY_AMOUNT.multiply(line.unit_price, 1 - (line.discount or Decimal(0)))
@@ -63,9 +63,9 @@ def money_of(line: SentLine | None, pieces: int) -> Decimal | None:
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:
-    """Findings as a reader wants them: the surest first, then what names its line exactly, then the most pieces.
+    """Return findings by severity, then by precision, then by pieces.
 
-    What is missing or stands in another's place comes before counts that are off: these may follow from it.
+    Missing and substituted parts come before wrong counts, which may follow from them.
     """
 
     def place(finding: Finding) -> tuple[int, int, bool, int, int]:
@@ -76,7 +76,7 @@ def ordered(findings: list[Finding]) -> list[Finding]:
 
 
 # types --------------------------------------------------------------------------------------------------------------
-# What an x-ray of a bill found.
+# The findings of an x-ray of a bill.
 
 WHOLE, SWITCHES, NOTHING = "whole", "switches", "nothing"
 """How much of a fabric the designs explain: every part, the switches, or neither."""
@@ -91,12 +91,12 @@ class DesignFound(NamedTuple):
     """Switches by tier."""
     switch: str
     ratio: str
-    """Of bandwidth down to bandwidth up at the leaf, as it is built; empty where there is no uplink."""
+    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
     planes: int
     homing: str
-    """As far as the design says it."""
+    """Homing, if the design defines it."""
     repeats: bool
-    """Whether it repeats a count of the bill, which no rule asks for."""
+    """Whether it repeats a count of the bill that no rule implies."""
 
 
 class FabricFound(NamedTuple):
@@ -111,12 +111,12 @@ class FabricFound(NamedTuple):
 
 
 class Xray(NamedTuple):
-    """What was found in a bill."""
+    """The findings about a bill."""
 
     bill: SentBill
     fabrics: tuple[FabricFound, ...]
     findings: tuple[Finding, ...]
     left: tuple[SentLine, ...]
-    """Lines of parts of networks that no fabric claims."""
+    """Network lines that no fabric claims."""
     assumptions: tuple[tuple[Figure, Assumed], ...] = ()
-    """What the designs rest on and the bill does not say."""
+    """Assumptions of the designs that the bill does not state."""

@@ -171,7 +171,7 @@ def several(quote: Quote, words: dict[str, str]) -> None:
                 "category": "服务",
                 "customer": "客户",
                 "until": "有效期至",
-                "last": "税额按折后合计计算。",
+                "last": "税额按优惠后未税总额计算。",
                 "term": "质保三年。",
             },
         ),
@@ -490,7 +490,7 @@ def test_what_is_no_quote_is_refused(name: str) -> None:
 def test_the_report_is_no_quote() -> None:
     """The engineer's workbook has no ids."""
     content = render(work_out(plan_of(QUOTE)), ["report.xlsx"])["report.xlsx"]
-    with pytest.raises(PlanErrors, match="not a quote of bomgen"):
+    with pytest.raises(PlanErrors, match="not a bomgen quote"):
         apply_quote(content, WORKBOOK, plan_of(QUOTE))
 
 

@@ -236,7 +236,7 @@ def test_workbooks_of_other_programs_are_read(edited_parts: Parts, program: Call
     [
         (binary, "quote.xlsb", "'.xlsb' is not a format of tables; save it as .xlsx"),
         (binary, WORKBOOK, "save it as .xlsx"),
-        (without_hidden_columns, WORKBOOK, "not a quote of bomgen: the column with its ids"),
+        (without_hidden_columns, WORKBOOK, "not a bomgen quote: the hidden id column"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -165,7 +165,7 @@ def test_panels_without_room_are_told(units: int, warned: bool, worked: Worked) 
     told = [problem.message for problem in report.problems if problem.rule == "rack-units"]
     assert warned == bool(told)
     if warned:
-        assert told[0].startswith("1 of 2 patch panels finds no known room at the top of its rack (4)")
+        assert told[0].startswith("1 of 2 patch panels finds no free rack units at the top of its rack (4)")
 
 
 def test_modules_reach_over_jumper_trunk_and_jumper(worked: Worked) -> None:

@@ -27,7 +27,7 @@ from bomgen.workflow.plan_files import open_plan
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 BOM_SCHEMA = json.loads((ROOT / "schemas" / "bom.schema.json").read_text(encoding="utf-8"))
-COMMANDS = sorted(cli.main.commands)
+COMMANDS = sorted(cli.COMMANDS)
 PLAN = """bomgen: 1
 name: small
 cluster:
@@ -74,9 +74,9 @@ def test_every_command_has_help(command: Sequence[str], run: Run) -> None:
     outcome = run(*command, "--help")
     assert 0 == outcome.exit_code
     assert "Usage:" in outcome.stdout
-    parameters = cli.main.commands[command[0]].params if command else cli.main.params
+    parameters = cli.subcommand(command[0]).params if command else cli.main.params
     assert [] == [option.name for option in parameters if isinstance(option, click.Option) and not option.help]
-    assert len((cli.main.commands[command[0]] if command else cli.main).help or "") > 20
+    assert len((cli.subcommand(command[0]) if command else cli.main).help or "") > 20
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["check", "plans/llama65b.yaml"]], ids=["help", "check"])
@@ -525,6 +525,17 @@ def test_a_slip_in_an_exponent_is_answered_at_once(tokens: str, tmp_path: Path) 
     plan = f"bomgen: 1\nname: a\nworkload: {{training: {training}}}\ncluster: {{gpu: h100-sxm}}\n"
     (tmp_path / "a.yaml").write_text(plan, encoding="utf-8")
     assert run_bomgen(["check", "a.yaml"], tmp_path).code in (0, 1)
+
+
+def test_help_imports_no_subcommand() -> None:
+    """The help of the command is the table of its subcommands, and at once."""
+    said = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bomgen.cli", "--help"], capture_output=True, text=True, check=True
+    )
+    assert all(f"  {name} " in said.stdout for name in COMMANDS)
+    imported = {line.rpartition("|")[2].strip() for line in said.stderr.splitlines()}
+    assert "bomgen.cli.command" in imported
+    assert not imported & {"yaml", "jsonschema", *(f"bomgen.cli.{name}" for name in COMMANDS if name != "completion")}
 
 
 def test_the_module_runs_as_the_command() -> None:

@@ -179,7 +179,7 @@ def test_nothing_of_a_plan_controls_the_terminal(shown: Shown, tmp_path: Path) -
     (tmp_path / "part.yaml").write_text(PLAN.replace("qm9700", '"q\\e[2J"'), encoding="utf-8")
     (tmp_path / "raw.yaml").write_text(f"{PLAN}title: a{ESCAPE}[2Jb\n", encoding="utf-8")
     for words, arguments in (
-        (r"a\x1b]0;title\x07.yaml: can be built", ("check", name)),
+        (r"a\x1b]0;title\x07.yaml: buildable", ("check", name)),
         (r"read a\x1b]0;title\x07.yaml", ("check", "-v", name)),
         (r'x\e[31m\u009b2J\u202ey"', ("build", "title.yaml", "-f", "json", "-o", "out")),
         (r"a\x1b]0;title\x07.yaml:3:", ("explain", name, "cluster.gpus")),

@@ -116,7 +116,7 @@ def test_formats_and_languages(tmp_path: Path) -> None:
     bill = tmp_path / "line.csv"
     bill.write_text('P/N,Description,Qty\nMMA4Z00-NS,"OSFP, 1310nm SMF",2\n', encoding="utf-8")
     page = call("xray", str(bill), "-f", "md").stdout
-    assert "MMA4Z00-NS is described as single-mode; it is multimode" in page
+    assert "MMA4Z00-NS is described as single-mode, but it is multimode" in page
     assert "Pieces" not in page.partition("Lines")[0]
     page = call("xray", str(bill), "-f", "html", "--language", "zh", "--all").stdout
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")

@@ -303,7 +303,7 @@ def test_units_are_translated(path: Path) -> None:
 def test_lists_and_names_within_messages_are_translated() -> None:
     """A list is written as the language does, and generic parts in it are called by their names."""
     text = message("unknown-weight", names=(message("rack"), message("rack-pdu"), "DGX H100"))
-    assert text == "the weight of rack, rack PDU, DGX H100 is not known; the sum leaves it out: ask the vendor"
+    assert text == "weight unknown for rack, rack PDU, DGX H100; the total excludes it; ask the vendor"
     assert CHINESE.message(text) == "机柜、机柜 PDU、DGX H100 的重量未知，未计入合计；请询问供应商"
     text = message("one-leaf", fabric="storage", ports=2, dual="6 + 3", single="5 + 3")
     assert "`homing: dual`" in CHINESE.message(text), "what is to be written in a plan stays"

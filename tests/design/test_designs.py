@@ -189,7 +189,7 @@ def test_pods_that_nothing_connects_can_be_meant(worked: Worked) -> None:
     report = worked(plan({"compute": PODS | {"allow_islands": True}}, servers=64))
     [said] = [problem for problem in report.problems if problem.rule == "unreachable"]
     assert said.severity == "warning"
-    assert said.message.startswith("4 pods stand side by side, and nothing connects them")
+    assert said.message.startswith("4 pods are not connected to each other")
     assert str(said.message) in render(report, ("md",))["report.md"].decode()
     assert "unreachable" not in rules_of(worked(plan({"compute": {"switch": "qm9700", "allow_islands": True}})))
 
@@ -262,9 +262,9 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
 @pytest.mark.parametrize(
     ("storage", "said"),
     [
-        ({"switch": "qm9700", "ports_per_server": 2}, "has a single switch"),
-        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "there are 2 + 1 switches instead of 1 + 1"),
-        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"}, "end in one module of one leaf"),
+        ({"switch": "qm9700", "ports_per_server": 2}, "is a single point of failure: it has one switch"),
+        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "takes 2 + 1 switches instead of 1 + 1"),
+        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"}, "connect to one module of one leaf"),
         ({"switch": "qm9700", "ports_per_server": 2, "planes": 2}, None),
         (
             {"switch": "qm9700", "planes": 2, "hosts": [{"name": "ufm", "count": 1, "ports": 2, "part": "ufm-ndr"}]},
@@ -305,7 +305,7 @@ def test_a_named_rate_without_a_part_between_switches_steps_up(worked: Worked) -
 
 def test_fixed_counts_are_refused_rather_than_given_a_third_tier(worked: Worked) -> None:
     """Five up-links do not spread over three spines, and two tiers would do."""
-    with pytest.raises(PlanErrors, match="do not spread evenly"):
+    with pytest.raises(PlanErrors, match="uplinks cannot be distributed evenly"):
         worked(plan({"compute": {"switch": "sn5600", "leaf": {"uplinks": 5}, "spine": {"count": 3}}}, servers=12))
 
 

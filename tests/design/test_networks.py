@@ -191,7 +191,7 @@ def test_a_fabric_manager_is_on_the_bill(built: Built) -> None:
 def test_a_port_for_nothing_is_said_with_its_price(built: Built) -> None:
     """Up-links far beyond the down-links are a warning with the money (a published front end was over-built 16:1)."""
     plan = plan_with({"leaf": {"downlinks": 4, "uplinks": 32}, "switch": "qm9700"})
-    assert any("over-built" in check["message"] for check in built(plan)["checks"])
+    assert any("over-provisioned" in check["message"] for check in built(plan)["checks"])
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

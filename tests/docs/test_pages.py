@@ -20,7 +20,7 @@ import written
 from click.testing import CliRunner
 
 from bomgen.catalog.files import KINDS, Catalog
-from bomgen.cli.command import main
+from bomgen.cli.command import COMMANDS, main, subcommand
 from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.core.resources import folder
 from bomgen.plan import schema as plan_schema
@@ -85,7 +85,8 @@ def test_every_rule_of_the_transcripts_is_there() -> None:
 def test_every_command_and_option_is_there() -> None:
     """As the command knows them."""
     [(_, page)] = commands.pages()
-    for name, command in main.commands.items():
+    for name in COMMANDS:
+        command = subcommand(name)
         section = page.partition(f"{{#{name}}}")[2].partition("\n## ")[0]
         options = [each for parameter in command.params for each in parameter.opts if each.startswith("--")]
         assert [option for option in options if option not in section] == [], name

@@ -162,7 +162,7 @@ def test_a_chinese_quote_has_the_amount_in_capitals() -> None:
     settings = {"quote.language": "zh", "quote.currency": "CNY", "quote.exchange": rate}
     text = build("plans/llama65b-quote.yaml", set=settings).files("quote.md")
     assert "大写金额：人民币" in text["quote.md"].decode("utf-8")
-    assert "计算网络" in text["quote.md"].decode("utf-8")
+    assert "参数面网络（计算）" in text["quote.md"].decode("utf-8")
 
 
 @pytest.mark.parametrize(("status", "word"), [("budgetary", "Budgetary quotation"), ("firm", "Firm quotation")])
@@ -224,7 +224,7 @@ def test_the_cover_says_that_required_parts_have_no_price() -> None:
     """What the total leaves out is said beside it, also where every line of the bill has a price."""
     cover = quoted("llama65b-quote").partition("## ")[0]
     assert "Covers all 18 charged lines" in cover
-    assert "Required parts that have no price yet: 2." in cover
+    assert "Required parts not yet priced: 2." in cover
 
 
 def test_nothing_priced_is_said_once() -> None:
@@ -237,7 +237,7 @@ def test_nothing_priced_is_said_once() -> None:
 
 def test_weights_name_what_they_leave_out() -> None:
     """And there is none where the servers have none: the rest is next to nothing."""
-    assert "| Weight, without cables, modules, rack, rack PDU | 32,239 kg |" in quoted("llama65b-quote")
+    assert "| Weight, excluding cables, modules, rack, rack PDU | 32,239 kg |" in quoted("llama65b-quote")
     assert "Weight" not in quoted("gb300-nvl72-xdr")
 
 
@@ -254,7 +254,7 @@ def test_alternatives_say_what_they_save() -> None:
     text = quoted("llama65b-quote")
     totals = [Decimal(each) for each in ("76238178.74", "74350903.12", "75077594.04")]
     saved = [f"{total - totals[0]:,.2f}" for total in totals]
-    assert f"| Difference from as planned | {' | '.join(saved)} |" in text
+    assert f"| Difference from base offer | {' | '.join(saved)} |" in text
 
 
 def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
@@ -323,7 +323,7 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
     """As in the other formats, under titles of their own."""
     sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
     rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
-    at = rows.index(["Alternative", "Total including tax, USD", "Difference from as planned, USD"])
+    at = rows.index(["Alternative", "Total including tax, USD", "Difference from base offer, USD"])
     assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
     assert "Amounts by category" not in str(rows[at - 1])
 
@@ -334,12 +334,13 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
         (
             "en",
             "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
-            "Required and not included, to be quoted: Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
+            "Required but not included, to be quoted separately: "
+            "Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
         ),
         (
             "zh",
-            "确认接受：报价单 Q-2026-117、版本 2、2026年11月20日。价税合计：76,238,178.74 USD。",
-            "必需但不包含、尚待报价：",
+            "买方确认接受：报价单 Q-2026-117、版本 2、2026年11月20日。价税合计：76,238,178.74 USD。",
+            "另需配套、待报价：",
         ),
     ],
 )
@@ -360,7 +361,7 @@ def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required:
 
 def test_a_warranty_is_stated_or_said_not_to_be() -> None:
     """Terms of the plan that have one are enough."""
-    assert "This quotation does not state a warranty." in quoted("llama65b-quote")
+    assert "No warranty terms are stated in this quotation." in quoted("llama65b-quote")
     assert "does not state" not in quoted("llama65b-quote", **{"quote.terms": ["Warranty of 3 years on all parts."]})
 
 

@@ -402,13 +402,13 @@ def test_a_review_is_in_the_language_of_the_quote() -> None:
     found = compare(side(line("b", 2, "2.00"), fabrics={"f": fabric}), side(*new, fabrics={"f": more, "g": fabric}))
     said = shown(found, language("zh"))
     for words in (
-        "+5 叶交换机",
+        "+5 Leaf 交换机",
         "新增网络 g",
         "费用",
-        "叶交换机",
-        "新增、胖树：4 叶交换机",
+        "Leaf 交换机",
+        "新增、胖树：4 Leaf 交换机",
         "2 -> 3",
-        "无报价",
+        "待报价",
         "说明：",
     ):
         assert words in said

@@ -94,7 +94,7 @@ def test_nothing_comes_to_zero_where_nothing_has_a_price(worked: Worked, documen
 
 @pytest.mark.parametrize(
     ("language", "title", "other"),
-    [("en", "## Alternatives that were not chosen", "would fit as well"), ("zh", "## 未采用的备选", "也可行")],
+    [("en", "## Alternatives that were not chosen", "also fits"), ("zh", "## 未采用的备选", "也可行")],
 )
 def test_the_report_has_what_was_not_chosen(worked: Worked, language: str, title: str, other: str) -> None:
     """A choice with its alternatives, in the language of the report; the customer's quote has none of it."""
@@ -110,11 +110,11 @@ def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
     links = {kind: {"module": "generic-400g"} for kind in ("server-leaf", "leaf-spine")}
     report = worked(plan({"compute": {"switch": "7060dx5-64s", "links": links}}) | {"site": {}})
     page = shown(report, "quote.md")
-    assert "planning part, order number to follow" in page
+    assert "placeholder; part number to be confirmed" in page
     assert re.search(r"no part number \|[^|]*Rack", page)
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "功率至少")])
+@pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "最大功率下限")])
 def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, language: str, words: str) -> None:
     """A sum that leaves machines out is no maximum: the headline says so."""
     hosts = [{"name": "box", "count": 1, "part": {"name": "Box"}}]

@@ -71,7 +71,7 @@ def test_storage_of_96_links_has_no_surplus_modules(built: Built) -> None:
 
 
 @pytest.mark.parametrize(
-    ("servers", "said"), [(64, ["2 ports beside those of the servers take compute from 16 + 8 to 24 + 11"]), (63, [])]
+    ("servers", "said"), [(64, ["adding 2 ports for other hosts grows compute from 16 + 8 to 24 + 11"]), (63, [])]
 )
 def test_two_ports_that_cost_eleven_switches_are_said(built: Built, servers: int, said: list[str]) -> None:
     """Two scalable units of 32 fill their 16 leaves (RA-11333-001, table 3): two managers more take a third unit."""

@@ -161,7 +161,7 @@ def test_what_nobody_knows_is_a_line_and_a_warning(built: Built, worked: Worked)
     )
     assert 1 == len(warnings_of(report, "no-part-known")) == len(warnings_of(report, "unknown-count"))
     assert "line cards, supervisors and power supplies of unnamed" in warnings_of(report, "no-part-known")[0]
-    assert "how many power supplies the unnamed" in warnings_of(report, "unknown-count")[0]
+    assert "the number of power supplies in unnamed" in warnings_of(report, "unknown-count")[0]
     assert "power_supplies" not in bom["fabrics"]["compute"]["chassis"]["leaf"]
 
 

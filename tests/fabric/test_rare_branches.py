@@ -250,5 +250,5 @@ def test_a_cluster_that_is_never_large_enough_is_refused(built: Built, monkeypat
     monkeypatch.setattr("bomgen.sizing.cluster_size.MAX_ROUNDS", 0)
     training = {"model": "llama-2-7b", "tokens": "2T", "target_days": 20, "goodput": "estimate"}
     plan = {"bomgen": 1, "name": "a", "workload": {"training": training}, "cluster": DGX_H100}
-    with pytest.raises(PlanErrors, match="no cluster is large enough"):
+    with pytest.raises(PlanErrors, match="no cluster size meets the target"):
         built(plan)

@@ -17,6 +17,7 @@ from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import plan_files
+from bomgen.xray import inspection
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
@@ -80,6 +81,7 @@ WANTED = {
     "cells of a table": [cells.MAX_CELLS],
     "characters read from a cell": [cells.LONGEST],
     "lines of a bill": [bills.MAX_LINES],
+    "lines of networks compared with designs": [inspection.MOST_FITTED_LINES],
     "pages of a PDF": [tables.MAX_PAGES],
     "lines on a page of a PDF": [tables.MAX_EDGES],
     "bytes of a workbook": [workbooks.MAX_BYTES],

@@ -56,8 +56,8 @@ def test_a_module_of_four_links_has_one_fan_out(built: Built) -> None:
     assert compute["transceivers"]["leaf"] == 32
     assert compute["cables"]["server-leaf"] == {"generic-mpo-om4-x4": 32}
     said = [check["message"] for check in bom["checks"] if check["id"] == "generic"]
-    assert any("generic-800g is a planning part, one counted per cage" in message for message in said)
-    assert any("generic-200g is a planning part, one counted per port" in message for message in said)
+    assert any("generic-800g is a placeholder, counted once per cage" in message for message in said)
+    assert any("generic-200g is a placeholder, counted once per port" in message for message in said)
 
 
 def test_two_links_of_a_module_have_a_trunk_each(built: Built) -> None:

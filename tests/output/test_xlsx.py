@@ -387,7 +387,7 @@ def test_words_of_the_plan_are_translated() -> None:
 def test_names_of_sheets() -> None:
     """Sheets are named by their titles, without what Excel forbids, at most 31 characters long, and all different."""
     long = "A title that is longer than thirty-one letters"
-    titles = ("物料清单", "a/b: [c]*?", "'quoted'", "History", long, long + "!", "bill", "")
+    titles = ("配置清单", "a/b: [c]*?", "'quoted'", "History", long, long + "!", "bill", "")
     sections = tuple(replace(table(["x"]), title=title) for title in titles)
     names = opened(make(sections=sections)).sheetnames
     assert names == [
@@ -395,7 +395,7 @@ def test_names_of_sheets() -> None:
             "Summary",
             BILL,
             "Bill by fabric and role",
-            "物料清单",
+            "配置清单",
             "a b c",
             "quoted",
             "History (2)",

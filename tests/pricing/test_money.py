@@ -196,7 +196,9 @@ def test_a_price_is_old_after_ninety_days(quoted: Any, day: str, old: list[str])
     assert quoted({}, {"date": day, "prices": entries()}).problems == quoted({}).problems
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "1 price of 0.yaml is old"), (2, "2 prices of 0.yaml are old")])
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 price in 0.yaml is out of date"), (2, "2 prices in 0.yaml are out of date")]
+)
 def test_old_prices_are_counted(quoted: Any, count: int, said: str) -> None:
     """One is, two are."""
     book = {
@@ -342,7 +344,7 @@ def test_running_without_prices_leaves_out_what_is_unknown(quoted: Any) -> None:
     report = quoted({}, operation={"years": 4})
     assert "total_cost" in report.running.lower_bounds
     page = render(report, ("md",))["report.md"].decode()
-    assert "leave out what nobody gives a price for" in page
+    assert "exclude items without a price" in page
 
 
 # alternatives -----------------------------------------------------------------------------------------------------
@@ -460,9 +462,9 @@ def test_warnings_of_an_alternative_are_said(quoted: Any) -> None:
     given = {"name": "AOC", "set": {"fabrics.compute.links.server-leaf.medium": "aoc"}}
     report = quoted({"alternatives": [given]})
     said = [problem.message for problem in report.problems if problem.message.startswith("alternative 'AOC': ")]
-    assert any("generic-400g-aoc is a planning part" in message for message in said)
+    assert any("generic-400g-aoc is a placeholder" in message for message in said)
     assert len(said) == len(result(report)["alternatives"][0]["warnings"])
-    assert "AOC: generic-400g-aoc is a planning part" in render(report, ("md",))["report.md"].decode()
+    assert "AOC: generic-400g-aoc is a placeholder" in render(report, ("md",))["report.md"].decode()
 
 
 @pytest.mark.parametrize("key", ["quote", "quote.currency", "catalog", "name"])

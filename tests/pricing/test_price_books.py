@@ -122,7 +122,7 @@ def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ('"1,234"', "'1,234' may have a decimal separator or one of thousands"),
+        ('"1,234"', "the separator in '1,234' is ambiguous (decimal or thousands)"),
         ("1.2E+06", "is a truncated number"),
         ("tba", "'tba' is text"),
         ("1" * 41, "at most 40 are read"),
@@ -267,7 +267,7 @@ def test_the_sheet_of_prices_is_found() -> None:
     ("row", "column", "said"),
     [
         (("x", "#REF!", "USD"), 2, "the cell shows #REF!"),
-        (("x", "1,234", "USD"), 2, "may have a decimal separator or one of thousands"),
+        (("x", "1,234", "USD"), 2, "is ambiguous (decimal or thousands)"),
         (("x", date(2026, 1, 2), "USD"), 2, "is a date; a spreadsheet made it one"),
         ((date(2026, 1, 2), 1, "USD"), 1, "is a date; a spreadsheet made it one"),
         (("x", True, "USD"), 2, "is not a number"),

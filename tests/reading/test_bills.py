@@ -14,8 +14,10 @@ from click.testing import CliRunner
 from bomgen.catalog.files import Catalog
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.core.resources import languages
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.bills import SentBill, require_whole
+from bomgen.reading.bills import GENERIC_NAMES, SentBill, require_whole
 from bomgen.reading.list_columns import read_asked
 from bomgen.xray.files import open_bill
 from bomgen.xray.inspection import inspect
@@ -121,6 +123,13 @@ def test_own_quote(tmp_path: Path) -> None:
     bill = open_bill(quote.read_bytes(), "quote.xlsx", CATALOG)
     assert [(line.id, line.quantity) for line in bill.lines] == [("dgx-h100", 4), ("cord-c20", 24)]
     assert bill.repeating == ("By part number",)
+
+
+@pytest.mark.parametrize("code", languages())
+def test_parts_without_a_number(code: str) -> None:
+    """What a quote of bomgen writes instead of a part number is read as none."""
+    words = language(code)
+    assert {words.word(key).lower() for key in ("planning-part", "no-part-number")} <= set(GENERIC_NAMES)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_nothing_priced_is_not_drawn(tmp_path: Path) -> None:
     assert "drawing-costs" not in render(report, ("html",))["report.html"].decode()
 
 
-@pytest.mark.parametrize(("code", "least", "none"), [("en", "at least", "no price"), ("zh", "至少", "无报价")])
+@pytest.mark.parametrize(("code", "least", "none"), [("en", "at least", "no price"), ("zh", "至少", "待报价")])
 def test_bars_are_as_long_as_shares_and_say_what_they_stand_for(
     tmp_path: Path, code: str, least: str, none: str
 ) -> None:

@@ -179,7 +179,7 @@ def test_too_few_racks_are_named(worked: Worked) -> None:
     unplaced = result(report)["site"]["unplaced"]
     assert unplaced
     assert all(f"{each['number']} of {each['of']} {each['name']}" in message for each in unplaced)
-    enough = int(message.rpartition(": ")[2].split()[0])
+    enough = int(message.rpartition("; ")[2].split()[0])
     assert [] == result(worked(four(management={"racks": enough})))["site"]["unplaced"]
     assert result(worked(four(management={"racks": enough - 1})))["site"]["unplaced"]
 

@@ -169,11 +169,11 @@ def test_two_tiers_of_64_ports_reach_2048_endpoints(servers: int, taken: int, tm
     others = {other.name: other.reason for other in reason.others}
     assert reason.chosen.startswith("two tiers, 96 switches" if taken == 2 else "three tiers, ")
     assert reason.by == "rule"
-    assert "reach 64 endpoints at most" in others["one tier"]
+    assert "support at most 64 endpoints" in others["one tier"]
     if taken == 3:
-        assert "reach 2048 endpoints at most, 2056 are wanted" in others["two tiers"]
+        assert "support at most 2048 endpoints; 2056 are required" in others["two tiers"]
     else:
-        assert "would fit as well, with " in others["three tiers"]
+        assert "also fits, with " in others["three tiers"]
 
 
 @pytest.mark.parametrize("name", ["superpod-h100-4su", "llama65b", "superpod-b200-16su", "meta-24k", "h100-127"])
@@ -231,7 +231,7 @@ def test_a_rate_without_known_parts_saves_no_modules(tmp_path: Path) -> None:
             fabrics={"compute": {"topology": topology, "switch": "sn5600"}},
         )
         others = {other.name: other.reason for other in why(made, f"fabrics.compute.links.{kind}").others}
-        assert others["200G"] == "cannot be built, or has no known parts"
+        assert others["200G"] == "cannot be built, or no parts are known"
         assert others["800G"].startswith("it would take ")
 
 
@@ -240,7 +240,7 @@ def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
     links = {"spine-core": {"rate": "800G"}}
     made = planned(tmp_path, cluster={**TREE, "servers": 4}, fabrics={"compute": {"switch": "qm9700", "links": links}})
     two, three = why(made, "fabrics.compute.tiers").others
-    assert two.reason.startswith("would fit as well")
+    assert two.reason.startswith("also fits")
     assert three.reason == ("cannot be built: QM9700 has no port for links of 800 Gb/s; its fastest carry 400 Gb/s")
 
 
@@ -294,7 +294,7 @@ def test_splits_that_do_not_fit_are_named() -> None:
     fewer, *others = reason.others
     assert "of the 1016 GPUs" in fewer.reason
     assert others
-    assert all("too little" in other.reason for other in others)
+    assert all("a shortfall of" in other.reason for other in others)
 
 
 @pytest.mark.parametrize("plan", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda plan: plan.stem)

@@ -27,7 +27,7 @@ def test_a_nic_faster_than_its_slot_is_said(built: Built) -> None:
     """400 Gb/s in the PCIe 4.0 x16 slot of a DGX A100, which carries 256 Gb/s raw."""
     bom = built(plan("a100-sxm-80", compute={"switch": "qm9700", "nic": "cx7-400-osfp"}))
     [message] = warnings(bom, "nic-slot")
-    assert "carry 400 Gb/s" in message
+    assert "total 400 Gb/s" in message
     assert "256 Gb/s" in message
 
 
@@ -48,7 +48,7 @@ def test_both_ports_of_a_nic_count(built: Built) -> None:
     """Two ports of 200 Gb/s on one card need 400 Gb/s of its slot."""
     bom = built(plan("a100-sxm-80", compute={"switch": "qm8700", "nic": "cx6-hdr-2"}))
     [message] = warnings(bom, "nic-slot")
-    assert "carry 400 Gb/s" in message
+    assert "total 400 Gb/s" in message
 
 
 # subnet managers ------------------------------------------------------------------------------------------------------
@@ -85,13 +85,13 @@ def test_a_subnet_manager_is_known(built: Built, fabric: dict[str, Any]) -> None
     [
         ("7060dx5-64s", "key from Arista"),
         ("qfx5230-64cd", "Hardware Compatibility Tool"),
-        ("ruijie-s6980-64qc", "what Ruijie says of modules of others is not known"),
+        ("ruijie-s6980-64qc", "Ruijie's policy on third-party modules is not recorded here"),
     ],
 )
 def test_a_module_in_the_switch_of_another_vendor_is_said(built: Built, switch: str, words: str) -> None:
     """With what the vendor of the switch says of it, where that is known."""
     [message] = warnings(built(plan("h100-sxm", compute={"switch": switch, "nic": "bf3-b3140l"})), "foreign-module")
-    assert message.startswith("MMS1V00-WM of NVIDIA stands in ")
+    assert message.startswith("MMS1V00-WM from NVIDIA is a third-party module in ")
     assert words in message
 
 

@@ -137,9 +137,7 @@ def test_weight_of_all(worked: Worked) -> None:
     assert rules(known, "unknown-weight") == []
     bare = worked(plan(four(management={"racks": 0}), servers=7, spare_servers=1))
     assert pytest.approx(result(bare)["site"]["weight_kg"]) == 1043.6
-    assert rules(bare, "unknown-weight") == [
-        "the weight of rack, rack PDU is not known; the sum leaves it out: ask the vendor"
-    ]
+    assert rules(bare, "unknown-weight") == ["weight unknown for rack, rack PDU; the total excludes it; ask the vendor"]
     assert {"weight_kg", "compute_rack_weight_kg"} <= bare.design.facility.lower_bounds
 
 

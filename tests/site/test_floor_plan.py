@@ -130,7 +130,7 @@ def test_machines_that_stand_nowhere_known(worked: Worked) -> None:
     uses = report.design.fabrics[0].interconnect.cables
     assert {3: 32, 30: 4} == {int(use.length_m): use.quantity.value for use in uses}
     told = [problem.message for problem in report.problems if problem.rule == "layout"]
-    assert ["4 of 36 server-leaf cables have an end in no known rack and are counted with 30 m"] == [
+    assert ["4 of 36 server-leaf cables have an end that is not placed in a rack and are assumed to be 30 m long"] == [
         message.partition(";")[0] for message in told
     ]
 

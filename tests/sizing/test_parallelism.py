@@ -376,7 +376,7 @@ def test_a_found_split_says_why_less_does_not_do() -> None:
     found = fit(training(LLAMA_65B, sequence=2048, recompute="selective"), gpu(80), given_(2048), given_(8))
     assert (found.split.tensor.value, found.split.pipeline.value, found.split.sequence_parallel) == (8, 1, True)
     assert found.reasons[0] == (
-        "tensor 4 x pipeline 1 does not fit: the fullest GPU needs 109.7 GB and has 80.0 GB, 29.7 GB too little; "
+        "tensor 4 x pipeline 1 does not fit: the fullest GPU needs 109.7 GB but has 80.0 GB, a shortfall of 29.7 GB; "
         "gradients take 65.3 GB; `zero: 2` would fit"
     )
     assert "sequence parallelism is on" in found.reasons[-1]
@@ -443,7 +443,7 @@ def test_a_split_by_hand_that_is_too_large_is_a_warning() -> None:
     found = fit(run, gpu(80), given_(2048), given_(8))
     assert found.fits is False
     assert found.warning == (
-        "the fullest GPU needs 111.1 GB and has 80.0 GB, 31.1 GB too little; activations take 61.7 GB; "
+        "the fullest GPU needs 111.1 GB but has 80.0 GB, a shortfall of 31.1 GB; activations take 61.7 GB; "
         "`zero: 2` would fit"
     )
 
@@ -475,8 +475,8 @@ def test_a_model_that_nothing_holds_is_refused() -> None:
     with pytest.raises(Infeasible) as caught:
         fit(run, gpu(40), given_(8), given_(8))
     assert caught.value.message == (
-        "the model fits no split over 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB and "
-        "has 40.0 GB, 126.0 GB too little; optimizer states take 97.9 GB, and no change of settings is enough"
+        "the model fits no split over 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB but "
+        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of settings is enough"
     )
     assert caught.value.because is run.model.parameters
 

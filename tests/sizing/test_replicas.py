@@ -217,7 +217,7 @@ def test_a_replica_is_as_small_as_will_do() -> None:
     assert (2, 1) == (choice.replica.tensor.value, choice.replica.pipeline.value)
     (reason,) = choice.reasons
     assert (1, 1, 141107412992, "`precision: int4`") == (*reason[:3], reason.remedy)
-    assert "71.79 GB too little; `precision: int4` would fit" in str(reason)
+    assert "a shortfall of 71.79 GB; `precision: int4` would fit" in str(reason)
     wide = choose(inference(LLAMA_70B | {"parameters": 10**12}), gpu(), given_(8)).replica
     assert (8, 4) == (wide.tensor.value, wide.pipeline.value)
 
@@ -504,7 +504,7 @@ def test_a_measurement_is_called_one(worked: Worked) -> None:
         ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is not known"),
         ({}, "give `output_tokens`"),
         ({"precision": "int4"}, "int4 values are counted with 0.5 bytes each"),
-        ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not do"),
+        ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not fit"),
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 16}}, "beyond the 8 KV heads"),
         ({"model": "deepseek-v3", "precision": "bf16", "parallelism": {"tensor": 32}}, "the whole latent KV cache"),
     ],
@@ -518,7 +518,7 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
 @pytest.mark.parametrize(
     ("keys", "cluster", "rule", "said"),
     [
-        ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "69.78 GB too little"),
+        ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "a shortfall of 69.78 GB"),
         ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 requests at a time, 600 are needed; 10 GPUs"),
         (
             {"output_tokens": 512, "requests_per_minute": 60000},
@@ -575,7 +575,7 @@ def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
     workload = result(report)["workload"]
     low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
     assert low < 3000
-    assert f"the cluster answers {low:.4g} of the 3000 requests per minute that are asked for; {gpus} GPUs" in texts(
+    assert f"the cluster answers {low:.4g} of the target of 3000 requests per minute; {gpus} GPUs" in texts(
         words(report)
     )
     assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))

@@ -111,8 +111,8 @@ def test_boxes_to_be_chosen_are_in_no_total(worked: Worked) -> None:
         worked(plan({"dataset": "1 PB", "servers": {"part": "vast-cbox", "count": 8}})), "storage-incomplete"
     )
     assert message == (
-        "CBox, 1U-1N-GEN6 needs one of DBox DF-3015V2, DBox DF-5630, which are not chosen: their capacity, bandwidth, "
-        "ports, rack units, power and price are in no total"
+        "CBox, 1U-1N-GEN6 requires one of DBox DF-3015V2, DBox DF-5630, and none is selected; its capacity, "
+        "bandwidth, ports, rack units, power and price are excluded from all totals"
     )
     licensed = worked(plan({"servers": {"part": "wekapod-nitro-15t", "count": 8}}))
     assert licensed.bill.open_items
@@ -122,7 +122,7 @@ def test_boxes_to_be_chosen_are_in_no_total(worked: Worked) -> None:
 def test_without_a_part_number_nothing_can_be_ordered(worked: Worked) -> None:
     """A server that has only a name is pointed out."""
     report = worked(plan({"servers": {"count": 2}}))
-    message = "storage server is described in the plan: no orderable part; give its `part_number` to order it"
+    message = "storage server is defined only in the plan and cannot be ordered; set its `part_number`"
     assert message in rules(report, "inline-part")
 
 
@@ -159,7 +159,7 @@ def test_the_report_says_whether_the_estimate_was_used(worked: Worked, goodput: 
     assert lost is not None
     share = language(code).value(lost.goodput.value, "share")
     notes = [note.text for note in shown.section("sizing").notes if share in note.text]
-    words = {"en": ("not used", "because the plan asks"), "zh": ("未被采用", "因此本任务采用")}[code]
+    words = {"en": ("for information only", "because the plan sets"), "zh": ("未被采用", "因此本任务采用")}[code]
     assert [words[goodput == "estimate"] in note for note in notes] == [True]
     if goodput == "90%":
         assert "90 %" in notes[0]

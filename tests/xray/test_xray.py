@@ -369,4 +369,4 @@ def test_plan_rebuilds_the_bill() -> None:
     for line in result.lines:
         pieces[line["part"]] += line["quantity"]
     assert (pieces["mma4z00-ns"], pieces["mma4z00-ns400"], pieces["mfp7e10-n030"]) == (768, 512, 1024)
-    assert "# line 6: error: MMA4Z00-NS is described as single-mode; it is multimode" in text
+    assert "# line 6: error: MMA4Z00-NS is described as single-mode, but it is multimode" in text

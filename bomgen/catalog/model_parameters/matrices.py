@@ -378,39 +378,39 @@ def _router(model: Model) -> tuple[Matrix, ...]:
 
 
 head_width = floor_div("head_width", "count", "hidden", "heads")
-"""Width of an attention head where the model does not say: the heads share the hidden size."""
+"""Width of an attention head if the model does not specify one: the hidden size divided by the heads."""
 heads_width = product("heads_width", "count", "heads", "head_dim")
-"""Width of all heads side by side."""
+"""Width of all heads together."""
 
 
 @formula("count", f"{DEEPSEEK_V2}: the latent vector and the rotary part of the key")
 def compressed_width(kv_lora_rank: int, rope_head_dim: int) -> int:
-    """What latent attention keeps of a token in a layer."""
+    """Width of the vector that latent attention caches per token and layer."""
     return kv_lora_rank + rope_head_dim
 
 
 @formula("count", f"{DEEPSEEK_V2}: keys without their rotary part, and values")
 def expanded_width(heads: int, head_dim: int, rope_head_dim: int, v_head_dim: int) -> int:
-    """Width of the keys and values that latent attention makes of the latent vector."""
+    """Width of the keys and values that latent attention expands from the latent vector."""
     return heads * (head_dim - rope_head_dim + v_head_dim)
 
 
 moe_layers = difference("moe_layers", "count", "layers", "dense_layers")
 """Layers with experts."""
 experts_of_layers = product("experts_of_layers", "count", "layers", "experts")
-"""Experts of all layers, or those of them that work on a token."""
+"""Experts of all layers: all of them, or the active ones."""
 
 
 @formula("count")
 def experts_with_shared(layers: int, experts: int, shared: int) -> int:
-    """Experts of all layers, or those of them that work on a token: the routed and the shared ones."""
+    """Routed and shared experts of all layers: all of them, or the active ones."""
     return layers * (experts + shared)
 
 
 layers_without_state = difference("layers_without_state", "layers", "layers", "linear_layers")
 """Layers without linear attention or Mamba."""
 layers_without_block = difference("layers_without_block", "layers", "layers", "ffn_layers")
-"""Layers that are not a feed-forward block alone."""
+"""Layers other than those that consist of a feed-forward block alone."""
 layers_without_window = difference("layers_without_window", "layers", "layers", "window_layers")
 """Layers with full attention."""
 
@@ -423,23 +423,23 @@ def grouped_width(o_groups: int, o_lora_rank: int) -> int:
 
 @formula("count", f"{_DEEPSEEK_V4}: entries and their gates")
 def compressor_width(head_dim: int) -> int:
-    """What heavily compressed attention makes of a token before it joins tokens to an entry."""
+    """Width of a token's projection in heavily compressed attention, before tokens are merged into entries."""
     return 2 * head_dim
 
 
 @formula("count", f"{_DEEPSEEK_V4}: entries and their gates, each for two overlapping windows")
 def overlapping_compressor_width(head_dim: int) -> int:
-    """What compressed sparse attention makes of a token before it joins tokens to an entry."""
+    """Width of a token's projection in compressed sparse attention, before tokens are merged into entries."""
     return 2 * 2 * head_dim
 
 
 @formula("count", f"{_QWEN3_NEXT}: queries and keys are equally wide")
 def convolved_width(keys: int, values: int) -> int:
-    """Width of queries, keys and values of a layer with a state."""
+    """Width of the convolution of a linear-attention layer: queries, keys and values."""
     return 2 * keys + values
 
 
 @formula("count", f"{_QWEN3_NEXT}: b and a of every head of the values")
 def gates_width(linear_value_heads: int) -> int:
-    """How much of a token is written to a state and how fast it fades, by heads."""
+    """Gates of a linear-attention layer: write strength and decay of the state, per value head."""
     return 2 * linear_value_heads

@@ -1,1 +1,1 @@
-"""The document that readers get, chapter by chapter, in the language of the quote."""
+"""The report, chapter by chapter, in the language of the quote."""

@@ -1,4 +1,4 @@
-"""The chapters of alternatives and of what was not chosen."""
+"""The chapters of alternatives and of rejected options."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from bomgen.results.result import Report
 
 SWITCH = "switch"
 BOXES = "switches"
-"""The key of bom.json that has the numbers of switches."""
+"""The bom.json key for numbers of switches."""
 COUNTED = (SWITCH, "transceiver", "cable")
-"""Categories whose pieces stand beside their money."""
+"""Categories shown with quantities in addition to amounts."""
 
 
 Amount = tuple[Decimal | None, bool]
-"""What several lines come to, None where none of them has a price; and whether one has none."""
+"""The sum of several lines, None if none is priced; and whether an unpriced line is excluded."""
 
 
 def alternatives(writer: Writer) -> Section | None:
-    """The plan and its alternatives side by side; None where there are none."""
+    """Return the chapter that compares the plan with its alternatives; None if there are none."""
     report = writer.report
     if not report.alternatives:
         return None
@@ -45,7 +45,7 @@ def alternatives(writer: Writer) -> Section | None:
 
 
 def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
-    """Money by category: the plan, each alternative, and what it differs by."""
+    """Return a table of amounts by category: the plan, each alternative, and the difference."""
     word, own = writer.word, writer.report.quote
     quotes = [own, *(other.quote for _, other in named)]
     sums = [
@@ -71,7 +71,7 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
 
 
 def _total(totals: Totals, label: str) -> Amount:
-    """One of the sums that are compared, by what it is called; unknown where nothing has a price."""
+    """Return one of the compared totals by its label; None if nothing is priced."""
     if not totals.priced_lines:
         return None, False
     sums = {"xlsx-net": totals.list - totals.discount, "ui-tax": totals.tax, "ui-total": totals.amount}
@@ -79,7 +79,7 @@ def _total(totals: Totals, label: str) -> Amount:
 
 
 def _compared(writer: Writer, name: str, amounts: Sequence[Amount]) -> Row:
-    """A row: the amount of the plan, then of each alternative with its difference."""
+    """Return a row: the amount of the plan, then of each alternative with the difference."""
     currency = writer.report.quote.totals.currency
     (planned, least), *others = amounts
     cells = [Cell(name), Cell(planned, currency, least=least)]
@@ -90,7 +90,7 @@ def _compared(writer: Writer, name: str, amounts: Sequence[Amount]) -> Row:
 
 
 def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
-    """Pieces of switches, modules and cables, spares included."""
+    """Return a table of the quantities of switches, modules and cables, including spares."""
     columns = (
         Column("name", writer.word("column-pieces"), "text", 30),
         Column("plan", writer.word("column-as-planned"), "number", 20),
@@ -106,13 +106,13 @@ def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
 
 
 def _count(report: Report, category: str) -> int:
-    """Pieces of a category; of switches the boxes, without the line cards and power supplies of a chassis."""
+    """Return the pieces of a category; for switches without line cards and power supplies."""
     lines = (line for line in report.bill.lines if line.category == category)
     return sum(line.pieces for line in lines if category != SWITCH or BOXES in (line.path or "").split(".")[-2:])
 
 
 def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
-    """What an alternative orders otherwise: pieces of each part before and after."""
+    """Return a table of the parts whose quantity an alternative changes, before and after."""
     columns = (
         Column("category", writer.word("xlsx-category"), "text", 16),
         Column("part", writer.word("column-description"), "text", 50),
@@ -133,7 +133,7 @@ def _place(key: tuple[str, str]) -> tuple[int, str]:
 
 
 def _parts(writer: Writer, report: Report) -> dict[tuple[str, str], int]:
-    """Pieces by category and part, as a reader knows it."""
+    """Return pieces by category and part name."""
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         name = writer.described(line._replace(in_stock=False))
@@ -143,11 +143,11 @@ def _parts(writer: Writer, report: Report) -> dict[tuple[str, str], int]:
 
 
 # choices ------------------------------------------------------------------------------------------------------------
-# The chapter about what was not chosen: parts and designs, each with why not or what it would change.
+# The chapter of rejected options: parts and designs, each with the reason or the difference.
 
 
 def choices(writer: Writer) -> Section | None:
-    """Every choice that had alternatives, and these; None where there were none."""
+    """Return the chapter of every choice that had alternatives; None if there were none."""
     columns = (
         Column("choice", writer.word("column-choice"), "text", 26),
         Column("taken", writer.word("column-taken"), "text", 44),
@@ -163,7 +163,7 @@ def choices(writer: Writer) -> Section | None:
 
 
 def _rows(writer: Writer, reason: Reason) -> Iterator[Row]:
-    """A row for each alternative; the first one says what was taken, and why."""
+    """Yield a row per alternative; the first one also shows what was selected, and why."""
     say = writer.language.message
     taken = [
         Cell(say(reason.title)),

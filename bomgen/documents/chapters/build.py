@@ -1,4 +1,4 @@
-"""The chapters of what is built and ordered: fabrics, their links, the bill, and what completes an order."""
+"""The chapters of the design and the order: fabrics, links, bill, and required parts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from bomgen.results.registry import Path
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------
-# How the links of a fabric are built, and why not otherwise.
+# The options selected for the links of a fabric, and the rejected ones.
 
 
 def links_table(writer: Writer, built: BuiltFabric) -> Table:
-    """A row for each kind of link: what it is built of, why, and the other ways with the reason why not."""
+    """Return a table with a row per kind of link: the option selected, its reason, and the rejected options."""
     columns = (
         Column("link", writer.word("column-link"), "text", 20),
         Column("way", writer.word("column-way"), "text", 30),
@@ -55,7 +55,7 @@ def _row(writer: Writer, chosen: Chosen) -> Row:
 
 
 def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
-    """What short links of a kind are built of instead."""
+    """Yield rows for the option that short links of a kind use."""
     for short in built.interconnect.short_links(chosen.kind):
         names = writer.word("list-comma").join(short.medium.part_ids)
         length = writer.language.value(short.longest_m, "m")
@@ -70,13 +70,13 @@ def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[
 
 
 def _other(writer: Writer, option: MediumOption) -> str:
-    """Why a way was not taken."""
+    """Return a rejected option with the reason."""
     reason = writer.language.message(rejection(option))
     return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:
-    """What a link costs, behind a text; nothing when nobody knows."""
+    """Return the cost of a link as a suffix of a text; empty if unknown."""
     if cost is None:
         return ""
     currency = writer.report.quote.totals.currency
@@ -87,7 +87,7 @@ def _cost(writer: Writer, cost: Fraction | None) -> str:
 
 
 def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
-    """The fabrics with their drawings; None when there are none."""
+    """Return the chapter of the fabrics with their drawings; None if there are none."""
     if not writer.report.design.fabrics:
         return None
     tables = tuple(table for built in writer.report.design.fabrics for table in _tables(writer, built))
@@ -101,7 +101,7 @@ def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
 
 
 def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
-    """All numbers of a fabric."""
+    """Return a table of all numbers of a fabric."""
     base = ("fabrics", built.plan.name)
     rows = tuple(
         row_of(_label(writer, built, path[2:]), *writer.row(path).cells[1:])
@@ -118,7 +118,7 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
 
 
 def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """What a full build-out would add, how many switches split servers would save, and what 2:1 would."""
+    """Yield sentences about a full build-out, split servers and 2:1 oversubscription."""
     report = writer.report
     if (full := full_build_out(report, built)) and not full.is_equal:
         adds = min(full.pieces.values()) >= 0
@@ -131,7 +131,7 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
-    """The difference of another design in pieces and money; without signs where it only `adds`."""
+    """Return the differences of another design in pieces and amount; without signs if it only `adds`."""
     shown = "{}" if adds else "{:+}"
     named = [
         writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in other_design.pieces.items() if count
@@ -142,7 +142,7 @@ def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
 
 
 def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
-    """What a number of a fabric is called; a bisection that is a bound from below says so."""
+    """Return the label of a number of a fabric; a bisection that is a lower bound says so."""
     if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
         path = (*path[:-1], "bisection_at_least_gbps")
     named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
@@ -154,7 +154,7 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
 
 
 def bill_table(writer: Writer) -> Table:
-    """Every line of the bill with its price, by category."""
+    """Return a table of every line of the bill with its price, by category."""
     columns = (
         Column("fabric", writer.word("column-fabric"), "text", 12),
         Column("role", writer.word("column-role"), "text", 20),
@@ -172,7 +172,7 @@ def bill_table(writer: Writer) -> Table:
 
 
 def _how(writer: Writer, priced: QuoteLine) -> str:
-    """Why a line has its quantity; of a charge that is a share, of how much."""
+    """Return the derivation of a line's quantity; for a charge that is a share, also of what amount."""
     how = writer.origin(priced.line.quantity)
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:
@@ -182,7 +182,7 @@ def _how(writer: Writer, priced: QuoteLine) -> str:
 
 
 def bill_row(writer: Writer, priced: QuoteLine) -> Row:
-    """One line of the bill."""
+    """Return the row of one bill line."""
     line, currency = priced.line, writer.report.quote.totals.currency
     why = writer.paths.of.get(id(line.quantity))
     why = why if why and "#" not in why and isinstance(line.quantity.origin, Derived) else None
@@ -214,11 +214,11 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
 
 
 # order --------------------------------------------------------------------------------------------------------------
-# The chapter of what completes an order: parts that others require and nobody has a price for, and open choices.
+# The chapter that completes an order: unpriced required parts, and open items.
 
 
 def order(writer: Writer) -> Section | None:
-    """Required parts without a price, and what is not on the bill; None where there is neither."""
+    """Return the chapter of unpriced required parts and open items; None if there are neither."""
     tables = tuple(table for table in (_required(writer), _open_items(writer)) if table.rows)
     return Section("order", writer.word("section-order"), tables=tables) if tables else None
 
@@ -265,7 +265,7 @@ def _open_items(writer: Writer) -> Table:
 
 
 def describe_choice(writer: Writer, item: OpenItem) -> str:
-    """The parts to choose from, and for what their number stands."""
+    """Return the parts to choose from, with the unit of their quantity."""
     names = writer.word("list-or").join(_named(part) for part in item.parts)
     return writer.word("choice-a-year", names=names) if item.per == "year" else names
 

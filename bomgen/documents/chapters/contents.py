@@ -1,4 +1,4 @@
-"""The document that readers get: the result in chapters and tables, in the language of the quote."""
+"""The report as a document: chapters and tables, in the language of the quote."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bomgen.results.result import Report
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
-"""Draws a chart; what it is called in a page."""
+"""A function that draws a chart under an id for HTML pages."""
 PROTECTED = "protected"
-"""What a plan calls a workbook whose inputs alone may be changed."""
+"""The plan's value for a workbook in which only input cells can be edited."""
 
 
 def document(
@@ -31,10 +31,10 @@ def document(
     of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
     draw: Draw | None = None,
 ) -> Document:
-    """The report for readers, in a language.
+    """Return the report for readers in a language.
 
-    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks; `draw` draws
-    the charts, which a document without it leaves out. The name of the only cluster of a plan is empty.
+    `drawings` are those of the fabrics per cluster name, `of_racks` those of floor and racks; `draw` draws charts,
+    which are omitted without it. The name of the only cluster of a plan is empty.
     """
     writer = Writer(report, language)
     clusters = writer.cluster_writers()
@@ -132,7 +132,7 @@ def _sections(
 def _with_charts(
     writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
 ) -> Section | None:
-    """A chapter with its charts before its other drawings."""
+    """Return a chapter with its charts before its other drawings."""
     if section is None or draw is None:
         return section
     name = writer.report.plan.cluster_name
@@ -141,7 +141,7 @@ def _with_charts(
 
 
 def _name_cluster(writer: Writer, section: Section) -> Section:
-    """A chapter about one of several clusters, which its title and those of its tables name."""
+    """Return a chapter with the cluster's name in its title and table titles."""
     name = writer.report.plan.cluster_name
     tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
     return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

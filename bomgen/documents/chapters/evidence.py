@@ -1,4 +1,4 @@
-"""The chapters that say why: assumptions, checks, cited figures and derivations."""
+"""The chapters of evidence: assumptions, checks, cited figures and derivations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bomgen.results.result import assumptions
 
 
 def assumption_section(writer: Writer) -> Section:
-    """What was taken because the plan is silent."""
+    """Return the chapter of defaults used where the plan has no value."""
     columns = (
         Column("name", writer.word("column-assumption"), "text", 34),
         Column("value", writer.word("column-value"), "number", 16),
@@ -37,7 +37,7 @@ def assumption_section(writer: Writer) -> Section:
 
 
 def check_section(writer: Writer) -> Section:
-    """What the program checked on its own result."""
+    """Return the chapter of checks that the program made on its own result."""
     columns = (
         Column("status", writer.word("column-status"), "text", 10),
         Column("id", writer.word("column-check"), "text", 26),
@@ -54,7 +54,7 @@ def check_section(writer: Writer) -> Section:
 
 
 def source_section(writer: Writer) -> Section:
-    """Every catalogue figure that the result rests on."""
+    """Return the chapter of every catalogue figure that the result uses."""
     columns = (
         Column("of", writer.word("column-of"), "text", 40),
         Column("value", writer.word("column-value"), "number", 16),
@@ -79,7 +79,7 @@ def source_section(writer: Writer) -> Section:
 
 
 def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
-    """How every number was worked out; those of a cluster of several are called so."""
+    """Return the chapter of derivations of all numbers; those of one of several clusters name it."""
     titles = {dotted(path): derivation_title(writer, path) for path in writer.numbers if path[0] != CLUSTERS}
     for cluster in clusters:
         titles |= {dotted((*cluster.within, *path)): derivation_title(cluster, path) for path in cluster.numbers}
@@ -97,14 +97,14 @@ def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def derivation_title(writer: Writer, path: Path) -> str:
-    """What a derivation is called: by its number, and for one of a fabric by the fabric as well."""
+    """Return the title of a derivation: its number, and the fabric if it belongs to one."""
     if path[0] == "fabrics":
         return writer.named(writer.joined(writer.fabric_name(path[1]), writer.group_label(path[2:])))
     return writer.named(writer.label(path))
 
 
 def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
-    """The derivation of a number; numbers that have a derivation of their own are named, not explained again."""
+    """Yield the derivation steps of a number; inputs with their own derivation are referenced, not repeated."""
     name = figure.origin.formula.name if isinstance(figure.origin, Derived) else path.rpartition(".")[2]
     seen: set[int] = set()
     stack = [(0, name, figure)]

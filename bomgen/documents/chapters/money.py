@@ -1,4 +1,4 @@
-"""The chapters of money: costs by category, what they rest on, what running costs, the terms."""
+"""The chapters of amounts: costs by category, price basis, running costs, terms."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ from bomgen.results.result import OPERATION
 _HUNDRED = 10**2
 
 
+CONTACT = ("contact", "email", "phone", "tax_id", "reference")
+"""Keys of a side of the quote that stand behind its address, in their order."""
+
+
 def facts(writer: Writer) -> Iterator[tuple[str, str]]:
-    """What the cover says of the quote: number, dates, terms of payment, how sure the money is."""
+    """Yield the cover facts of the quote: number, dates, terms of payment, confidence in the amounts."""
     quote, word, language = writer.report.plan.quote, writer.word, writer.language
     if quote.number:
         yield word("fact-number"), quote.number
@@ -54,7 +58,7 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
 
 
 def _how_sure(writer: Writer) -> str:
-    """The doubtful share of the money, and why, in a sentence."""
+    """Return a sentence with the uncertain share of the amount, and the reasons."""
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
     if not found.doubtful:
         return writer.word("confidence-all")
@@ -67,31 +71,31 @@ def _how_sure(writer: Writer) -> str:
 
 
 def _share(writer: Writer, found: Confidence, amount: Decimal) -> str:
-    """A share of the money to whole per cent, as far as that says anything."""
+    """Return a share of the amount in whole per cent, or more precisely if that would show 0."""
     share = found.share(amount)
     return writer.language.share(Fraction(round(share * _HUNDRED), _HUNDRED) or share)
 
 
 def parties(writer: Writer) -> tuple[AddressBlock, ...]:
-    """Vendor and customer with their addresses, where the plan says more than a name."""
+    """Return vendor and customer with addresses, if the plan has more than a name."""
     quote = writer.report.plan.quote
     sides = (("party-vendor", quote.vendor), ("fact-customer", quote.customer))
     if quote.vendor is None and (quote.customer is None or quote.customer == Party(quote.customer.name)):
         return ()
-    return tuple(AddressBlock(writer.word(title), tuple(_lines(writer, side))) for title, side in sides if side)
+    return tuple(AddressBlock(writer.word(key), tuple(_lines(writer, side)), key) for key, side in sides if side)
 
 
 def _lines(writer: Writer, side: Party) -> Iterator[str]:
     yield side.name
     yield from side.address
-    for key in ("contact", "email", "phone", "tax_id", "reference"):
+    for key in CONTACT:
         value = getattr(side, key)
         if value:
             yield writer.word("party-line", label=writer.word(f"party-{key}"), value=value)
 
 
 def prices(writer: Writer) -> Section | None:
-    """How sure the money is, and every price that was taken; None where nothing has a price."""
+    """Return the chapter of confidence and of every price used; None if nothing is priced."""
     report = writer.report
     if not report.quote.totals.priced_lines:
         return None
@@ -161,7 +165,7 @@ def _source(writer: Writer, price: Price, book: str) -> str:
 
 
 def price_note(writer: Writer, line: QuoteLine) -> str | None:
-    """In a line, where a unit price comes from, of when, and how sure it is; None where nobody knows one."""
+    """Return source, date and confidence of a unit price on one line; None without a price."""
     charge, language = line.line.charge, writer.language
     if charge and charge.share:
         return writer.word("price-share", share=language.share(Fraction(charge.share.value)))
@@ -202,7 +206,7 @@ def _rates(writer: Writer) -> Table:
 
 
 def operation(writer: Writer) -> Section | None:
-    """What running the cluster costs; None where nobody asks."""
+    """Return the chapter of running costs; None if they are not requested."""
     table = writer.table(OPERATION)
     if not table.rows:
         return None
@@ -217,7 +221,7 @@ def operation(writer: Writer) -> Section | None:
 
 
 def terms(writer: Writer) -> Section:
-    """How the money was worked out, and what the vendor says beside it."""
+    """Return the chapter of price terms: how amounts are calculated, and the vendor's own terms."""
     quote, word = writer.report.plan.quote, writer.word
     unit = f"{minor_unit(quote.currency):f}"
     text = [word("terms-rounding", unit=unit, currency=quote.currency)]
@@ -228,18 +232,18 @@ def terms(writer: Writer) -> Section:
 
 
 # costs --------------------------------------------------------------------------------------------------------------
-# The chapter of costs: what each category of the bill comes to, as a picture and as a table.
+# The chapter of costs: the amount of each category of the bill, as a chart and as a table.
 
 
 def costs(writer: Writer) -> Section | None:
-    """The chapter, whose charts have all of its numbers; None where nothing has a price."""
+    """Return the costs chapter, whose charts have all of its numbers; None if nothing is priced."""
     if not category_amounts(writer.report.quote.lines):
         return None
     return Section("costs", writer.word("section-costs"))
 
 
 def costs_table(writer: Writer) -> Table:
-    """Amount and share of each category of the bill."""
+    """Return a table of the amount and share of each bill category."""
     word = writer.word
     columns = (
         Column("category", word("column-category"), "text", 24),

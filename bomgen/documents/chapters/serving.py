@@ -1,4 +1,4 @@
-"""The serving chapter: replicas, what they hold and what they answer."""
+"""The serving chapter: replicas, their memory and their throughput."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bomgen.sizing.serving.service import Serving
 
 BASE: Path = ("workload",)
 RANGES = ("tokens_per_second_per_gpu", "requests_per_minute", "gpus_required")
-"""Numbers that an estimate gives low, typical and high."""
+"""Numbers for which an estimate has a low, typical and high value."""
 
 
 def serving(writer: Writer) -> Section | None:
-    """What a replica holds, how many there are, and what they answer; None when nothing is served."""
+    """Return the chapter of replicas, their memory and throughput; None if no model is served."""
     served = writer.report.design.sizing.serving
     if served is None:
         return None
@@ -38,7 +38,7 @@ def serving(writer: Writer) -> Section | None:
 
 
 def _estimate(writer: Writer) -> Table:
-    """What the roofline gives: low, typical and high; few GPUs are required where a GPU does much."""
+    """Return a table of the roofline estimate: low, typical and high; a high rate needs few GPUs."""
     columns = (
         Column("name", writer.word("column-name"), "text", 34),
         Column("low", writer.word("column-low"), "number", 16),
@@ -58,7 +58,7 @@ def _estimate(writer: Writer) -> Table:
 
 
 def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
-    """What a reader should know: why a replica is as large as it is, and how far the throughput can be trusted."""
+    """Yield notes about the size of a replica and the reliability of the throughput."""
     inference, need = writer.report.plan.inference, served.need
     if inference is None:
         return
@@ -93,7 +93,7 @@ def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
 
 
 def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
-    """That the low end of the estimate misses the requests of a minute, and what it would take."""
+    """Yield a sentence if the low end of the estimate misses the requests per minute, with the GPUs it needs."""
     inference, span, gpus = writer.report.plan.inference, served.requests_range, served.need.gpus_range
     asked = inference.requests_per_minute if inference else None
     if asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
@@ -103,7 +103,7 @@ def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
 
 
 def _too_small(writer: Writer, shortage: Shortage) -> str:
-    """Why a smaller replica does not do, and what would make it fit."""
+    """Return why a smaller replica does not fit, and what would make it fit."""
 
     def size(amount: object) -> str:
         return writer.language.value(amount, "bytes")  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def _too_small(writer: Writer, shortage: Shortage) -> str:
 
 
 def sentences(writer: Writer) -> Iterator[str]:
-    """What is served, in sentences made from its numbers."""
+    """Yield sentences about the served model and its numbers."""
     inference, served = writer.report.plan.inference, writer.report.design.sizing.serving
     if inference is None or served is None:
         return

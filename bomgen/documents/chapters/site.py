@@ -1,4 +1,4 @@
-"""The chapters of the site and of its racks."""
+"""The chapters of the site and its racks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEEDS = "compute_rack_feeds"
 
 
 def site(writer: Writer) -> Section | None:
-    """Racks, power, weight, heat and supply; None when the plan asks for none of them."""
+    """Return the chapter of racks, power, weight, heat and supply; None if the plan requests none of them."""
     of_tables = {id: [_row(writer, path) for path in writer.paths_of(id)] for id in TABLES}
     tables = tuple(writer.table(id, rows=rows) for id, rows in of_tables.items() if rows)
     if not tables:
@@ -36,19 +36,19 @@ def _row(writer: Writer, path: Path) -> Row:
 
 
 # racks --------------------------------------------------------------------------------------------------------------
-# The chapter of the racks: those that are alike once, and what stands in them.
+# The chapter of the racks: groups of equal ones with their devices.
 
 RACK_CHAPTER = "racks"
 HEAT = "BTU/h"
-"""Shown in whole numbers, as data sheets do."""
+"""Unit shown in whole numbers, as in data sheets."""
 MOST_SPANS = 6
-"""Ranges of racks or names that a cell shows; bom.json has all."""
+"""Maximum number of rack or name ranges in a cell; bom.json has all."""
 MOST_GROUPS = 200
-"""Groups of equal racks that tables show."""
+"""Maximum number of groups of equal racks in tables."""
 
 
 def racks(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
-    """Racks that are alike with what stands in them; None without racks."""
+    """Return the chapter of groups of equal racks with their devices; None without racks."""
     found = writer.report.elevations
     if found is None:
         return None
@@ -110,7 +110,7 @@ def _group(writer: Writer, group: Elevation) -> Row:
 
 
 def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
-    """What all racks have together, as far as it is known."""
+    """Return a row with the totals of all racks as far as known."""
     number = sum(group.number for group in groups)
     pdus = sum(group.number * len(group.pdus) for group in groups)
     bounds = {name for group in groups for name in group.sums.lower_bounds}
@@ -162,7 +162,7 @@ def _pdus(group: Elevation) -> str:
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
-    """A row for each group of devices in equal racks."""
+    """Return a table with a row per group of devices in equal racks."""
     word = writer.word
     columns = (
         Column("racks", word("column-racks"), "text", 20),

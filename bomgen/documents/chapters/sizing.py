@@ -1,4 +1,4 @@
-"""The sizing chapter, and that of storage."""
+"""The chapters of sizing and storage."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bomgen.sizing.training.parallelism import describe_faster
 from bomgen.sizing.training.states import adapts
 
 # storage ------------------------------------------------------------------------------------------------------------
-# The chapter of storage, and what the report says of the time that a training run loses.
+# The chapter of storage, and the notes about the lost time of a training run.
 
 
 def storage(writer: Writer) -> Section | None:
-    """Bandwidth, room and servers of the storage; None when the plan asks for none."""
+    """Return the chapter of storage bandwidth, capacity and servers; None if the plan requests none."""
     stored = writer.report.design.sizing.stored
     if stored is None:
         return None
@@ -31,7 +31,7 @@ def storage(writer: Writer) -> Section | None:
 
 
 def _levels(writer: Writer, stored: Stored) -> Table:
-    """The bandwidth of every level at the size of the cluster."""
+    """Return a table of the bandwidth of every storage level at the size of the cluster."""
     columns = (
         Column("name", writer.word("column-level"), "text", 34),
         Column("read", writer.word("column-read"), "number", 20),
@@ -51,7 +51,7 @@ def _levels(writer: Writer, stored: Stored) -> Table:
 
 
 def time_lost(writer: Writer) -> Iterator[Note]:
-    """What the estimate of the goodput is worth, and whether it was used."""
+    """Yield notes about the reliability of the goodput estimate, and whether it was used."""
     sizing, training = writer.report.design.sizing, writer.report.plan.training
     if sizing.lost is None or sizing.run is None or training is None:
         return
@@ -75,11 +75,11 @@ def time_lost(writer: Writer) -> Iterator[Note]:
 WORKLOAD = "workload"
 PUBLISHED: Path = (WORKLOAD, "published_runs")
 NO_BASIS = ("published-runs", "lost-time", "mfu-conventions", "prediction", "prediction-terms")
-"""Tables of numbers that the sizing does not rest on."""
+"""Tables whose numbers the sizing does not depend on."""
 
 
 def sizing(writer: Writer) -> Section:
-    """What the workload needs, how it is cut up, and what the cluster makes of it."""
+    """Return the chapter of workload requirements, parallelism and performance."""
     tables = [
         *_workload(writer),
         writer.table("cluster"),
@@ -146,7 +146,7 @@ def _fit(writer: Writer) -> Iterator[Table]:
 
 
 def _prediction(writer: Writer) -> Iterator[Table]:
-    """The predicted step with its terms, and the measured steps nearest to it."""
+    """Yield tables of the predicted step with its terms, and of the most similar measured steps."""
     predicted = writer.report.design.sizing.predicted
     if predicted:
         yield _captioned(writer, "prediction")
@@ -183,7 +183,7 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
 
 
 def _others(writer: Writer) -> Iterator[Table]:
-    """A rule of thumb and published runs, beside the result."""
+    """Yield tables of a rule of thumb and of published runs, for comparison."""
     ask = writer.report.design.sizing.opinions
     if ask:
         yield _captioned(writer, "second-opinion")
@@ -218,7 +218,7 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
 
 
 def _basis(writer: Writer) -> Iterator[Table]:
-    """Every figure that the sizing starts from: given, measured, cited or assumed, and where it comes from."""
+    """Yield a table of every input of the sizing: given, measured, cited or assumed, with its source."""
     columns = (
         Column("name", writer.word("column-name"), "text", 34),
         Column("value", writer.word("column-value"), "number", 18),
@@ -239,7 +239,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
 
 
 def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
-    """The figures that nothing was worked out for, each once, with a name for the reader."""
+    """Yield the underived input figures, once each, with a name for the reader."""
     seen: set[int] = set()
     for node in walk(*figures):
         for parameter, figure in node.inputs:

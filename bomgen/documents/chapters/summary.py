@@ -1,4 +1,4 @@
-"""The summary: what is proposed, in sentences, and every warning."""
+"""The summary: the proposal in sentences, and every warning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bomgen.plan.types import Training
 
 
 def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
-    """What is proposed for each cluster of the plan, with every warning."""
+    """Return the chapter with the proposal for each cluster of the plan and every warning."""
     notes = tuple(
         Note("warning", writer.language.message(problem.message), problem.mark.recorded)
         for problem in writer.report.problems
@@ -24,7 +24,7 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """A cluster in at most three sentences: its machines, what they are sized for, and its networks."""
+    """Yield at most three sentences about a cluster: GPUs and servers, sizing target, networks."""
     yield _machines(writer)
     yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
     networks = [
@@ -42,7 +42,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
 
 
 def sentences(writer: Writer) -> Iterator[str]:
-    """The proposal in sentences, made from its numbers."""
+    """Yield the proposal in sentences with its numbers."""
     yield _machines(writer)
     yield from _training(writer)
     yield from _target(writer)
@@ -87,7 +87,7 @@ def _training(writer: Writer) -> Iterator[str]:
 
 
 def _target(writer: Writer) -> Iterator[str]:
-    """What the GPUs reach of the computing power asked for."""
+    """Yield a sentence that compares the peak of the GPUs with the computing power target."""
     sizing, compute = writer.report.design.sizing, writer.report.plan.compute
     if compute and sizing.target and sizing.peak_flops:
         yield writer.word(
@@ -124,7 +124,7 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
 
 
 def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """A fabric without packet switches in two sentences."""
+    """Yield two sentences about a fabric without packet switches."""
     fabric, number = built.fabric, writer.language.number
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     yield writer.word(
@@ -141,7 +141,7 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _tokens(writer: Writer, training: Training) -> str:
-    """The tokens of a run, with how often they are read where that is not once."""
+    """Return the tokens of a run, with the number of epochs if it is not one."""
     tokens = writer.shown(training.tokens)
     if training.epochs.value == 1:
         return tokens

@@ -1,4 +1,4 @@
-"""What every chapter is written with: numbers with their names, cells and tables in the language of the quote."""
+"""Tools for all chapters: labels, cells and tables of numbers in the language of the quote."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ SITE = "site"
 
 
 class Writer:
-    """Puts a report into words and tables."""
+    """Formatter of a report's numbers as text and tables."""
 
     def __init__(self, report: Report, language: Language) -> None:
         self.report, self.language = report, language
         self.within = cluster_path(report.plan.cluster_name)
-        """Where the numbers of the report begin in bom.json."""
+        """Path prefix of the report's numbers in bom.json."""
         self.word = language.word
         self.numbers = numbers_of(report)
         self.paths = Paths(self.numbers)
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
-        """Whether the peak asked for is the sparse one."""
+        """Whether the peak target is for sparse operations."""
         self.lower_bounds = frozenset[str]().union(
             *(cluster.design.facility.lower_bounds for cluster in report.each_cluster)
         )
-        """Figures of the site that leave out machines whose power is not known."""
+        """Site figures that exclude devices of unknown power."""
         served = report.design.sizing.serving
         self.estimated = served is not None and served.need.estimate is not None
-        """Whether the throughput of a model that is served is an estimate."""
+        """Whether the serving throughput is an estimate."""
 
     def held(self, figure: Figure) -> Any:
-        """A figure's value as a cell holds it; a table or a shape in words."""
+        """Return a figure's value for a cell; a table or a shape as text."""
         if isinstance(figure.value, bool | tuple):
             return self.language.message(str(figure.value))
         return figure.value
 
     def shown(self, figure: Figure) -> str:
-        """A figure's value with its unit, in the language of the report."""
+        """Return a figure's value with its unit, in the language of the report."""
         return self.language.value(self.held(figure), self.unit(figure), figure.bounds)
 
     def unit(self, figure: Figure) -> str:
-        """A figure's unit; of money the currency of the quote."""
+        """Return a figure's unit; for amounts the currency of the quote."""
         return self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
 
     def origin(self, figure: Figure) -> str:
-        """Where a figure comes from, in one line: its formula in words, its place in the plan, or its document."""
+        """Return a figure's origin on one line: its formula in words, its place in the plan, or its document."""
         match figure.origin:
             case Given(mark=mark):
                 return self.word("origin-given", place=mark.recorded)
@@ -79,27 +79,27 @@ class Writer:
         return origin_text(figure)
 
     def cited(self, origin: Cited) -> str:
-        """What a cited figure is of: a part and what is said of it, or a constant of a published formula."""
+        """Return what a cited figure describes: a field of a part, or a constant of a published formula."""
         return self.language.message(origin.of)
 
     def sources(self, origin: Assumed | Cited) -> str:
-        """The documents of an origin with their addresses, in one line."""
+        """Return the documents of an origin with their addresses, on one line."""
         return self._titles([reference._replace(title=self.title(reference)) for reference in origin.references], str)
 
     def title(self, reference: Reference) -> str:
-        """What a source is called: documents by their own title."""
+        """Return the title of a source; documents keep their own title."""
         return self.language.message(reference.title)
 
     def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
-        """Documents in one line; that there are none where there are none."""
+        """Return documents on one line, or a note that there are none."""
         return "; ".join(map(show or self.title, references)) or self.word("unverified")
 
     def place(self, role: str) -> str:
-        """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
+        """Return the position of a line's part in words: a tier, a kind of link, or an end of it."""
         return "/".join(self.language.value(step, "word") for step in role.split("/"))
 
     def described(self, line: Line) -> str:
-        """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
+        """Return the name of a line: vendor and part, or charge; parts from stock say so."""
         name = self.language.message(line.description)
         is_named = line.vendor in (None, GENERIC) or name.casefold().startswith(f"{line.vendor} ".casefold())
         name = name if is_named else f"{line.vendor} {name}"
@@ -108,7 +108,7 @@ class Writer:
         return self.word("in-stock", name=name) if line.in_stock else name
 
     def label(self, path: Path) -> str:
-        """What a number is called: by its whole path, by its last two steps, or by its last."""
+        """Return the label of a number: for its whole path, for its last two steps, or for its last."""
         if path[-1] == PEAK and self.sparse:
             path = (f"sparse_{PEAK}",)
         if path[-1] in THROUGHPUT and self.estimated:
@@ -121,23 +121,23 @@ class Writer:
         return path[-1]
 
     def group_label(self, path: Path) -> str:
-        """The labels of a path's steps, from the group to the number."""
+        """Return the labels of a path's steps, from the group to the number."""
         return self.joined(*(self.label((step,)) for step in path))
 
     def cluster_writers(self) -> tuple[Writer, ...]:
-        """A writer for each cluster of the plan: this one where there is one."""
+        """Return a writer per cluster of the plan; this writer if there is one cluster."""
         return tuple(Writer(cluster, self.language) for cluster in self.report.clusters) or (self,)
 
     def named(self, name: str) -> str:
-        """A name, with the cluster that it is of where the plan has several."""
+        """Return a name, with the cluster's name if the plan has several."""
         return self.joined(self.report.plan.cluster_name, name) if self.report.plan.cluster_name else name
 
     def joined(self, *names: str) -> str:
-        """Names from the group to the one that is meant."""
+        """Return names joined from the group to the element."""
         return self.word("name-in").join(names)
 
     def cell(self, path: Path) -> Cell:
-        """The number at a path as a cell that leads to its derivation."""
+        """Return the number at a path as a cell that links to its derivation."""
         figure = self.numbers[path]
         why = dotted((*self.within, *path)) if isinstance(figure.origin, Derived) else None
         if figure.unit == MONEY:
@@ -147,19 +147,19 @@ class Writer:
         return Cell(self.held(figure), figure.unit, why, self._least(path), estimate=figure.bounds)
 
     def number(self, path: Path) -> Cell:
-        """The number at a path as a cell that says nothing of where it comes from."""
+        """Return the number at a path as a cell without a link to its derivation."""
         return replace(self.cell(path), why=None)
 
     def fabric_name(self, name: str) -> str:
-        """What a fabric is called: those that have the name of their role by that, others as the plan does."""
+        """Return the name of a fabric: translated if it is that of its role, else as in the plan."""
         return self.word(f"compare-{name}") if name in ROLES else name
 
     def fabric_title(self, name: str) -> str:
-        """What a fabric is called where it is a heading or begins a sentence."""
+        """Return the name of a fabric for headings and the beginning of sentences."""
         return self.fabric_name(name) if name in ROLES else self.word("drawing-title", name=name)
 
     def describe_switches(self, built: BuiltFabric) -> str:
-        """The switches of a fabric, tier by tier, in one line."""
+        """Return the switches of a fabric, tier by tier, on one line."""
         return self.word("list-comma").join(
             self.word(
                 "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
@@ -171,23 +171,23 @@ class Writer:
         )
 
     def _least(self, path: Path) -> bool:
-        """Whether a cost of running leaves something out."""
+        """Return whether a running cost is a lower bound."""
         return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
 
     def paths_of(self, *tables: str) -> Iterator[Path]:
-        """The paths of the numbers of tables."""
+        """Return the paths of the numbers in tables."""
         rows = ((path, row_at(path)) for path in self.numbers if path[0] != CLUSTERS)
         return (path for path, row in rows if row and row.table in tables)
 
     def row(self, path: Path) -> Row:
-        """The number at a path as a row: name, value, unit, how."""
+        """Return the number at a path as a row: label, value, unit, origin."""
         figure, value = self.numbers[path], self.cell(path)
         named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
         unit = "" if named else self.language.unit(figure.unit, value.value)
         return row_of(self.label(path), value, unit, self.origin(figure))
 
     def table(self, id: str, *parts: str, rows: Sequence[Row] = ()) -> Table:
-        """A table of numbers with how each came about: rows, else those of its parts one behind the other."""
+        """Return a table of numbers with their origin: of rows, or of its parts in sequence."""
         rows = rows or [self.row(path) for part in parts or (id,) for path in self.paths_of(part)]
         columns = (
             Column("name", self.word("column-name"), "text", 34),

@@ -1,1 +1,1 @@
-"""What the charts of the report show: numbers of a result in the order in which they are drawn, each with its text."""
+"""Contents of the report's charts: numbers of a result in drawing order, each with its text."""

@@ -1,4 +1,4 @@
-"""The charts of a report by the chapter that they stand in: sizing, site and money."""
+"""The charts of a report by chapter: sizing, site and costs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 
 # money --------------------------------------------------------------------------------------------------------------
-# Charts of money: what each category comes to, how far the total may be off, and the alternatives side by side.
+# Charts of amounts: the categories, the range of the total, and the alternatives.
 
 
 def categories(writer: Writer) -> Iterator[Chart]:
-    """What each category of the bill costs; nothing where nothing has a price."""
+    """Yield a chart of the costs by category; nothing if nothing is priced."""
     parts = category_amounts(writer.report.quote.lines)
     if parts:
         shape = Bars(tuple(describe_category(writer, part) for part in parts))
@@ -34,7 +34,7 @@ def categories(writer: Writer) -> Iterator[Chart]:
 
 
 def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
-    """The bar of a category: its amount and its share; of one without a price nothing but its name."""
+    """Return the bar of a category with its amount and share; only its name if it is not priced."""
     name = writer.word(f"category-{part.category}")
     if part.amount is None:
         return Bar(name, writer.word("ui-no-price"))
@@ -43,7 +43,7 @@ def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
 
 
 def price_range(writer: Writer) -> Iterator[Chart]:
-    """The total between its ends, and how much of the money before tax is doubtful."""
+    """Yield a chart of the range of the total, and of the uncertain part of the net amount."""
     word, totals = writer.word, writer.report.quote.totals
     bars, rows = [], []
     if totals.low is not None and totals.high is not None and totals.low != totals.high:
@@ -73,7 +73,7 @@ def _doubtful(writer: Writer, amount: Decimal, share: Fraction) -> Bar:
 
 
 def alternatives(writer: Writer) -> Iterator[Chart]:
-    """The total of the plan and of each alternative."""
+    """Yield a chart of the total of the plan and of each alternative."""
     report, word = writer.report, writer.word
     quotes = [report.quote, *(alternative.quote for alternative in report.alternatives)]
     if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
@@ -93,14 +93,14 @@ def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True
 
 
 # site ---------------------------------------------------------------------------------------------------------------
-# Charts of what is built: lengths of cables, power of racks, and what supplies what.
+# Charts of the design: lengths of cables, power of racks, and the power supply.
 
 MEDIA = ("dac", "acc", "aec", "copper", "aoc", "fibre", "trunk", "")
-"""Of cables, from the shortest reach on; empty where no part is known."""
+"""Cable media by increasing reach; empty for cables without a known part."""
 
 
 def cable_lengths(writer: Writer) -> Iterator[Chart]:
-    """How many cables are so long, by medium; nothing where all fabrics have none."""
+    """Yield a chart of the number of cables by length and medium; nothing without cables."""
     pieces: dict[Fraction, dict[str, int]] = {}
     for built in writer.report.design.fabrics:
         for use in built.interconnect.cables:
@@ -139,7 +139,7 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
 
 
 def rack_power(writer: Writer) -> Iterator[Chart]:
-    """The floor with the power of each rack; nothing where the power of none is known."""
+    """Yield a floor plan with the power of each rack; nothing if no power is known."""
     found = writer.report.elevations
     if found and any(group.sums.power_w and group.sums.power_w.value for group in found.groups):
         yield Chart("rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(found))
@@ -152,14 +152,14 @@ LEVELS = (
     (("compute_pdus", "compute_pdu_load_w"), ("management_pdus", None)),
     (("compute_racks", "compute_rack_power_w"), ("management_racks", None)),
 )
-"""From the facility to its racks: the number that a box is named for, and a second one of what it stands for."""
+"""Levels from the facility to its racks: the number that names a box, and a second number in it."""
 SERVERS: Path = ("cluster", "power_w")
 GPUS: Path = (SITE, "gpu_power_w")
 OTHERS = ("network_power_w", "storage_power_w")
 
 
 def power_line(writer: Writer) -> Iterator[Chart]:
-    """What supplies what, with watts; nothing where the power is not known."""
+    """Yield a one-line diagram of the power supply in watts; nothing if the power is unknown."""
     of_levels = (*(tuple(_boxes(writer, level)) for level in LEVELS), tuple(_machines(writer)))
     levels = tuple(boxes for boxes in of_levels if boxes)
     if (SITE, "power_w") in writer.numbers and len(levels) > 1:
@@ -168,7 +168,7 @@ def power_line(writer: Writer) -> Iterator[Chart]:
 
 
 def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[PowerNode]:
-    """The boxes of a level, as far as their numbers are known."""
+    """Yield the boxes of a level whose numbers are known."""
     for name, other in level:
         if (SITE, name) not in writer.numbers:
             continue
@@ -180,7 +180,7 @@ def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterato
 
 
 def _machines(writer: Writer) -> Iterator[PowerNode]:
-    """Servers with their GPUs, or the GPUs alone where no more is known, and all other machines."""
+    """Yield servers with their GPUs, or only GPUs if the rest is unknown, and all other equipment."""
     gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
     if SERVERS in writer.numbers:
         power = writer.language.cell(writer.number(SERVERS))
@@ -197,24 +197,24 @@ def _machines(writer: Writer) -> Iterator[PowerNode]:
 OF_RUN = "cost_per_run"
 MEMORY: Path = ("workload", "memory")
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache")
-"""What fills the memory of a GPU, in training and in serving."""
+"""Uses of a GPU's memory in training and serving."""
 _MILLION = 10**6
 
 
 def training_memory(writer: Writer) -> Iterator[Chart]:
-    """The memory of a GPU that trains."""
+    """Yield a chart of the memory of a training GPU."""
     if writer.report.design.sizing.fit:
         yield from _memory(writer)
 
 
 def serving_memory(writer: Writer) -> Iterator[Chart]:
-    """The memory of a GPU that serves."""
+    """Yield a chart of the memory of a serving GPU."""
     if writer.report.design.sizing.serving:
         yield from _memory(writer)
 
 
 def _memory(writer: Writer) -> Iterator[Chart]:
-    """The memory of the fullest GPU, beside what it has."""
+    """Yield a chart of the memory use of the fullest GPU, against its capacity."""
     of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
     paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
     total, whole = numbers.get((*of_gpu, "total")), numbers.get((*MEMORY, "gpu"))
@@ -234,7 +234,7 @@ def _memory(writer: Writer) -> Iterator[Chart]:
 
 
 def predicted_range(writer: Writer) -> Iterator[Chart]:
-    """Days of a predicted run between the ends of its intervals, with what they mean in machines and money."""
+    """Yield a chart of the predicted days with their intervals, and the servers and amounts that follow."""
     predicted, word, language = writer.report.design.sizing.predicted, writer.word, writer.language
     if predicted is None:
         return
@@ -246,7 +246,7 @@ def predicted_range(writer: Writer) -> Iterator[Chart]:
 
 
 def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
-    """Money of a predicted run between the ends: of the GPUs for the target, else of the run."""
+    """Yield a chart of amounts for the predicted intervals: of the GPUs for the target, else of the run."""
     report, language, word = writer.report, writer.language, writer.word
     point = money_of_run(report, predicted.point)
     name = next((each for each in ("purchase", "cost", "energy_cost") if getattr(point, each) is not None), None)
@@ -264,7 +264,7 @@ def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
 
 
 def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any, shown: Callable[[Any], str]) -> Bars:
-    """A bar for each coverage in percent, from its lower to its upper end, with the point marked."""
+    """Return a bar per coverage in percent, from lower to upper end, with the point prediction marked."""
     bars = []
     for coverage, (low, high) in sorted(ends.items()):
         text = writer.word("range-ends", low=shown(low), high=shown(high))
@@ -274,7 +274,7 @@ def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any,
 
 
 def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
-    """Utilisation, days and what they cost, machines for the target and their purchase: predicted, and at both ends."""
+    """Return a table of the prediction and its ends: utilisation, days, costs, servers for the target, purchase."""
     word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
     slow, fast = predicted.ends[max(predicted.ends)]
     outlooks = (slow, predicted.point, fast)
@@ -306,7 +306,7 @@ def _count(figure: Figure | None, unit: str = "") -> Cell:
 
 
 def run_sensitivity(writer: Writer) -> Iterator[Chart]:
-    """Days by utilisation and number of GPUs, and what these cost."""
+    """Yield a chart of days by utilisation and number of GPUs, with the cost of the GPUs."""
     report, language, word = writer.report, writer.language, writer.word
     found = sensitivity(report.plan, report.design.sizing)
     if found is None:
@@ -336,12 +336,12 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
 
 
 def _purchase(writer: Writer, gpus: int) -> Decimal | None:
-    """What so many GPUs cost at the plan's purchase a GPU; None where a price is missing, or clusters share it."""
+    """Return the cost of GPUs at the plan's purchase per GPU; None if a price is missing, or clusters share it."""
     return purchase_of_gpus(writer.report, gpus) if writer.report.quote.totals.complete else None
 
 
 def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:
-    """A row for each utilisation with its days, and one for the purchase."""
+    """Return a table with a row of days per utilisation, and one for the purchase."""
     word, totals = writer.word, writer.report.quote.totals
     planned = writer.shown(found.outlooks[found.planned[0]].days[found.planned[1]])
     columns = [Column("mfu", "MFU", "text", 24)]
@@ -372,16 +372,16 @@ OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
     "costs": (categories, price_range),
     "alternatives": (alternatives,),
 }
-"""By the id of a section about the whole plan."""
+"""Charts by the id of a section about the whole plan."""
 OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
     "serving": (serving_memory,),
     "sizing": (training_memory, predicted_range, run_sensitivity),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),
 }
-"""By the id of a section about a cluster."""
+"""Charts by the id of a section about a cluster."""
 
 
 def charts_of(writer: Writer, section: str, of: Mapping[str, tuple[Charts, ...]]) -> Iterator[Chart]:
-    """The charts of a section of a plan or cluster."""
+    """Return the charts of a section of a plan or cluster."""
     return (chart for make in of.get(section, ()) for chart in make(writer))

@@ -1,7 +1,7 @@
-"""The records of charts: what is drawn, in words and numbers. How it looks is said by `output/drawing/`.
+"""Records of charts: their contents in words and numbers. Their appearance is defined in `output/drawing/`.
 
-A chart shows numbers of the result; runs that the plan does not have come from the sizing (`sizing/sensitivity.py`).
-Each comes with all of its numbers as text beside the shapes, or with a table.
+A chart shows numbers of the result; runs other than the plan's come from `sizing/sensitivity.py`. Every chart has all
+of its numbers as text next to the shapes, or in a table.
 """
 
 from __future__ import annotations
@@ -17,64 +17,64 @@ Length = int | float | Fraction | Decimal
 
 
 class Bar(NamedTuple):
-    """A bar with its name, and its numbers as text; all lengths are in the unit of its chart."""
+    """A bar with its name, and its numbers as text; all lengths are in the unit of the chart."""
 
     name: str
     text: str
     parts: tuple[Length, ...] = ()
-    """One behind the other; none where a bar stands for something that nobody knows."""
+    """Segments in order; empty if the value is unknown."""
     start: Length = 0
-    """Where the first part begins."""
+    """Start of the first segment."""
     mark: Length | None = None
-    """A value between the ends that is shown as a line."""
+    """A value between the ends that is marked by a line."""
     frame: Length | None = None
-    """How much there is of what the parts take up."""
+    """Total capacity that the segments fill."""
 
 
 class Bars(NamedTuple):
-    """Bars from the same origin to the same scale."""
+    """Bars with a common origin and scale."""
 
     bars: tuple[Bar, ...]
     key: tuple[str, ...] = ()
-    """What the parts stand for, where a bar has several."""
+    """Meaning of the segments, if a bar has several."""
 
 
 class PairMatrix(NamedTuple):
-    """A value for every pair of a row and a column, the darker the larger."""
+    """A value for every pair of a row and a column; larger values are darker."""
 
     corner: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Fraction, ...]], ...]
     """The name of a row and its values."""
     texts: tuple[tuple[str, ...], ...]
-    """The values as they are written, row by row."""
+    """The values as text, row by row."""
     chosen: tuple[int, int]
-    """Row and column of the value that the plan has."""
+    """Row and column of the plan's value."""
     foot: tuple[str, ...] = ()
-    """A row below that has no shades: its name, and a text for each column."""
+    """An unshaded row at the bottom: its name, and a text per column."""
 
 
 class PowerNode(NamedTuple):
-    """Something that power goes to, with what is known of it."""
+    """A consumer or supply of power, with a text of what is known about it."""
 
     name: str
     text: str
 
 
 class OneLine(NamedTuple):
-    """What supplies what, from the facility down; all boxes of a level supply those of the next one together."""
+    """A one-line diagram from the facility down; the boxes of a level together supply those of the next."""
 
     levels: tuple[tuple[PowerNode, ...], ...]
 
 
 class HeatMap(NamedTuple):
-    """The racks of a floor, the darker the more power they draw."""
+    """The racks of a floor; racks with more power are darker."""
 
     found: Elevations
 
 
 class Point(NamedTuple):
-    """A point with its number, and what it stands for, as text."""
+    """A point with its number, and its meaning as text."""
 
     name: str
     x: Length
@@ -83,17 +83,17 @@ class Point(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Points by two values."""
+    """Points in two dimensions."""
 
     points: tuple[Point, ...]
     names: tuple[str, str]
-    """Of the axis to the right, and of the axis upwards."""
+    """Names of the horizontal and the vertical axis."""
     ends: tuple[tuple[str, str], tuple[str, str]]
-    """The least and the largest value on each axis, as text."""
+    """Smallest and largest value of each axis, as text."""
 
 
 class Chart(NamedTuple):
-    """Something to draw with its title, what it shows in a sentence, and its numbers where no other table has them."""
+    """A chart with its title, a sentence about its contents, and its numbers if no other table has them."""
 
     id: str
     title: str

@@ -1,1 +1,1 @@
-"""Plans side by side: a column for each plan, a row for each number."""
+"""Comparison of plans: a column per plan, a row per number."""

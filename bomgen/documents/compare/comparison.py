@@ -1,4 +1,4 @@
-"""Plans side by side: a column for each plan, a row for each number, and the best value of a row marked."""
+"""Comparison of plans: a column per plan, a row per number, with the best value of a row marked."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bomgen.results.result import Report
 __all__ = ["Comparison", "charted", "compared", "data", "document"]
 
 FORMAT = 1
-"""Version of the format of a comparison as JSON."""
+"""Version of the JSON format of a comparison."""
 DIGITS = 12
-"""Of a digest, as people compare it."""
+"""Digits of a digest in a comparison."""
 
 
 class Comparison(NamedTuple):
-    """Plans side by side."""
+    """Compared plans: columns, rows and warnings."""
 
     columns: tuple[ComparedColumn, ...]
     lines: tuple[ComparedRow, ...]
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 
 def compared(reports: Sequence[Report], language: Language, alternatives: bool = False) -> Comparison:
-    """Reports side by side, in a language; with `alternatives` those of each stand behind it."""
+    """Return a comparison of reports in a language; with `alternatives`, those of each plan follow it."""
     columns: list[ComparedColumn] = []
     names = [report.plan.name for report in reports]
     for report in reports:
@@ -61,9 +61,9 @@ def _warnings(columns: Sequence[ComparedColumn], language: Language) -> list[str
 
 
 def charted(comparison: Comparison) -> ComparedRow | None:
-    """The row that a chart shows: totals, else the power, else the GPUs, whichever comes first that every plan has.
+    """Return the row for a chart: the first of total, power and GPUs that every plan has.
 
-    None where there is nothing to compare: all are equal, or amounts are in different currencies.
+    None if there is nothing to compare: all values are equal, or amounts are in different currencies.
     """
     rows = {line.key: line for line in comparison.lines}
     for line in (rows[key] for key in (TOTAL, POWER, GPUS) if key in rows):
@@ -74,7 +74,7 @@ def charted(comparison: Comparison) -> ComparedRow | None:
 
 
 def document(comparison: Comparison, language: Language, chart: Drawing | None = None) -> Document:
-    """A comparison as a document for every renderer: what differs, then what is equal, each in one table."""
+    """Return a comparison as a document: a table of different rows and one of equal rows."""
     word = language.word
     differing, equal = ([line for line in comparison.lines if line.equal is same] for same in (False, True))
     notes = tuple(Note("warning", text) for text in comparison.warnings)
@@ -118,7 +118,7 @@ def _table(
 
 
 def _plans(comparison: Comparison, language: Language) -> Table:
-    """What stands side by side, and which version of it."""
+    """Return a table of the compared plans and their versions."""
     word = language.word
     columns = (
         Column("name", word("compare-plan"), "text", 30),
@@ -132,7 +132,7 @@ def _plans(comparison: Comparison, language: Language) -> Table:
 
 
 def data(comparison: Comparison) -> str:
-    """A comparison as JSON."""
+    """Return a comparison as JSON."""
     content = {
         "compare": FORMAT,
         "version": __version__,
@@ -164,5 +164,5 @@ def data(comparison: Comparison) -> str:
 
 
 def _value(cell: Cell) -> Any:
-    """A value as bom.json has it: amounts are decimal strings."""
+    """Return a value as in bom.json; amounts are decimal strings."""
     return f"{cell.value:f}" if isinstance(cell.value, Decimal) else json_value(cell.value)

@@ -1,4 +1,4 @@
-"""The rows of a comparison, which direction of each is better, and which value is the best."""
+"""The rows of a comparison, the better direction of each, and the best values."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from bomgen.results.registry import EACH, LESS, MORE, NEITHER, Better, Number, P
 from bomgen.results.what_if import money_of_run
 
 # best ---------------------------------------------------------------------------------------------------------------
-# Which of several values is the best: only where a row has a better direction, and only where it is certain.
+# The best of several values, if a row has a better direction and the best is certain.
 
 
 class Known(NamedTuple):
-    """A value; None: nobody knows it. `least`: a lower bound, because something is left out."""
+    """A value; None if unknown. `least`: it is a lower bound."""
 
     value: int | float | Fraction | Decimal | None
     least: bool = False
     ends: tuple[Value, Value] | None = None
-    """The least and the most that an estimate may be."""
+    """Range of an estimate."""
 
     def end(self, better: Better) -> Fraction | None:
-        """The better end of an estimate; the value of what is none, None where nobody knows it."""
+        """Return the better end of an estimate, or the value itself; None if unknown."""
         end = self.ends[better == MORE] if self.ends else self.value
         return None if end is None or isinstance(end, str) else Fraction(end)
 
 
 def best_of(values: Sequence[Known], better: Better) -> list[bool]:
-    """For each value whether it is the best; none is where all known ones are equal, or fewer than two are known.
+    """Return for each value whether it is the best; none is if all are equal, or fewer than two are known.
 
-    A lower bound is never the best, and where the value behind one may be better than all others, nothing is. Nor is
-    anything where the range of an estimate reaches into that of the best.
+    A lower bound is never the best, and if its true value may be better than all others, no value is. No value is best
+    either if the range of an estimate overlaps that of the best.
     """
     nothing = [False] * len(values)
     known = [Fraction(each.value) for each in values if each.value is not None]
@@ -68,38 +68,38 @@ def best_of(values: Sequence[Known], better: Better) -> list[bool]:
 OPERATION, SITE = "operation", "site"
 OF_RUN = "cost_per_run"
 SLOW, FAST = 0, 1
-"""Ends of a predicted interval."""
+"""Indices of the ends of a predicted interval."""
 TOTAL, POWER, GPUS = "totals.amount", "site.power_w", "cluster.gpus"
-"""Rows that a chart is drawn of."""
+"""Rows for which a chart is drawn."""
 
 
 class ComparedColumn(NamedTuple):
-    """One column: a plan, or an alternative of one."""
+    """A column: a plan or one of its alternatives."""
 
     name: str
     writer: Writer
     alternative: bool = False
-    """Whether it is one of a plan: its report has the warnings alone that the plan's has not."""
+    """Whether it is an alternative, whose report has only warnings that the plan does not have."""
 
 
 class ComparedRow(NamedTuple):
-    """One row: its group and name, which direction is better, and a cell for each column."""
+    """A row: its group and name, the better direction, and a cell per column."""
 
     group: str
     key: str
-    """What programs call it."""
+    """Key of the row in JSON."""
     label: str
     better: Better
     cells: tuple[Cell, ...]
 
     @property
     def equal(self) -> bool:
-        """Whether all plans have the same value."""
+        """Return whether all plans have the same value."""
         return len({(cell.value, cell.unit, cell.least) for cell in self.cells}) == 1 < len(self.cells)
 
 
 class Measure(NamedTuple):
-    """What is compared of each plan."""
+    """A row definition: its key, label, better direction and cell function."""
 
     key: str
     label: str
@@ -108,11 +108,11 @@ class Measure(NamedTuple):
 
 
 power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
-"""What falls to a GPU of all that is drawn."""
+"""Power per GPU."""
 
 
 def compared_rows(columns: Sequence[ComparedColumn]) -> Iterator[ComparedRow]:
-    """The rows of a comparison, money first, those left out that say nothing of any plan."""
+    """Yield the rows of a comparison, amounts first, without rows that are empty for every plan."""
     word = columns[0].writer.word
     yield from _grouped(columns, word("compare-money"), _money_measures(columns))
     for key, measures in (("plan", _plan_measures), ("workload", _workload_measures), ("cluster", _cluster_measures)):
@@ -135,7 +135,7 @@ def _grouped(columns: Sequence[ComparedColumn], group: str, measures: Iterator[M
 
 
 def _comparable(columns: Sequence[ComparedColumn], key: str, cells: Sequence[Cell]) -> bool:
-    """Whether values mean the same: amounts are in one currency, and what a workload takes is that of one workload."""
+    """Return whether values are comparable: amounts in one currency, workload numbers of one workload."""
     if key.startswith("workload.") or key.startswith(f"{OPERATION}.{OF_RUN}"):
         known = [each for each, cell in zip(columns, cells, strict=True) if cell.value is not None]
         if len(workloads(known)) > 1:
@@ -144,7 +144,7 @@ def _comparable(columns: Sequence[ComparedColumn], key: str, cells: Sequence[Cel
 
 
 def workloads(columns: Sequence[ComparedColumn]) -> set[tuple[object, ...]]:
-    """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
+    """Return the distinct workloads of plans: trained model and tokens, served model, or computing target."""
     found = set[tuple[object, ...]]()
     for plan in (cluster.plan for column in columns for cluster in column.writer.report.each_cluster):
         if training := plan.training:
@@ -170,7 +170,7 @@ def _marked(cell: Cell) -> Cell:
 
 
 def _at(row: Number, column: ComparedColumn) -> Cell:
-    """A number; of a count its name says what is counted."""
+    """Return the cell of a number; a count has no unit, because its label has it."""
     writer, path = column.writer, row.path
     if path not in writer.numbers:
         return Cell(None)
@@ -182,7 +182,7 @@ def _at(row: Number, column: ComparedColumn) -> Cell:
 def _numbers(
     columns: Sequence[ComparedColumn], section: str, cell: Callable[[Number, ComparedColumn], Cell] = _at
 ) -> Iterator[Measure]:
-    """The numbers of a section that are compared, called as in the report."""
+    """Yield the compared numbers of a section, labelled as in the report."""
     for row in (row for row in rows_below(section) if row.compared):
         having = next((column for column in columns if row.path in column.writer.numbers), columns[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
@@ -243,7 +243,7 @@ def _fabrics(column: ComparedColumn, role: str) -> list[tuple[Path, BuiltFabric]
 
 
 def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[Measure]:
-    """Networks of one role: counts of several added up."""
+    """Yield measures of the networks of one role; counts are added up."""
     writer = columns[0].writer
     for key, text in (("topology", _topology), ("switch", _switches)):
         yield Measure(f"{role}.{key}", writer.word(f"compare-{key}"), NEITHER, partial(_texts, role=role, text=text))
@@ -255,7 +255,7 @@ def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[M
 
 
 def _texts(column: ComparedColumn, role: str, text: Callable[[ComparedColumn, BuiltFabric], str]) -> Cell:
-    """What is said of each network, once where it is the same."""
+    """Return a text per network, without duplicates."""
     found = dict.fromkeys(text(column, built) for _, built in _fabrics(column, role))
     return Cell(column.writer.word("list-comma").join(found) or None)
 
@@ -275,13 +275,13 @@ def _found(column: ComparedColumn, role: str, path: Path) -> list[Figure]:
 
 
 def _sum(column: ComparedColumn, role: str, path: Path) -> Cell:
-    """Counts of all networks of a role, without a unit: the name of the row says what is counted."""
+    """Return a count summed over all networks of a role, without a unit."""
     found = _found(column, role, path)
     return Cell(sum(figure.value for figure in found) if found else None)
 
 
 def _only(column: ComparedColumn, role: str, path: Path) -> Cell:
-    """A number of the one network of a role; unknown where several do not agree."""
+    """Return a number of the networks of a role; None if they differ."""
     found = _found(column, role, path)
     if not found or len({figure.value for figure in found}) > 1:
         return Cell(None)
@@ -321,7 +321,7 @@ def _money_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
 
 
 def _predicted_money(column: ComparedColumn, name: str, place: int) -> Cell:
-    """Money of a run that is sized by its prediction, at an end of the interval."""
+    """Return an amount of a run that is sized by its prediction, at an end of the interval."""
     report = column.writer.report
     predicted, training = report.design.sizing.predicted, report.plan.training
     if predicted is None or training is None or training.predicted is None:
@@ -344,7 +344,7 @@ def _net(column: ComparedColumn) -> Cell:
 
 
 def _running_cost(row: Number, column: ComparedColumn) -> Cell:
-    """A cost of running: all of them are in proportion to the total cost, and the purchase has the range of prices."""
+    """Return a running cost with its range: the costs scale with the total, and the purchase has the price range."""
     cell, costs = _at(row, column), column.writer.report.running.figures
     ends = _net_range(column.writer.report.quote.totals)
     if ends is None or cell.value is None or "purchase" not in costs:
@@ -356,7 +356,7 @@ def _running_cost(row: Number, column: ComparedColumn) -> Cell:
 
 
 def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """The net amount at the lowest and the highest prices; None as for `_price_range`."""
+    """Return the net amount at the lowest and the highest prices; None as for `_price_range`."""
     ends = _price_range(totals)
     if ends is None or not totals.amount:
         return None
@@ -366,7 +366,7 @@ def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
 
 
 def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """The total at the lowest and the highest prices; None where these are the same, or not all known."""
+    """Return the total at the lowest and the highest prices; None if they are equal, or one is unknown."""
     low, high = totals.low, totals.high
     return (low, high) if low is not None and high is not None and low < high else None
 
@@ -391,7 +391,7 @@ def _net_by_gpu(column: ComparedColumn) -> Cell:
 
 
 def _doubtful(column: ComparedColumn) -> Cell:
-    """The share of the money that is uncertain; unknown where a line has no price."""
+    """Return the uncertain share of the amount; None if a line is not priced."""
     report = column.writer.report
     found = confidence(report.quote.lines, report.plan.quote)
     if found.unpriced or not found.net:

@@ -1,1 +1,1 @@
-"""What the customer signs: a record of the offer alone, and the document that is written from it."""
+"""The customer quote: a record with the offer only, and the document written from it."""

@@ -1,4 +1,4 @@
-"""The quote as a document: cover, offer, order list, bill, site, delivery and terms, for the customer to sign."""
+"""The quote as a document for signature: cover, offer, order list, bill, site, delivery and terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import money
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.customer_quote.record import (
@@ -25,25 +25,25 @@ from bomgen.pricing.quote import lines_to_price
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
-"""Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
+"""Categories often ordered with a cluster; a quote lists those without a line as not included."""
 WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
-"""What terms that say something of the warranty have in them; a quote whose terms have none does not state it."""
+"""Text that identifies warranty terms; a quote without any states that it has no warranty terms."""
 DAYS_A_WEEK = 7
 _ROOM_TO_WRITE = "…" * 12
 TOTAL = "total"
-"""The id of the row of the alternatives that is of the whole order rather than of a category."""
+"""Row id of the whole order in the table of alternatives."""
 DIFFERENCE = "difference"
-"""The id of the row behind it: what the alternatives differ from the plan by."""
+"""Row id of the difference between alternatives and plan."""
 CHANGES = "changes"
-"""The section of an expansion that says what is re-plugged and what is left over."""
+"""Section of an expansion for recabling and surplus parts."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
-"""Drawings of each cluster by its name."""
+"""Drawings by cluster name."""
 
 
 def quote_document(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Document:
-    """The document that the customer signs; `networks` and `floors` are the drawings of each cluster by its name.
+    """Return the quote as a document; `networks` and `floors` are the drawings per cluster name.
 
-    Of an expansion it says what changes on site, and no floor: racks that stand are where they are.
+    For an expansion it describes the changes on site, without a floor plan, because existing racks stay in place.
     """
     sections = (
         _offer(quote, language, networks),
@@ -56,11 +56,13 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         ),
         _terms(quote, language),
     )
+    facts = tuple(_facts(quote, language))
     return Document(
         title=quote.title,
         subtitle=_subtitle(quote, language),
         language=language.code,
-        facts=tuple(_facts(quote, language)),
+        facts=tuple((language.word(key), text) for key, text in facts),
+        fact_keys=tuple(key for key, _ in facts),
         headline=(),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
@@ -87,26 +89,26 @@ def _number(quote: CustomerQuote, language: Language) -> str:
 
 
 def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
-    word = language.word
+    """The key of the label of each fact, and its text."""
     if quote.number:
-        yield word("fact-number"), quote.number
+        yield "fact-number", quote.number
     if quote.revision:
-        yield word("fact-revision"), quote.revision
+        yield "fact-revision", quote.revision
     if quote.date:
-        yield word("fact-date"), language.date(quote.date)
+        yield "fact-date", language.date(quote.date)
     if quote.valid_until:
-        yield word("fact-valid-until"), language.date(quote.valid_until)
+        yield "fact-valid-until", language.date(quote.valid_until)
     elif quote.valid_days:
-        yield word("fact-valid"), language.value(quote.valid_days, "days")
+        yield "fact-valid", language.value(quote.valid_days, "days")
     if quote.lead_time:
-        yield word("quote-lead-time"), _duration(quote.lead_time[0], language)
+        yield "quote-lead-time", _duration(quote.lead_time[0], language)
     if quote.payment:
-        yield word("fact-payment"), quote.payment
-    yield word("fact-currency"), quote.totals.currency
+        yield "fact-payment", quote.payment
+    yield "fact-currency", quote.totals.currency
 
 
 def _duration(days: int, language: Language) -> str:
-    """Days as vendors write them: in weeks where they are several whole ones."""
+    """Return a duration in the style of vendors: in weeks if it is several whole weeks, else in days."""
     weeks, left = divmod(days, DAYS_A_WEEK)
     return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
 
@@ -114,24 +116,26 @@ def _duration(days: int, language: Language) -> str:
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
     totals, word = quote.totals, language.word
     label = _total_label(totals, language)
+    notes: dict[NoteKind, str] = {}
     if not totals.priced_lines:
-        none = word("quote-none-priced", lines=language.integer(totals.lines))
-        return Cover(label, word("quote-no-total"), (none,) if totals.lines else ())
+        if totals.lines:
+            notes["lines"] = word("quote-none-priced", lines=language.integer(totals.lines))
+        return Cover(label, word("quote-no-total"), tuple(notes.values()), tuple(notes))
     amount = language.money(totals.amount, totals.currency)
-    notes = [
-        word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
-    ]
     if language.code == CHINESE and totals.currency == money.CURRENCY:
-        notes.insert(0, word("quote-in-capitals", amount=money.write_in_capitals(totals.amount)))
+        notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
+    taxed = totals.tax_share and word("quote-covers-tax", share=language.share(totals.tax_share))
+    notes["tax"] = taxed or word("quote-no-tax")
     covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
-    notes.append(covers_all if totals.complete else _unpriced(quote, language))
+    notes["lines"] = covers_all if totals.complete else _unpriced(quote, language)
     if required := _by_part(line for line in quote.lines if not line.counted):
-        notes.append(word("quote-required-left-out", count=language.integer(len(required))))
-    return Cover(label, amount if totals.complete else word("ui-at-least", amount=amount), tuple(notes))
+        notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
+    total = amount if totals.complete else word("ui-at-least", amount=amount)
+    return Cover(label, total, tuple(notes.values()), tuple(notes))
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
-    """What the customer signs: which quotation, as of when, at what total, and which alternative."""
+    """Yield the acceptance text: quotation, date, total, and the selected alternative."""
     word = language.word
     names = [_number(quote, language)]
     names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
@@ -146,7 +150,7 @@ def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _unpriced(quote: CustomerQuote, language: Language) -> str:
-    """How many lines have no price, by category."""
+    """Return a text with the number of unpriced lines by category."""
     counts: dict[str, int] = {}
     for line in quote.lines:
         if line.counted and line.amount is None:
@@ -166,7 +170,7 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
 
 
 def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
-    """What is offered, in at most three sentences and one drawing per cluster."""
+    """Return the section of the offer, at most three sentences and one drawing per cluster."""
     text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
     drawings = [
         replace(drawing, title=_name(cluster, language))
@@ -182,7 +186,7 @@ def _name(cluster: QuotedCluster, language: Language) -> str:
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
-    """Every part number once, with the pieces of it to order and what they come to; what is from stock is said."""
+    """Return the section of every part number once, with pieces to order and amount; None without lines."""
     columns = (
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
@@ -206,7 +210,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
 
 
 def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
-    """The parts of which some pieces are from stock: installed and spare ones less those are the ones to order."""
+    """Yield a sentence about parts taken partly from stock, which reduce the pieces to order."""
     parts: dict[tuple[str | None, str], list[QuotedLine]] = {}
     for line in quote.lines:
         if line.counted:
@@ -227,7 +231,7 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
-    """What the parts of the bill require and what has no price; None where there is nothing."""
+    """Return a table of unpriced required parts; None if there are none."""
     columns = (
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
@@ -242,7 +246,7 @@ def _required(quote: CustomerQuote, language: Language) -> Table | None:
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
-    """The lines of each part, in the order of the bill."""
+    """Return the lines grouped by part, in the order of the bill."""
     found: dict[tuple[str, str], list[QuotedLine]] = {}
     for line in lines:
         found.setdefault((line.part_number or "", line.description), []).append(line)
@@ -260,7 +264,7 @@ def _part_number(line: QuotedLine, language: Language) -> str:
 
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
-    """What lines come to: nothing where none that is charged has a price, a lower bound where one has none."""
+    """Return the total of lines as a cell: empty if no charged line is priced, a lower bound if one is not."""
     lines = lines_to_price(lines)
     amounts = [line.amount for line in lines if line.amount is not None]
     if not amounts:
@@ -303,7 +307,7 @@ def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
 
 
 def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
-    """The plan and its alternatives side by side."""
+    """Return the section that compares the plan with its alternatives; None if there are none."""
     if not quote.alternatives:
         return None
     word, currency = language.word, quote.totals.currency
@@ -344,7 +348,7 @@ def _total_label(totals: Totals, language: Language) -> str:
 
 
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
-    """What an order of a cluster often has and this one has not."""
+    """Return the section of usual items of a cluster order that this one lacks; None if there are none."""
     word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
     missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
     if not quote.totals.tax_share:
@@ -362,7 +366,7 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
 
 
 def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
-    """The networks, and what the customer provides: room, power and cooling, with the floor."""
+    """Return the section of networks and of the space, power and cooling that the customer provides."""
     tables = tuple(
         table
         for cluster in quote.clusters
@@ -463,12 +467,12 @@ def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
 
 
 def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
-    """A title, behind the name of the cluster where the plan has several."""
+    """Return a title, with the name of the cluster if the plan has several."""
     return language.word("name-in").join(name for name in (cluster.name, title) if name)
 
 
 def _terms(quote: CustomerQuote, language: Language) -> Section:
-    """Delivery, prices, payment and validity, and what the vendor says beside, which may set the delivery."""
+    """Return the section of delivery, prices, payment and validity, and the vendor's own terms."""
     word, totals = language.word, quote.totals
     text = []
     if quote.lead_time:
@@ -482,4 +486,4 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:
         text.append(word("terms-payment", payment=quote.payment))
-    return Section("terms", word("section-terms"), text=(*text, *quote.terms))
+    return Section("terms", word("section-terms"), text=(*text, *quote.terms), own=len(quote.terms))

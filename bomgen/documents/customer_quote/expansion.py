@@ -1,6 +1,6 @@
-"""The quote for an expansion: what to buy on top of what stands there, what is re-plugged and what is left over.
+"""The quote for an expansion: parts to buy, cables to move, and surplus parts.
 
-It is the record of a quote whose lines are those of the order alone, so that it is written as every other quote.
+It uses the record of a quote, with the lines of the order only, so that it is written like any other quote.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from bomgen.pricing.quote import lines_to_price
 
 
 def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | None:
-    """What a customer may see of an expansion; the writer's report is the new side.
+    """Return the customer's record of an expansion; the writer's report is the new side.
 
-    None where it is no expansion, nothing is to be bought, or the sides are in different currencies.
+    None if it is not an expansion, nothing is to be bought, or the sides are in different currencies.
     """
     expansion = difference.expansion
     if expansion is None or not expansion.lines or difference.money is None:
@@ -65,7 +65,7 @@ def _part(line: OrderedLine, quoted_line: QuotedLine) -> QuotedLine:
 
 
 def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
-    """A charge with how much more it comes to: as a share of what is ordered, or by the piece, where it is that."""
+    """Return the line of a charge for the order: a share of what is ordered, or its increase."""
     amount, item = line.amount or Decimal(0), line.item
     if known is None:
         known = QuotedLine(
@@ -97,7 +97,7 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
 
 
 def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
-    """What the order comes to, as the totals of a quote; tax at the share of the new plan."""
+    """Return the totals of the order; tax at the rate of the new plan."""
     counted = [line for line in lines if line.counted]
     listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
     net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
@@ -138,7 +138,7 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
 
 
 def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
-    """The cables of each kind of link that stand today; None where that is not known."""
+    """Return the existing cables by kind of link, moved and kept; None if unknown."""
     if difference.moves is None:
         return None
     return tuple(

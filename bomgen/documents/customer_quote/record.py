@@ -1,7 +1,7 @@
-"""What a customer may see of a result, and nothing else.
+"""The customer's view of a result.
 
-The quote is written from this record alone. It has words, numbers and amounts: no derivation, no place of a plan, no
-warning, no confidence and no cost of the seller can reach a document that never saw one.
+The quote is written from this record alone. It has text, numbers and amounts only: derivations, plan places, warnings,
+confidence and the seller's costs cannot reach the document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.commercial_terms import ORDER, Party, QuotePlan
+from bomgen.plan.commercial_terms import ORDER
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import QuoteLine, category_amounts
 from bomgen.results.registry import Path
@@ -29,30 +29,30 @@ from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 RACKS = "racks"
 PROTECTED = "protected"
-"""What a plan calls a workbook whose inputs alone may be changed."""
+"""The plan's value for a workbook in which only input cells can be edited."""
 SITE_NUMBERS: tuple[Path, ...] = (
     *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_rack_power_w")),
     *(("site", key) for key in ("power_w", "facility_power_w", "heat_btu_per_hour")),
     *(("site", key) for key in (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)),
 )
-"""What a customer has to provide: room, power and cooling, by their paths in bom.json."""
+"""Space, power and cooling that the customer provides, by bom.json path."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
 
 
 class QuotedLine(NamedTuple):
-    """A line of the bill in words; prices are None where there are none."""
+    """A bill line as text; prices are None if unknown."""
 
     id: str
     category: str
     """Its key in `CATEGORIES`."""
     place: str
-    """The fabric and the place in it, where it has one; of a charge that is a share, what it is a share of."""
+    """The fabric and the position in it, if any; for a charge that is a share, its base."""
     part_number: str | None
     charge: str | None
-    """What is charged beside the parts, such as `freight`; None for a part."""
+    """Kind of charge, such as `freight`; None for a part."""
     name: str
-    """What its part is called; the description says too that pieces are from stock."""
+    """Name of the part; the description also says if pieces come from stock."""
     description: str
     quantity: int | Fraction
     spare: int
@@ -60,22 +60,22 @@ class QuotedLine(NamedTuple):
     discount: Fraction
     amount: Decimal | None
     least: bool
-    """Whether the amount is a share of hardware of which some has no price."""
+    """Whether the amount is a share of hardware that is not fully priced."""
     share_of_hardware: Fraction | None
     in_stock: bool
     counted: bool
-    """Whether the totals count it: parts that others require and that have no price are listed only."""
+    """Whether the totals include it; unpriced required parts are only listed."""
     planning: bool = False
-    """Whether the part stands for any that fits, so that another is ordered in its place."""
+    """Whether it is a placeholder part, for which a real part is ordered."""
 
     @property
     def pieces(self) -> int | Fraction:
-        """Pieces that are delivered, spare ones included."""
+        """Return the delivered pieces, including spares."""
         return self.quantity + self.spare
 
 
 class QuotedFabric(NamedTuple):
-    """A network in words."""
+    """A network as text."""
 
     name: str
     topology: str
@@ -83,21 +83,21 @@ class QuotedFabric(NamedTuple):
     endpoints: int
     switches: str
     oversubscription: str
-    """Of a leaf, as `2:1`, or a word where there is none; empty where the fabric has no leaves."""
+    """Oversubscription of a leaf, such as `2:1` or a word for none; empty without leaves."""
 
 
 class QuotedCluster(NamedTuple):
-    """A cluster in words; `name` is empty where the plan has one."""
+    """A cluster as text; `name` is empty if the plan has one."""
 
     name: str
     sentences: tuple[str, ...]
     fabrics: tuple[QuotedFabric, ...]
     site: tuple[tuple[str, Cell], ...]
-    """Label and number of what the customer provides."""
+    """Label and number of each site requirement."""
 
 
 class QuotedAlternative(NamedTuple):
-    """What the plan or an alternative comes to: amounts by category, each with whether something is left out of it."""
+    """The plan or an alternative: amounts by category, each with whether it is a lower bound."""
 
     name: str
     amounts: Mapping[str, tuple[Decimal | None, bool]]
@@ -105,21 +105,21 @@ class QuotedAlternative(NamedTuple):
 
 
 class QuotedMove(NamedTuple):
-    """The cables of a kind of link that stand before an expansion."""
+    """The existing cables of a kind of link before an expansion."""
 
     fabric: str
     links: str
     before: int
     stay: int
     moved: int
-    """One end is plugged in elsewhere."""
+    """Cables with one end to be moved."""
     free: int
-    """Both ends are pulled."""
+    """Cables with both ends to be unplugged."""
     added: int
 
 
 class LeftOver(NamedTuple):
-    """Pieces that an expansion sets free."""
+    """Surplus pieces after an expansion."""
 
     part_number: str | None
     description: str
@@ -127,17 +127,17 @@ class LeftOver(NamedTuple):
 
 
 class QuotedExpansion(NamedTuple):
-    """What an expansion does to what stands there."""
+    """Changes of an expansion to the existing cluster."""
 
     moves: tuple[QuotedMove, ...] | None
-    """None: not known."""
+    """None if unknown."""
     moved_machines: int
-    """Machines that stand elsewhere on the floor plan afterwards."""
+    """Devices whose floor position changes."""
     left_over: tuple[LeftOver, ...]
 
 
 class CustomerQuote(NamedTuple):
-    """Everything that a quote says."""
+    """The complete contents of a quote."""
 
     title: str
     customer: str | None
@@ -145,38 +145,40 @@ class CustomerQuote(NamedTuple):
     parties: tuple[AddressBlock, ...]
     logo: Logo | None
     status: str | None
-    """`budgetary` or `firm`, where the plan says so."""
+    """`budgetary` or `firm`, if the plan sets it."""
     number: str | None
     revision: str | None
     date: str | None
     valid_until: str | None
     valid_days: int | None
     lead_time: tuple[int, str] | None
-    """The longest known one [days], and the part that has it."""
+    """Longest known lead time [days], and its part."""
     payment: str | None
     terms: tuple[str, ...]
     lines: tuple[QuotedLine, ...]
     totals: Totals
     clusters: tuple[QuotedCluster, ...]
     alternatives: tuple[QuotedAlternative, ...]
-    """The plan first; empty where there are none."""
+    """The plan first, then its alternatives; empty without alternatives."""
     protected: bool
     id: str | None
-    """The plan's name and a fingerprint of what is said, by which an edited workbook is recognised; None: it is not."""
+    """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
     expansion: QuotedExpansion | None = None
-    """Of a quote for what is added to a cluster that stands."""
+    """Changes, in a quote for an expansion."""
 
 
 def customer_quote(writer: Writer) -> CustomerQuote:
-    """What a customer may see of the writer's report, in its language."""
+    """Return the customer's view of the writer's report, in its language."""
     report, plan = writer.report, writer.report.plan.quote
     day = date.fromisoformat(plan.date) if plan.date else None
     days = int(plan.valid_days.value) if plan.valid_days else None
+    customer = "fact-customer"
+    named = (AddressBlock(writer.word(customer), (plan.customer.name,), customer),) if plan.customer else ()
     quote = CustomerQuote(
         title=report.plan.title,
         customer=plan.customer.name if plan.customer else None,
         vendor=plan.vendor.name if plan.vendor else None,
-        parties=parties(writer) or tuple(_named_parties(writer, plan)),
+        parties=parties(writer) or named,
         logo=report.logo,
         status=plan.status,
         number=plan.number,
@@ -198,23 +200,17 @@ def customer_quote(writer: Writer) -> CustomerQuote:
 
 
 def _fingerprint(quote: CustomerQuote) -> str:
-    """A digest of all that an edit of the workbook can start from: lines, prices, rates and texts.
+    """Return a digest of everything that a workbook edit can be based on: lines, prices, rates and texts.
 
-    It is that of the quote, not of the plan: a comment or a key that the quote does not show makes no state older, a
-    price book, a rate or a version of the program that gives other numbers does.
+    It identifies the quote, not the plan: a comment, or a key that the quote does not show, leaves it unchanged; a
+    price book, an exchange rate or a program version that changes numbers changes it.
     """
     said = quote._replace(logo=None, clusters=(), alternatives=())
     return sha256(repr(said).encode()).hexdigest()
 
 
-def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[AddressBlock]:
-    """The customer by name, where the plan has no more of either side."""
-    if plan.customer == (plan.customer and Party(plan.customer.name)) and plan.customer:
-        yield AddressBlock(writer.word("fact-customer"), (plan.customer.name,))
-
-
 def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tuple[int, str] | None:
-    """The longest known lead time [days] and the part that has it, of all lines or of some, by id."""
+    """Return the longest known lead time [days] and its part, of all lines or of some by id."""
     known = [
         (priced.price.lead_days, writer.described(priced.line))
         for priced in writer.report.quote.lines
@@ -227,7 +223,7 @@ def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tupl
 
 
 def _lines(writer: Writer) -> Iterator[QuotedLine]:
-    """The lines of the bill by category, those that no total counts among them."""
+    """Yield the lines of the bill by category, including those that no total includes."""
     counted = {id(line) for line in writer.report.quote.lines}
     for line in sorted(writer.report.quote.all_lines, key=lambda line: CATEGORIES.index(line.line.category)):
         yield _line(writer, line, id(line) in counted)
@@ -258,7 +254,7 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
 
 
 def _describe(writer: Writer, line: Line) -> str:
-    """What a line is called; a charge with what a piece of it is, such as `Support (per year)`."""
+    """Return the description of a line; for a charge with its unit, such as `Support (per year)`."""
     name, charge = writer.described(line), line.charge
     if charge is None:
         return _capitalize(name) if line.vendor in (None, GENERIC) else name
@@ -271,12 +267,11 @@ def _describe(writer: Writer, line: Line) -> str:
 
 
 def _capitalize(text: str) -> str:
-    """Text of the program's own with a capital first letter, as a line of a quote begins."""
     return text[:1].upper() + text[1:]
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:
-    """Where the pieces of a line go: a network, and in it a tier, links, or the end of links."""
+    """Yield the position of a line's pieces: a network, and in it a tier, links, or an end of links."""
     if line.charge and line.charge.share:
         share = writer.language.exact_share(Fraction(line.charge.share.value))
         yield writer.word("quote-share-of-hardware", share=share)
@@ -296,7 +291,7 @@ def _joins_tiers(kind: str) -> bool:
 
 
 def name_links(writer: Writer, kind: str) -> str:
-    """What links of a kind are called, or another place in a network."""
+    """Return the name of a kind of link, or of another position in a network."""
     lower, _, upper = kind.partition("-")
     if _joins_tiers(kind):
         return writer.word("quote-links", lower=writer.label((lower,)), upper=writer.label((upper,)))
@@ -313,14 +308,14 @@ def _cluster(writer: Writer) -> QuotedCluster:
 
 
 def _sentences(writer: Writer) -> Iterator[str]:
-    """A cluster in sentences, the first of which names it where the plan has several."""
+    """Yield sentences about a cluster; the first names it if the plan has several."""
     first, *others = summarize_cluster(writer)
     yield writer.named(first)
     yield from others
 
 
 def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    """Label and number of what the customer provides. No weight without that of the servers, which is most of it."""
+    """Yield label and number of the site requirements; weight only if that of the servers is known."""
     facility = writer.report.design.facility
     unknown, server = facility.load.unweighed, facility.server
     for path in SITE_NUMBERS:
@@ -335,7 +330,7 @@ def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
 
 
 def _number(writer: Writer, path: Path) -> Cell:
-    """A number of the site; that racks are counted in racks goes without saying."""
+    """Return a site number as a cell, without the unit racks."""
     found = writer.number(path)
     return replace(found, unit="") if found.unit == RACKS else found
 
@@ -352,7 +347,7 @@ def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
 
 
 def _oversubscription(writer: Writer, path: Path) -> str:
-    """The ratio of a leaf in words; empty where the fabric has none."""
+    """Return the oversubscription of a leaf as text; empty if the fabric has none."""
     figure = writer.numbers.get(path)
     if figure is None:
         return ""

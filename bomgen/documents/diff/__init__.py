@@ -1,1 +1,1 @@
-"""What changed between two results: keys of the plan, the design, the bill, money, and an expansion as an order."""
+"""The difference between two results: plan keys, design, bill, amounts, and an expansion as an order."""

@@ -1,4 +1,4 @@
-"""What changed in a plan key by key, and in the design number by number."""
+"""Changes of the plan by key, and of the design by number."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
 
 KEPT_BACK = "cost_book"
-"""The key of the seller's own costs. It and what stands at it are compared nowhere and shown nowhere."""
+"""Key of the seller's costs, which are neither compared nor shown."""
 NAMED_BY = ("name", "kind", "model")
-"""Keys that tell the mappings of a list apart."""
+"""Keys that identify the mappings of a list."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
 _WIDTH = 100
-"""Characters of a value that are shown; the rest of a long one says nothing more."""
+"""Maximum length of a shown value."""
 ABSENT = None
-"""What is shown of a key that is not there."""
+"""Value shown for a missing key."""
 
 Path = tuple[str | int, ...]
 
 
 class KeyChange(NamedTuple):
-    """A key of the plan that is not what it was; values are as YAML has them, None where there is no key."""
+    """A changed plan key; values are as in YAML, None for a missing key."""
 
     key: str
-    """Dotted, as `--set` takes it."""
+    """Dotted key, as `--set` takes it."""
     old: str | None
     new: str | None
     place: str
-    """FILE:LINE of the new value, of the old one where the key is gone; `--set` where it was given there."""
+    """FILE:LINE of the new value, or of the old one if the key is removed; `--set` for an override."""
 
 
 def changed_keys(old: Source, new: Source, clusters: Mapping[str, str] | None = None) -> list[KeyChange]:
-    """What two plans say differently; `clusters` are those of the old one by what the new one calls them."""
+    """Return the changed keys of two plans; `clusters` maps old cluster names to new ones."""
     return [
         KeyChange(
             key=".".join(str(step) for step in (at or was_at)),
@@ -60,14 +60,14 @@ _NOTHING = object()
 
 
 def _open(data: Any) -> Any:
-    """The data of a plan without the seller's costs."""
+    """Return the data of a plan without the seller's costs."""
     if isinstance(data, dict):
         return {key: _open(value) for key, value in data.items() if KEPT_BACK not in str(key).split(".")}
     return [_open(value) for value in data] if isinstance(data, list) else data
 
 
 def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple[Path, Path, Any, Any]]:
-    """What differs between two plans. The cluster of a plan with one is compared with the same one of several."""
+    """Yield the differences of two plans. A plan's only cluster is compared with its counterpart among several."""
     if CLUSTERS in was and CLUSTERS not in became and "" in clusters.values():
         one = next(name for name, now in clusters.items() if not now)
         yield from ((at, was_at, old, new) for was_at, at, new, old in _plans(became, was, {"": one}))
@@ -98,7 +98,7 @@ def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple
 
 
 def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[Path, Path, Any, Any]]:
-    """What differs below two values: both paths, both values."""
+    """Yield the differences below two values: both paths, both values."""
     if isinstance(was, dict) and isinstance(became, dict):
         for key in dict.fromkeys((*became, *was)):
             yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
@@ -119,7 +119,7 @@ def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[P
 
 
 def _both_empty(was: Any, became: Any) -> bool:
-    """Whether nothing is left on both sides, such as a mapping of which only the seller's costs are left out."""
+    """Return whether nothing is left on both sides, such as a mapping that had only the seller's costs."""
     return all(value is _NOTHING or value in ({}, [], None) for value in (was, became))
 
 
@@ -141,7 +141,7 @@ def _place(mark: Mark) -> str:
 
 
 def written(value: Any) -> str:
-    """A value in YAML on one line, cut where it is long."""
+    """Return a value as YAML on one line, truncated if it is long."""
     text = _text(value)
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
 
@@ -162,38 +162,38 @@ def _text(value: Any) -> str:
 
 
 # numbers ------------------------------------------------------------------------------------------------------------
-# Which numbers of the design changed, in the order in which a reader looks at them.
+# Changed numbers of the design, in the order of importance to a reader.
 
 FABRICS = "fabrics"
 CLUSTER = "cluster"
 UNRANKED = 1000
-"""The rank of numbers that nobody looks for; they come behind all others."""
+"""Rank of unimportant numbers, which come last."""
 
 
 class ChangedNumber(NamedTuple):
-    """A number or word of the design that is not what it was; None where it is not there."""
+    """A changed number or word of the design; None on the side that lacks it."""
 
     path: str
     group: str
-    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`; of one of several
-    clusters with `clusters.NAME.` in front."""
+    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`; for one of several
+    clusters with the prefix `clusters.NAME.`."""
     label: str
     unit: str
     old: Any
     new: Any
     rank: int
-    """How early a reader wants to see it, whatever it belongs to."""
+    """Importance to a reader, over all groups; 1 first."""
     ends: tuple[Ends | None, Ends | None]
-    """The least and the most that it may be on each side, where it is an estimate there."""
+    """Ranges of an estimate on each side."""
 
     @property
     def important(self) -> bool:
-        """Whether a reader wants to see it at all."""
+        """Return whether the number has a rank."""
         return self.rank < UNRANKED
 
     @property
     def change(self) -> int | Fraction | None:
-        """How much more it is; None for words, and where one side does not have it."""
+        """Return the increase; None for words, and if one side lacks the number."""
         if not (_is_number(self.old) and _is_number(self.new)):
             return None
         more = Fraction(self.new) - Fraction(self.old)
@@ -201,7 +201,7 @@ class ChangedNumber(NamedTuple):
 
 
 def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[ChangedNumber]:
-    """What changed in clusters and fabrics that both sides have, group by group, what matters first."""
+    """Return the changes in clusters and fabrics that both sides have, by group, in order of importance."""
     before = dict(_moved(old, new, names))
     kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
     found = []
@@ -226,7 +226,7 @@ def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -
 
 
 def describe_fabric(side: ComparedResult, fabric: str, language: Language) -> str:
-    """A fabric in a few words, for one that is new or gone."""
+    """Return a short description of a fabric that was added or removed."""
     base = fabric_path(side, fabric)
     get = side.numbers.get
     tiers = [
@@ -252,20 +252,20 @@ def _is_number(value: Any) -> bool:
 
 
 def _only_spelled(was: Any, became: Any) -> bool:
-    """Whether a number is only written otherwise, such as 1 and 1.0."""
+    """Return whether two numbers are equal but written differently, such as 1 and 1.0."""
     return _is_number(was) and _is_number(became) and Fraction(was) == Fraction(became)
 
 
 def fabric_path(side: ComparedResult, fabric: str) -> str:
-    """Where the numbers of a fabric stand in bom.json."""
+    """Return the bom.json path of a fabric's numbers."""
     cluster, _, name = fabric.rpartition(".")
     return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
 
 
 def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterator[tuple[str, str]]:
-    """The path of every old number as the new side would have it, and as it was.
+    """Yield the path of every old number on the new side, and its old path.
 
-    What one cluster has alone is compared with what all clusters of the other side have together, and with its own.
+    A single cluster is compared with the sums over all clusters of the other side, and with its counterpart.
     """
     later = []
     for path in old.numbers:
@@ -283,7 +283,7 @@ def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterato
 
 
 def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
-    """The path of a number within its cluster, with the new name of its fabric."""
+    """Return the path of a number within its cluster, with the new name of its fabric."""
     first, _, rest = own.partition(".")
     name, dot, key = rest.partition(".")
     became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
@@ -293,7 +293,7 @@ def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
 
 
 def _is_kept(group: str, kept: set[str], names: NewNames) -> bool:
-    """Whether a group belongs to a cluster and a fabric that both sides have."""
+    """Return whether a group belongs to a cluster and a fabric that both sides have."""
     cluster, own = _split(group)
     if cluster and cluster not in names.clusters.values():
         return False
@@ -302,7 +302,7 @@ def _is_kept(group: str, kept: set[str], names: NewNames) -> bool:
 
 
 def _is_of_each(path: str, old: ComparedResult, new: ComparedResult) -> bool:
-    """Whether the sum of several clusters stands at a path that only one of them would have on the other side."""
+    """Return whether a number is a sum over clusters at a path that a single-cluster plan uses for its own."""
     return bool(new.clusters) != bool(old.clusters) and not _split(path)[0] and path not in old.numbers
 
 

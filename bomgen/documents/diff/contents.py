@@ -1,4 +1,4 @@
-"""What changed as a document, money first, in the language of the quote."""
+"""The difference as a document, amounts first, in the language of the quote."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     pass
 
 MOST_ROWS = 40
-"""Rows of a table that a review shows at first."""
+"""Maximum number of initially visible rows of a review table."""
 MONEY = "money"
 SHOWN_UNITS = ("W", "Gb/s", "kg", "days", "h", "min", "s", "bytes", "bytes/s", "kWh", "FLOP/s", "share", "m", "BTU/h")
-"""Units that say what a number is; the others, such as pieces, say what its label says."""
+"""Units that are shown; others, such as pieces, are part of the label."""
 GROUPS = {
     "cluster": "compare-cluster",
     "workload": "compare-workload",
@@ -34,11 +34,11 @@ GROUPS = {
     "site": "section-site",
     "operation": "section-operation",
 }
-"""The words of what numbers belong to."""
+"""Words for the groups of numbers."""
 
 
 class CategoryChange(NamedTuple):
-    """What a category of the bill came to, and comes to: nothing where it has no priced line, at least where some."""
+    """The old and new amount of a bill category: None without a priced line, a lower bound if some lack a price."""
 
     category: str
     old: Cell
@@ -46,7 +46,7 @@ class CategoryChange(NamedTuple):
 
 
 def changed_categories(difference: Difference) -> list[CategoryChange]:
-    """The categories whose amounts changed, in the order of the bill; none where the currencies differ."""
+    """Return the categories whose amounts changed, in bill order; none if the currencies differ."""
     if difference.money is None:
         return []
     names = dict.fromkeys(
@@ -69,7 +69,7 @@ def _sum(side: ComparedResult, category: str) -> Cell:
 
 
 def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:
-    """Everything that changed as a document for every renderer; what is equal is left out."""
+    """Return all changes as a document; equal values are omitted."""
     word = language.word
     notes = notes_of(difference.notes, language)
     sections = (
@@ -123,7 +123,7 @@ def total_of(money: BillTotals) -> Cell:
 
 
 def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tuple[Column, ...]:
-    """Columns of what is compared, of its values and of their change."""
+    """Return columns for a subject, its old and new value, and the change."""
     return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
 
 
@@ -171,7 +171,7 @@ def _causes(difference: Difference, language: Language) -> Table:
 
 
 def order_section(difference: Difference, language: Language) -> Section | None:
-    """Return what an expansion takes, and what it leaves over, where it is not a quote of its own."""
+    """Return the section of an expansion's order and surplus parts; None if it is not an expansion."""
     if difference.expansion is None:
         return None
     word, currency = language.word, difference.new.totals.currency
@@ -232,7 +232,7 @@ def _line(pair: Pair, language: Language, currency: str | None) -> Row:
 
 
 def item_name(item: Item, language: Language) -> str:
-    """Return what stands on a line of the bill."""
+    """Return the name of a bill line."""
     name = language.message(item.description)
     if item.description == item.role and f"charge-{item.role}" in language.words:
         name = language.word(f"charge-{item.role}")
@@ -240,7 +240,7 @@ def item_name(item: Item, language: Language) -> str:
 
 
 def design_section(difference: Difference, language: Language, review: bool = False, ranked: bool = False) -> Section:
-    """Return the numbers that changed, `ranked` by what a reader asks first, or by group; the others are folded."""
+    """Return the section of changed numbers, `ranked` by importance or by group; unimportant ones are folded."""
     word = language.word
     columns = _before_and_after(language, Column("name", word("column-name"), "text", 40), "number")
     status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
@@ -272,7 +272,7 @@ def design_section(difference: Difference, language: Language, review: bool = Fa
 
 
 def _added_and_removed(difference: Difference, language: Language, review: bool) -> Iterator[Row]:
-    """Clusters and fabrics that are new, gone or called otherwise; a review says what they are."""
+    """Yield rows for added, removed and renamed clusters and fabrics; a review describes them."""
 
     def said(key: str, what: str) -> str:
         return language.word(key) + (language.word("list-comma") + what if review else "")
@@ -308,14 +308,14 @@ def _sign_of(old: object, new: object) -> Sign:
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
-    """A number or word of the design; yes and no in words."""
+    """Return a number or word of the design as a cell; booleans as words."""
     if isinstance(value, bool):
         return Cell(language.message(str(value)))
     return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
 def _label(number: ChangedNumber, language: Language) -> str:
-    """What a number is called: by its last steps, or by its key."""
+    """Return the label of a number, for its last steps or its key."""
     steps = number.path.split(".")
     ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
     keys = (*(f"diff-number-{end}" for end in ends), f"label-{number.path}", *(f"label-{end}" for end in ends[1:]))
@@ -332,7 +332,7 @@ def _group(number: ChangedNumber, language: Language) -> str:
 
 
 def plan_section(difference: Difference, language: Language) -> Section:
-    """Return the keys of the plan that changed."""
+    """Return the section of changed plan keys."""
     word = language.word
     columns = (
         Column("key", word("diff-key"), "text", 50),
@@ -347,7 +347,7 @@ def plan_section(difference: Difference, language: Language) -> Section:
 
 
 def alternatives_section(difference: Difference, language: Language, review: bool = False) -> Section:
-    """Return the alternatives whose totals changed, are new or gone."""
+    """Return the section of alternatives that changed their total, were added or removed."""
     word = language.word
     columns = (
         Column("name", word("section-alternatives"), "text", 40),
@@ -369,7 +369,7 @@ def alternatives_section(difference: Difference, language: Language, review: boo
 
 
 def warnings_section(difference: Difference, language: Language, review: bool = False) -> Section:
-    """Return the warnings that are new or gone; a review has the ids of their rules."""
+    """Return the section of added and removed warnings; a review shows their rule ids."""
     word = language.word
     columns = [Column("status", word("diff-status"), "text", 12), Column("warning", word("diff-warnings"), "text", 90)]
     rows = []

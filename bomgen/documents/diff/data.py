@@ -1,4 +1,4 @@
-"""A comparison for programs, and the thresholds that it may not pass."""
+"""The difference as data for programs, and the thresholds on it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bomgen.documents.diff.matching import Pair, described_cluster
 from bomgen.documents.diff.side import BillTotals, ComparedResult, Item
 
 FORMAT = 1
-"""Version of this form."""
+"""Version of this data format."""
 
 
 def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
-    """A comparison as plain data; `passed` says which thresholds were passed, and why."""
+    """Return the difference as plain data; `passed` gives the exceeded thresholds and the reasons."""
     currency = difference.new.totals.currency if difference.money else None
     words = language(ENGLISH)
     return {
@@ -208,21 +208,21 @@ def _text(amount: Decimal | None) -> str | None:
 
 
 # threshold ----------------------------------------------------------------------------------------------------------
-# Thresholds of a comparison: how much more a bill may cost before somebody has to look at it.
+# Thresholds of a comparison: the increase of a total that requires a review.
 
 _LIMIT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,10})?)\s*(%?)")
 _HUNDRED = 100
 
 
 class Limit(NamedTuple):
-    """What the total may grow by: a share of the old total, or an amount in the currency of the quote."""
+    """Maximum increase of the total: a share of the old total, or an amount in the currency of the quote."""
 
     share: Fraction | None
     amount: Decimal | None
 
 
 def limit(text: str) -> Limit | None:
-    """A limit as a user writes it, such as `5%` or `100000`; None for anything else."""
+    """Return a limit from text such as `5%` or `100000`; None for other text."""
     found = _LIMIT.fullmatch(text.strip())
     if found is None:
         return None
@@ -231,7 +231,7 @@ def limit(text: str) -> Limit | None:
 
 
 def passed(difference: Difference, limits: list[Limit], on_change: bool) -> Iterator[str]:
-    """Why each threshold that was passed counts as passed; one that cannot be judged does."""
+    """Yield a reason for each exceeded threshold; one that cannot be evaluated counts as exceeded."""
     if on_change and difference.changed:
         yield "something changed"
     for each in limits:
@@ -250,7 +250,7 @@ def _passed(difference: Difference, most: Limit) -> str:
 
 
 def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:
-    """Return how a total passes a limit, in words; empty where it does not."""
+    """Return a text that says how a total exceeds a limit; empty if it does not."""
     change = new - old
     allowed = Fraction(old) * most.share if most.share is not None else Fraction(most.amount or 0)
     if Fraction(change) <= allowed:

@@ -1,6 +1,6 @@
-"""What changed between two results, and what of the money comes from quantities, prices, discounts and rates.
+"""The difference between two results, and the split of its amount by cause: quantities, prices, discounts, rates.
 
-`compare` works on the data of two bom.json; `text`, `markdown` and `data` show what it found.
+`compare` works on the data of two bom.json files.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moves
 
 # price split --------------------------------------------------------------------------------------------------------
-# How much of what a bill costs more comes from quantities, prices, discounts and exchange rates.
+# The change of a bill's total, split into quantities, prices, discounts and exchange rates.
 #
-# Each line is worked out step by step from old to new, one thing at a time, as a quote works it out, and each step's
-# difference belongs to what was changed in it: first the quantity, then the price, then the discount, then the exchange
-# rate. The steps of a line so add up to what it costs more to the last minor unit, whatever was rounded on the way, and
-# a price that a discount makes up for is seen as both.
+# Each line is calculated in steps from old to new, with one change at a time, rounded as in a quote, and the difference
+# of each step is attributed to its change: first the quantity, then the price, the discount, and the exchange rate. The
+# steps of a line thus add up to its change exactly, whatever is rounded, and a price increase that a discount offsets
+# shows as both.
 
 _WHOLE = Decimal(1)
 MOST_REMEMBERED = 1 << 16
-"""Amounts that are worked out once: the steps of a line mostly differ in one thing, and lines are alike."""
+"""Number of cached amounts; most steps of a line change one input, and many lines are alike."""
 QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange_rate"
 NEW, GONE, PRICED, UNPRICED = "new_lines", "gone_lines", "newly_priced", "no_longer_priced"
 CHARGES, TAX, OTHER = "charges", "tax", "other"
 PARTS = (QUANTITY, PRICE, DISCOUNT, EXCHANGE, NEW, GONE, PRICED, UNPRICED, CHARGES, TAX, OTHER)
-"""What a change of the total is split into. `other` is 0, unless a file's totals are not the sum of its lines."""
+"""Causes of a change of the total. `other` is 0, unless a file's totals are not the sum of its lines."""
 
 
 class PriceSplit(NamedTuple):
-    """A change of the total, in parts that add up to it."""
+    """A change of the total, split into parts that add up to it."""
 
     old: Decimal
     new: Decimal
@@ -51,12 +51,12 @@ class PriceSplit(NamedTuple):
 
     @property
     def change(self) -> Decimal:
-        """How much more the bill comes to."""
+        """Return the increase of the total."""
         return ANY_AMOUNT.subtract(self.new, self.old)
 
 
 def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair]) -> PriceSplit | None:
-    """The change of the total in parts; None where the sides are in different currencies."""
+    """Return the change of the total split by cause; None if the sides are in different currencies."""
     if old.totals.currency != new.totals.currency:
         return None
     parts = dict.fromkeys(PARTS, Decimal(0))
@@ -71,7 +71,7 @@ def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair])
 
 
 def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
-    """What a line costs more, in parts."""
+    """Return the change of a line's amount, split by cause."""
     before = pair.old.amount if pair.old else None
     after = pair.new.amount if pair.new else None
     change = ANY_AMOUNT.subtract(after or Decimal(0), before or Decimal(0))
@@ -87,7 +87,7 @@ def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
-    """What a line that has a price on both sides costs more, a part a step."""
+    """Return the change of a line priced on both sides, split by cause."""
     was, became = _unit(old), _unit(new)
     at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
     steps = (
@@ -108,7 +108,7 @@ def _unit(item: Item) -> Decimal:
 
 
 def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
-    """The new price at the old exchange rate, in the currency of the quote; None where no rate changed."""
+    """Return the new price at the old exchange rate, in the currency of the quote; None if the rate is unchanged."""
     same = new.original_currency == old.original_currency and new.original_currency not in (None, currency)
     if not same or new.original_price is None or old.exchange_rate is None or old.exchange_rate == new.exchange_rate:
         return None
@@ -117,7 +117,7 @@ def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Decimal:
-    """What pieces come to, rounded as a quote rounds it; decimals are exact here, and faster than fractions."""
+    """Return the amount of pieces, rounded as in a quote; decimals are exact here, and faster than fractions."""
     left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(_WHOLE, discount))
     exact = ANY_AMOUNT.multiply(Decimal(pieces), left)
     return exact.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT)
@@ -131,7 +131,7 @@ def _sum(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def line_change(pair: Pair, currency: str | None) -> Decimal | None:
-    """How much more a line comes to; None where that is not known, or the sides have different currencies."""
+    """Return the increase of a line's amount; None if unknown, or if the sides have different currencies."""
     amounts = [item.amount for item in (pair.old, pair.new) if item]
     if currency is None or all(amount is None for amount in amounts):
         return None
@@ -149,40 +149,40 @@ _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
 
 class Difference(NamedTuple):
-    """Everything that changed from one side to the other."""
+    """All changes from one result to another."""
 
     old: ComparedResult
     new: ComparedResult
     keys: tuple[KeyChange, ...] | None
-    """Of the plan; None: a side is no plan."""
+    """Changed plan keys; None if a side is not a plan."""
     numbers: tuple[ChangedNumber, ...]
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
     renamed_fabrics: Mapping[str, str]
     names: NewNames
-    """Which clusters and fabrics are the same on both sides."""
+    """Corresponding clusters and fabrics of both sides."""
     added_warnings: tuple[Warned, ...]
     removed_warnings: tuple[Warned, ...]
     pairs: tuple[Pair, ...]
-    """Lines of the bill that changed."""
+    """Changed bill lines."""
     unchanged: int
-    """Lines that did not."""
+    """Unchanged bill lines."""
     money: PriceSplit | None
-    """None: the sides are in different currencies."""
+    """None if the sides are in different currencies."""
     rates: Mapping[str, tuple[Decimal, Decimal]]
-    """Exchange rates that changed, by the currency of the prices."""
+    """Changed exchange rates, by the currency of the prices."""
     alternatives: Mapping[str, tuple[BillTotals | None, BillTotals | None]]
-    """Alternatives of the plan whose totals changed, are new or gone."""
+    """Alternatives that changed their total, were added or removed."""
     expansion: Expansion | None
-    """None: it is none."""
+    """None if it is not an expansion."""
     moves: Moves | None = None
-    """None: not asked for, or not known."""
+    """None if not requested, or unknown."""
     moves_unknown: str = ""
-    """Why the moves of an expansion are not known."""
+    """The reason why the moves of an expansion are unknown."""
 
     @property
     def result_changed(self) -> bool:
-        """Whether anything of the result changed."""
+        """Return whether anything in the result changed."""
         money = self.money is None or bool(self.money.change)
         designed = self.added_clusters or self.removed_clusters or self.added_fabrics or self.removed_fabrics
         warnings = self.added_warnings or self.removed_warnings
@@ -191,27 +191,27 @@ class Difference(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether anything changed, be it only words of the plan."""
+        """Return whether anything changed, including plan keys without effect."""
         return bool(self.keys) or self.result_changed
 
     @property
     def added_clusters(self) -> tuple[str, ...]:
-        """Clusters that are new, where there are several."""
+        """Return the added clusters, of a plan with several."""
         return tuple(name for name in self.new.clusters if name not in self.names.clusters.values())
 
     @property
     def removed_clusters(self) -> tuple[str, ...]:
-        """Clusters that are gone, where there were several."""
+        """Return the removed clusters, of a plan with several."""
         return tuple(name for name in self.old.clusters if name not in self.names.clusters)
 
     @property
     def renamed_clusters(self) -> Mapping[str, str]:
-        """Clusters that are called otherwise, by the old name; that of a plan with one cluster is empty."""
+        """Return the new names of renamed clusters, by old name; the name of an only cluster is empty."""
         return {old: new for old, new in self.names.clusters.items() if old != new}
 
     @property
     def unpriced(self) -> tuple[Pair, ...]:
-        """Lines that have no price and need one: they are new, are of more pieces, or had one before."""
+        """Return the lines that need a price and have none: new ones, larger quantities, or lost prices."""
         return tuple(
             pair
             for pair in self.pairs
@@ -222,18 +222,18 @@ class Difference(NamedTuple):
 
     @property
     def unpriced_side(self) -> ComparedResult | None:
-        """The side on which nothing has a price, where the other one has some: totals are not compared then."""
+        """Return the side without any price if the other has some, so that totals are not comparable; else None."""
         unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
         return unknown[0] if self.money and self.money.change and unknown else None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits the comparison, as messages."""
+        """Return messages about the limits of the comparison."""
         return tuple(_notes(self))
 
 
 def compare(old: ComparedResult, new: ComparedResult) -> Difference:
-    """What changed from one side to the other."""
+    """Return the changes from one result to another."""
     same = names(old, new)
     pairs = paired(old.items, new.items, same)
     changed = [pair for pair in pairs if pair.old != pair.new]
@@ -260,12 +260,12 @@ def compare(old: ComparedResult, new: ComparedResult) -> Difference:
 
 
 def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") -> Difference:
-    """A difference with what is to be moved, or why that is not known."""
+    """Return a difference with its cable moves, or the reason why they are unknown."""
     return difference._replace(moves=moves, moves_unknown=unknown)
 
 
 def _unplaced(warning: Warned) -> tuple[str, str]:
-    """What a warning says, wherever it stands and however many it counts."""
+    """Return a warning without its place and numbers, for comparison."""
     return warning.id, _NUMBERS.sub("#", warning.message)
 
 

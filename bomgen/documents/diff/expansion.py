@@ -1,4 +1,4 @@
-"""An expansion as an order: what to buy on top of what stands there, and what is left over."""
+"""An expansion as an order: parts to buy in addition to the existing ones, and surplus parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bomgen.plan.commercial_terms import CHARGED
 
 
 class Ordered(NamedTuple):
-    """A part of which more pieces are needed, or fewer."""
+    """A part of which more or fewer pieces are needed."""
 
     part: str | None
     sku: str | None
@@ -22,44 +22,44 @@ class Ordered(NamedTuple):
     category: str
     pieces: int
     amount: Decimal | None
-    """At the new prices and discounts; None where one is not known, or nothing is to be paid."""
+    """Amount at the new prices and discounts; None if a price is unknown, or nothing is to be paid."""
     lines: tuple[str, ...]
-    """Ids of the lines that need more of it, or fewer."""
+    """Ids of the lines whose quantity changes."""
 
 
 class OrderedLine(NamedTuple):
-    """Pieces of a line of the new bill that are ordered, or what a charge comes to for the order."""
+    """Ordered pieces of a new bill line, or the amount of a charge for the order."""
 
     item: Item
     pieces: int
     amount: Decimal | None
-    """None where the price is not known."""
+    """None if the price is unknown."""
 
 
 class Expansion(NamedTuple):
-    """What turns the old cluster into the new one."""
+    """The order that turns the old cluster into the new one."""
 
     order: tuple[Ordered, ...]
     free: tuple[Ordered, ...]
-    """Pieces that nothing needs any more."""
+    """Surplus pieces."""
     amount: Decimal
-    """Of what is ordered, as far as it has a price; charges and tax apart."""
+    """Amount of the order as far as it is priced, without charges and tax."""
     unpriced: int
-    """Parts of the order without a price."""
+    """Number of ordered parts without a price."""
     charges: Decimal
-    """What freight, installation, support and software come to for what is ordered."""
+    """Amount of freight, installation, support and software for the order."""
     tax: Decimal
-    """On the order and its charges, at the new share."""
+    """Tax on the order and its charges, at the new rate."""
     lines: tuple[OrderedLine, ...]
-    """The same order line by line, in the order of the new bill."""
+    """The order line by line, in the order of the new bill."""
     charged: tuple[OrderedLine, ...]
-    """The charges of the order: shares of what is ordered, and what is charged by the piece for more pieces."""
+    """Charges of the order: shares of its amount, and piece charges for additional pieces."""
 
 
 def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
-    """Whether the new clusters are the old ones with more servers, or with more GPUs where they have no servers.
+    """Return whether the new clusters are the old ones with more servers, or more GPUs if they have no servers.
 
-    None of them has fewer, and one that is new is more as well.
+    No cluster may be smaller; an added cluster counts as more.
     """
     if len(names.clusters) < max(len(old.clusters), 1):
         return False
@@ -77,7 +77,7 @@ def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> b
 
 
 def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
-    """The order that leads to the new side. Pieces of a part that one place gives up serve where another needs more."""
+    """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
     bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
     by_part: dict[Hashable, list[Pair]] = {}
     for pair in bought:
@@ -111,11 +111,10 @@ def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
 
 
 def _charge(new: ComparedResult, pair: Pair, ordered: Decimal) -> OrderedLine:
-    """What a charge comes to for an order of hardware; unknown where it has no price now.
+    """Return the amount of a charge for an order of hardware; None if it has no price now.
 
-    A share is one of what is ordered. More pieces are charged at the new price, as parts are. Otherwise it is what the
-    charge comes to more than before, and nothing where that is less: what is no longer needed is left over, and a
-    seller credits neither it nor the services for it.
+    A share applies to the amount of the order. Additional pieces are charged at the new price, like parts. Otherwise
+    the amount is the increase of the charge, at least 0: surplus parts and their services are not credited.
     """
     item = pair.new
     if item is None:
@@ -143,7 +142,7 @@ def _part(item: Item) -> Hashable:
 
 
 def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
-    """The order of a part: pieces are taken from the lines that need more, in the order of the bill."""
+    """Yield the ordered pieces of a part per line, in the order of the bill."""
     for pair in pairs:
         taken = min(pair.pieces, pieces)
         if pair.new is None or taken <= 0:

@@ -1,4 +1,4 @@
-"""The whole of a comparison on one line: what a reader asks first."""
+"""The summary of a difference on one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIERS = ("leaf", "spine", "core")
 
 
 def headline(difference: Difference, language: Language) -> str:
-    """Return the whole comparison on one line."""
+    """Return the summary of a difference on one line."""
     word = language.word
     if not difference.changed:
         return word("diff-same")
@@ -47,7 +47,7 @@ def _money(difference: Difference, language: Language) -> Iterator[str]:
 
 
 def _design_changes(difference: Difference, language: Language) -> Iterator[str]:
-    """GPUs, servers, switches, days; clusters and fabrics that are new or gone."""
+    """Yield changes of GPUs, servers, switches, days, and added or removed clusters and fabrics."""
     word = language.word
     numbers = {number.path: number for number in difference.numbers}
     yield from (word("diff-new-cluster", name=name) for name in difference.added_clusters)
@@ -88,7 +88,7 @@ def _more(change: int, text: str) -> str:
 
 
 def _switches_added(difference: Difference, tier: str) -> int:
-    """How many more switches of a tier there are over all fabrics."""
+    """Return the increase in switches of a tier over all fabrics."""
 
     def total(side: ComparedResult) -> int:
         counts = (side.numbers.get(f"{fabric_path(side, name)}.switches.{tier}") for name in side.fabrics)

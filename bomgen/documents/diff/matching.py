@@ -1,4 +1,4 @@
-"""Which clusters and lines of two results, or of a result and somebody's bill, are the same thing."""
+"""Matching of clusters and bill lines between two results, or between a result and a customer's bill."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine
 
 ONLY = ""
-"""What the cluster is called here of a result that has one."""
+"""Name used here for the only cluster of a result."""
 
 
 class NewNames(NamedTuple):
-    """What the new side calls what the old one has."""
+    """Names on the new side, by name on the old side."""
 
     clusters: Mapping[str, str]
-    """Of the old side, by name; those that are gone are not there."""
+    """New names of clusters by old name; removed ones are missing."""
     fabrics: Mapping[str, str]
-    """Fabrics of the old side that are called otherwise, with the name of their cluster before a dot."""
+    """Old names of renamed fabrics, with their cluster and a dot as prefix, and their new names."""
     renamed: Mapping[str, str]
-    """Those of them whose own name is another, not only that of their cluster."""
+    """The renamed fabrics whose own name changed, not only that of their cluster."""
 
 
 def names(old: ComparedResult, new: ComparedResult) -> NewNames:
-    """What is the same on both sides."""
+    """Return the corresponding clusters and fabrics of both sides."""
     clusters = _clusters(old, new)
     moved = {name: _fabric_in(name, clusters) for name in old.fabrics}
     fresh = [name for name in new.fabrics if name not in moved.values()]
@@ -45,23 +45,23 @@ def names(old: ComparedResult, new: ComparedResult) -> NewNames:
 
 
 def own_names(names: NewNames, cluster: str) -> dict[str, str]:
-    """Fabrics of one cluster of the old side that are called otherwise, without the name of their cluster."""
+    """Return the renamed fabrics of one old cluster, without the cluster's name."""
     found = ((old.rpartition("."), new.rpartition(".")) for old, new in names.fabrics.items())
     return {old[-1]: new[-1] for old, new in found if old[0] == cluster and old[-1] != new[-1]}
 
 
 def cluster_of(fabric: str) -> str:
-    """The cluster that a fabric is in, by its name."""
+    """Return the cluster of a fabric, from its name."""
     return fabric.rpartition(".")[0]
 
 
 def cluster_prefix(side: ComparedResult, cluster: str) -> str:
-    """What the paths of numbers of a cluster begin with."""
+    """Return the path prefix of a cluster's numbers."""
     return f"{CLUSTERS}.{cluster}." if side.clusters else ""
 
 
 def described_cluster(side: ComparedResult, cluster: str) -> str:
-    """A cluster in a few words."""
+    """Return a short description of a cluster."""
     get, base = side.numbers.get, f"{cluster_prefix(side, cluster)}cluster"
     gpus = f"{get(f'{base}.gpus', 0)} x {get(f'{base}.gpu', 'GPU')}"
     servers = get(f"{base}.servers")
@@ -69,7 +69,7 @@ def described_cluster(side: ComparedResult, cluster: str) -> str:
 
 
 def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
-    """What a fabric is called where its cluster is; None where that is gone."""
+    """Return the name of a fabric in its cluster's counterpart; None if there is no counterpart."""
     cluster, _, own = name.rpartition(".")
     if cluster not in clusters:
         return name if clusters == {ONLY: ONLY} else None
@@ -99,33 +99,33 @@ def _machines(side: ComparedResult, cluster: str) -> tuple[object, ...]:
 
 
 def _size(side: ComparedResult, cluster: str) -> float:
-    """How many GPUs a cluster has; none where that is not known."""
+    """Return the number of GPUs of a cluster; 0 if unknown."""
     found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
     return found if type(found) is int else 0
 
 
 # lines --------------------------------------------------------------------------------------------------------------
-# Which lines of two bills are the same thing in the same place, and in which order a reader sees what changed.
+# Corresponding lines of two bills, and their order for a reader.
 
 CABLE = "cable"
-"""The category of parts that are told apart by their length, which stands in the description of generic ones alone."""
+"""Category of parts that also differ by length, which only the description of generic ones has."""
 NO_NAMES = NewNames({}, {}, {})
 ADDED, REMOVED, CHANGED, RENAMED = "added", "removed", "changed", "renamed"
 
 
 class Pair(NamedTuple):
-    """A line before and after; one of them is None where the line is new or gone."""
+    """A line before and after; one is None if the line was added or removed."""
 
     old: Item | None
     new: Item | None
     replaces: str | None = None
-    """Of a new line: the id of the gone one in whose place it stands."""
+    """For an added line: the id of the removed line that it replaces."""
     replaced_by: str | None = None
-    """Of a gone line: the id of the new one that stands in its place."""
+    """For a removed line: the id of the added line that replaces it."""
 
     @property
     def item(self) -> Item:
-        """The line as it is, or was."""
+        """Return the new line, or the old one if it was removed."""
         found = self.new or self.old
         if found is None:
             raise ValueError("a pair has at least one line")
@@ -133,7 +133,7 @@ class Pair(NamedTuple):
 
     @property
     def change(self) -> str:
-        """What happened to the line."""
+        """Return the kind of change of the line."""
         if self.old is None:
             return ADDED
         if self.new is None:
@@ -142,35 +142,35 @@ class Pair(NamedTuple):
 
     @property
     def pieces(self) -> int:
-        """How many more pieces there are, spares among them."""
+        """Return the increase in pieces, including spares."""
         return (self.new.pieces if self.new else 0) - (self.old.pieces if self.old else 0)
 
 
 def _bought(item: Item) -> tuple[object, ...]:
-    """What is bought, and for how much, whatever the line is called."""
+    """Return part, quantity and price of a line, without its names."""
     what = (item.category, item.role, item.part, item.quantity, item.spare, item.in_stock)
     money = (item.unit_price, item.discount, item.amount, item.original_price, item.original_currency)
     return (*what, *money, item.exchange_rate)
 
 
 def same_thing(old: Item, new: Item) -> bool:
-    """Whether two lines are for the same part, whatever they are called."""
+    """Return whether two lines are for the same part, regardless of names."""
     if old.part != new.part or old.in_stock != new.in_stock or old.category != new.category:
         return False
     return old.description == new.description or not named_by_words(new)
 
 
 def named_by_words(item: Item) -> bool:
-    """Whether only its description says what a line is: no part, a cable of some length, or any rack of some height."""
+    """Return whether only the description identifies a line: no part, a cable length, or a generic rack."""
     return item.part in (None, item.category) or item.category == CABLE
 
 
 def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pair]:
-    """Every line of both bills, in the order of the new one, those that are gone where they stood.
+    """Return the lines of both bills in pairs, in the order of the new bill; removed ones keep their position.
 
-    Lines are the same where id and part are; then where part, use and fabric are, such as cables that became one of
-    several lengths. What is left under the same id, or alone in the same use, stands in the place of the other.
-    `names` says which clusters and fabrics are called otherwise now.
+    Lines with equal id and part match; then lines with equal part, use and fabric, such as cables that now have several
+    lengths. Remaining lines with the same id, or alone in the same use, replace each other. `names` has renamed
+    clusters and fabrics.
     """
     by_id = {item.id: at for at, item in enumerate(old)}
     if names.fabrics or any(name != now for name, now in names.clusters.items()):
@@ -194,7 +194,7 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pa
 
 
 def _moved_id(item: Item, names: NewNames) -> str:
-    """The id of an old line as the new bill would call it."""
+    """Return the id of an old line with the new names of cluster and fabric."""
     if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
         return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
     cluster = names.clusters.get(item.cluster, item.cluster)
@@ -205,7 +205,7 @@ def _moved_id(item: Item, names: NewNames) -> str:
 
 
 def _use(item: Item, names: NewNames) -> Hashable:
-    """What is bought for which use, whatever the line is called."""
+    """Return position and part of a line, regardless of its id."""
     return *_place(item, names), item.part, item.description
 
 
@@ -217,7 +217,7 @@ def _place(item: Item, names: NewNames) -> tuple[Hashable, ...]:
 def _join(
     partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
 ) -> None:
-    """Partners for lines that have none yet and are equal by a key, in their order."""
+    """Pair remaining lines with equal keys, in their order."""
     if len(partner) == len(new):
         return
     taken = set(partner.values())
@@ -237,7 +237,7 @@ def _join_alone(
     new: Sequence[Item],
     names: NewNames,
 ) -> None:
-    """Lines that stand in the place of another because each is the only one left in its use."""
+    """Pair remaining lines that are the only ones in the same position, as replacements."""
     if len(partner) + len(instead) == len(new):
         return
 
@@ -278,14 +278,14 @@ def _in_order(
 
 
 # sent bill ----------------------------------------------------------------------------------------------------------
-# Somebody's bill as a side of a comparison: its lines by part, to match those of another by number.
+# A customer's bill as a side of a comparison: its lines by part, matched by part number.
 
 UNKNOWN = "unknown"
-"""The category of lines of parts that nobody knows."""
+"""Category of lines with unknown parts."""
 
 
 def side_of_bill(bill: SentBill) -> ComparedResult:
-    """The side of a bill, whose currency may not be known."""
+    """Return a bill as a side of a comparison; its currency may be unknown."""
     items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
     amounts = [item.amount for item in items]
     total = Decimal(0)
@@ -296,7 +296,7 @@ def side_of_bill(bill: SentBill) -> ComparedResult:
 
 
 def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResult, ComparedResult]:
-    """Both sides by part, where one is somebody's bill: one that names no currency has that of the other."""
+    """Return both sides by part, if one is a customer's bill; a bill without a currency gets that of the other side."""
     currency = old.totals.currency or new.totals.currency
     one, other = _without_design(old), _without_design(new)
     return tuple(  # type: ignore[return-value]
@@ -305,7 +305,7 @@ def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResul
 
 
 def _without_design(side: ComparedResult) -> ComparedResult:
-    """A side with its lines by part, and nothing else."""
+    """Return a side with only its lines, grouped by part."""
     return side._replace(
         items=tuple(_by_part(side.items)),
         numbers={},
@@ -333,7 +333,7 @@ def _item(line: SentLine) -> Item:
 
 
 def _by_part(items: Iterable[Item]) -> Iterable[Item]:
-    """Items of one part as one: pieces and amounts together, the price where it is one."""
+    """Return items with those of one part merged: pieces and amounts added, the price if it is the same."""
     found: dict[tuple[str, str], Item] = {}
     for item in items:
         part = item.part or item.description.lower()

@@ -1,4 +1,4 @@
-"""What changed as a document for a review, which is read as text or as a comment: the keys of the plan first."""
+"""The difference as a document for a review, as text or a comment: the plan keys first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def review_document(difference: Difference, language: Language, ranked: bool = False) -> Document:
-    """Return everything that changed for a review; numbers `ranked` by what a reader asks first, or by group."""
+    """Return all changes for a review, with numbers `ranked` by importance or by group."""
     sections = (
         plan_section(difference, language),
         _money_review(difference, language),
@@ -51,7 +51,7 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
 
 
 def _money_review(difference: Difference, language: Language) -> Section | None:
-    """The change of the total with its causes, each as a share of the total before."""
+    """Return the change of the total by cause, each as a share of the old total."""
     word, split = language.word, difference.money
     if split is not None and not split.change and not any(split.parts.values()):
         return None
@@ -92,7 +92,7 @@ def _sign(change: int | Decimal) -> Sign:
 
 
 def _order_review(difference: Difference, language: Language) -> Iterator[Section]:
-    """The order with what it comes to, and what is left over."""
+    """Yield the order with its amount, and the surplus parts."""
     section, expansion = order_section(difference, language), difference.expansion
     if section is None or expansion is None:
         return
@@ -114,7 +114,7 @@ def _order_review(difference: Difference, language: Language) -> Iterator[Sectio
 
 
 def _moves(difference: Difference, language: Language) -> Section | None:
-    """The cables of an expansion that stay, move and come free, by kind of link."""
+    """Return the cables of an expansion that stay, move and become free, by kind of link."""
     word, moves = language.word, difference.moves
     title = word("diff-moves")
     if moves is None:
@@ -152,7 +152,7 @@ def _remarks(moved: Moved, language: Language) -> Iterator[str]:
 
 
 def _bill_review(difference: Difference, language: Language) -> Section:
-    """The lines that changed, each with what changed on it."""
+    """Return the changed lines with their changes."""
     word, currency = language.word, difference.new.totals.currency if difference.money else None
     columns = (
         Column("pieces", word("quote-pieces"), "number"),
@@ -178,7 +178,7 @@ def _bill_review(difference: Difference, language: Language) -> Section:
 
 
 def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
-    """What changed on a line: numbers before and after."""
+    """Yield the changes of a line, with values before and after."""
     word, old, new = language.word, pair.old, pair.new
     if old is None or new is None:
         yield word("diff-new" if old is None else "diff-gone")

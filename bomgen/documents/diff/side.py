@@ -1,7 +1,6 @@
-"""One side of a comparison: the bytes of a bom.json as data, checked as far as a comparison uses it.
+"""One side of a comparison: the data of a bom.json, checked as far as a comparison uses it.
 
-A plan and a bom.json are treated alike, because a plan is worked out to the same data first. Only what is compared is
-checked.
+Plans and bom.json files are treated alike, because a plan is first calculated to the same data.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 
 DERIVATIONS = "derivations"
 SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
-"""Where numbers stand in bom.json."""
+"""Sections of bom.json with numbers."""
 LARGEST = 1e300
-"""Numbers beyond it nobody means; they are near the end of what a float holds."""
+"""Largest plausible number, near the limit of a float."""
 
 
 def parse_bom(content: bytes) -> Any:
-    """The data of JSON. Raises ValueError or RecursionError."""
+    """Return the data of JSON bytes. Raises ValueError or RecursionError."""
     return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def units_of(derivations: Any) -> dict[str, str]:
-    """The units of numbers by their path, of the derivations of a bom.json; what says no unit is left out."""
+    """Return the units of numbers by path, from the derivations of a bom.json; entries without a unit are omitted."""
     if not isinstance(derivations, dict):
         return {}
     units = ((path, each.get("unit")) for path, each in derivations.items() if isinstance(each, dict))
@@ -59,20 +58,20 @@ def _finite(text: str) -> float:
 # side ---------------------------------------------------------------------------------------------------------------
 
 FORMAT = 1
-"""The version of bom.json that is read."""
+"""Supported version of bom.json."""
 RULE = "bom"
 PLAN, BILL = "plan", "bom"
 WORDS_OR_NOTHING = {str, type(None)}
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
-"""Keys below which nothing is a number of the design, or which say the same as another one."""
+"""Keys below which values are not numbers of the design, or duplicate other numbers."""
 MAX_DEPTH = 30
-"""Levels of the data that are looked at; bom.json has six."""
+"""Maximum nesting depth of the data; bom.json has six levels."""
 _MONEY = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,40})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class Item(NamedTuple):
-    """A line of a bill."""
+    """A bill line."""
 
     id: str
     category: str
@@ -92,45 +91,45 @@ class Item(NamedTuple):
     original_currency: str | None
     exchange_rate: Decimal | None
     cluster: str = ""
-    """Of several; the name of the fabric has it in front."""
+    """Its cluster, of several; also the prefix of the fabric's name."""
     required: bool = False
-    """Whether another part needs it; then the total is complete without its price."""
+    """Whether another part requires it; the total is then complete without its price."""
 
     @property
     def lacks_price(self) -> bool:
-        """Whether the total is a lower bound because nobody has a price for it."""
+        """Return whether the total is a lower bound because the line has no price."""
         return self.amount is None and not self.required
 
     @property
     def pieces(self) -> int:
-        """Installed and spare ones."""
+        """Return installed and spare pieces."""
         return self.quantity + self.spare
 
 
 class BillTotals(NamedTuple):
-    """What a bill comes to."""
+    """The totals of a bill."""
 
     currency: str
     tax: Decimal
     amount: Decimal
     complete: bool
     tax_share: Fraction | None = None
-    """Of a plan; a bom.json says what the tax comes to alone."""
+    """Tax rate of a plan; a bom.json has only the tax amount."""
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing of it has a price."""
+        """Return whether no line is priced."""
         return not self.complete and not self.amount
 
     @property
     def share_of_tax(self) -> Fraction:
-        """The share of the net amount that tax is, as near as it is known."""
+        """Return the tax as a share of the net amount, as exactly as known."""
         net = Fraction(self.amount) - Fraction(self.tax)
         return self.tax_share if self.tax_share is not None else Fraction(self.tax) / net if net else Fraction(0)
 
 
 class Warned(NamedTuple):
-    """A check that warns."""
+    """A check with status warn."""
 
     id: str
     path: str
@@ -138,49 +137,49 @@ class Warned(NamedTuple):
 
 
 Ends = tuple[int | Fraction, int | Fraction]
-"""The least and the most that an estimate may be."""
+"""The lower and upper end of an estimate."""
 
 
 class ComparedResult(NamedTuple):
     """One side of a comparison."""
 
     name: str
-    """What the user called it."""
+    """Name given by the user."""
     kind: str
     """`plan` or `bom`."""
     plan: str
-    """The name of the plan."""
+    """Name of the plan."""
     version: str
-    """Of the program that made it."""
+    """Version of the program that wrote it."""
     items: tuple[Item, ...]
     totals: BillTotals
     numbers: Mapping[str, Any]
-    """Numbers and words of the design by their path in bom.json."""
+    """Numbers and words of the design by bom.json path."""
     units: Mapping[str, str]
-    """Of those that a derivation is known of."""
+    """Units of numbers with a known derivation."""
     fabrics: Mapping[str, str]
-    """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
+    """The role of each fabric by name, with the cluster and a dot as prefix if there are several."""
     warnings: tuple[Warned, ...]
     alternatives: Mapping[str, BillTotals]
     rates_known: bool
-    """Whether the lines say which exchange rate they were priced with."""
+    """Whether the lines have the exchange rates of their prices."""
     source: Source | None = None
-    """Of a plan its keys."""
+    """The keys of a plan."""
     clusters: tuple[str, ...] = ()
-    """The names of several."""
+    """Names of the clusters, if there are several."""
     shares: Mapping[str, Fraction] = MappingProxyType({})
-    """Of a plan what share of the hardware a charge is, by the id of its line; a bom.json does not say it."""
+    """For a plan, the hardware share of each charge by line id, which a bom.json does not have."""
 
     def ends(self, path: str) -> Ends | None:
-        """Return the range of an estimate by the path of its number; None for one that is no estimate."""
+        """Return the range of an estimate by the path of its number; None for other numbers."""
         low, high = (self.numbers.get(f"{path}_range.{end}") for end in ("low", "high"))
         return None if low is None or high is None else (low, high)
 
 
 def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
-    """The data of a bom.json; None for anything else, such as a plan.
+    """Return the data of a bom.json; None for other files, such as a plan.
 
-    Raises PlanErrors for a file called *.json that is no JSON.
+    Raises PlanErrors for a *.json file that is not JSON.
     """
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
@@ -197,17 +196,17 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
 
 
 Seen = dict[str, tuple[Mapping[str, Any], Item]]
-"""Lines as they were read, by id: the data, and what it was read as."""
+"""Lines read before, by id: the data, and the resulting item."""
 
 
 def compared_result_of(
     data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None
 ) -> ComparedResult:
-    """A side from the data of a bom.json; `source` is that of the plan that it was worked out from just now.
+    """Return a side from the data of a bom.json; `source` is the plan it was just calculated from.
 
-    `seen` has the lines of the other side and takes in those of this one: most are the same, and read once.
+    `seen` has the lines of the other side and collects those of this one: most are equal, and are read once.
 
-    Raises PlanErrors when the data is not what `bomgen build` writes, or of a format that is not known.
+    Raises PlanErrors if the data is not what `bomgen build` writes, or of an unknown format.
     """
     try:
         return _ResultReader(name, {} if seen is None else seen).side(data, source)
@@ -217,16 +216,16 @@ def compared_result_of(
 
 
 class _Wrong(Exception):
-    """The data is not what it should be."""
+    """The data is not valid for a bom.json."""
 
 
 class _ResultReader:
-    """Reads the data of one bom.json."""
+    """Reader for the data of one bom.json."""
 
     def __init__(self, name: str, seen: Seen) -> None:
         self.name, self.seen = name, seen
         self.amounts: dict[str, Decimal] = {}
-        """By their text: a bill has the same prices over and over."""
+        """Amounts by text, cached because a bill repeats prices."""
 
     def side(self, data: Mapping[str, Any], source: Source | None) -> ComparedResult:
         version = data.get("bomgen")
@@ -257,7 +256,7 @@ class _ResultReader:
         )
 
     def unknown(self, data: Mapping[str, Any]) -> PlanErrors | _Wrong:
-        """What is said of a format that is not known; what that takes is loaded only here."""
+        """Return an error for an unknown format; the modules for it are imported on demand."""
         from bomgen.core import schema
         from bomgen.core.yaml_source import Source
 

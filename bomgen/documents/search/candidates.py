@@ -1,4 +1,4 @@
-"""What designs of a search come to: one as measures, an index range as columns."""
+"""Measures of a search's designs: of one design as values, of an index range as columns."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ Measured = int | Fraction | Decimal | None
 Ends = tuple[Measured, Measured]
 POWER = "power_w"
 ESTIMATED = ("power", "racks")
-"""Measures that rest on an estimate where the maximum power of a part is not published."""
+"""Measures that are estimates if the maximum power of a part is not published."""
 RANGED = ("cost", "days", *ESTIMATED)
 """Measures that may have a range."""
 SLOWEST, FASTEST = 0, 1
-"""The ends of the interval of a prediction."""
+"""Indices of the ends of a prediction interval."""
 WIDEST = max(COVERAGES)
-"""Percent of the interval that is shown where no confidence is asked for."""
+"""Coverage in percent of the interval shown if no confidence is requested."""
 
 
 class SearchedDesign(NamedTuple):
     """One design of a search."""
 
     place: int
-    """In the search space, from 0 on."""
+    """Index in the search space, from 0."""
     measures: Mapping[str, Measured]
-    """By name (plan/search_space.py); None is what nobody knows: a cost where a line has no price."""
+    """Measures by name (plan/search_space.py); None if unknown, such as the cost if a line has no price."""
     currency: str = ""
     unpriced: tuple[str, ...] = ()
     """Parts without a price."""
     ends: Mapping[str, Ends] = {}
-    """The least and the most of each measure that has a range, by name (`RANGED`): the cost at the lowest and at the
-    highest prices, the interval of days that are predicted, what is an estimate."""
+    """Range of each measure in `RANGED` that has one, by name: the cost at the lowest and highest prices, the
+    prediction interval of days, the range of an estimate."""
     problem: Problem | None = None
-    """Why it cannot be built; then it has no measures."""
+    """Why it cannot be built; it then has no measures."""
 
     @property
     def ranges(self) -> Mapping[str, Ends]:
-        """The range of each measure that is an estimate, by name (`ESTIMATED`)."""
+        """Return the range of each measure that is an estimate, by name (`ESTIMATED`)."""
         return {name: self.ends[name] for name in ESTIMATED if name in self.ends}
 
 
 def candidate(place: int, report: Report, confidence: int | None = None) -> SearchedDesign:
-    """What a design comes to, by its whole result. A power that leaves something out is none.
+    """Return the measures of a design from its report; a power that is only a lower bound is unknown.
 
-    With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
+    With a confidence in percent, predicted days are the upper end of the interval with that coverage.
     """
     designs = [cluster.design for cluster in report.each_cluster]
     hardware = measure_hardware(designs, report.quote)
@@ -70,7 +70,7 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Sear
 
 
 def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
-    """Return what designs come to without time. Where their counts are columns, so are its measures."""
+    """Return the measures of designs except days. If counts are exact vectors, so are the measures."""
     figures, totals = _built_figures(designs), quote.totals
     unpriced = [line.line for line in quote.lines if line.amount is None]
     return SearchedDesign(
@@ -87,7 +87,7 @@ def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
 
 
 def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
-    """The figures whose sum is what designs come to, by the name of the measure."""
+    """Return the figures that add up to each measure, by its name."""
     fabrics = [built for design in designs for built in design.fabrics]
     sites = [design.facility for design in designs]
     return {
@@ -101,9 +101,9 @@ def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
 
 
 def days_of_runs(runs: Sequence[tuple[Plan, Sizing]], confidence: int | None) -> tuple[Measured, Ends | None]:
-    """Return the days of the slowest of several runs, and the ends of their interval where any is predicted.
+    """Return the days of the slowest of several runs, and the ends of their interval if any is predicted.
 
-    With a confidence in percent, predicted days are those at the upper end of the interval of so many percent.
+    With a confidence in percent, predicted days are the upper end of the interval with that coverage.
     """
     fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
     days = most if confidence else _slowest([sizing.days for _, sizing in runs])
@@ -111,30 +111,30 @@ def days_of_runs(runs: Sequence[tuple[Plan, Sizing]], confidence: int | None) ->
 
 
 def _is_predicted(plan: Plan, sizing: Sizing) -> bool:
-    """Whether the days of a run are those of its predicted utilisation, not of one that is given or assumed."""
+    """Return whether the days of a run come from its predicted utilisation, not from a given or assumed one."""
     return bool(plan.training and plan.training.predicted is not None and sizing.predicted)
 
 
 def _end(plan: Plan, sizing: Sizing, coverage: int, end: int) -> Figure | None:
-    """The days of a run at an end of the interval of its prediction; its days where they are not predicted."""
+    """Return the days of a run at an end of its prediction interval; its days if they are not predicted."""
     return (
         sizing.predicted.ends[coverage][end].days if sizing.predicted and _is_predicted(plan, sizing) else sizing.days
     )
 
 
 def _slowest(figures: Sequence[Figure | None]) -> Measured:
-    """The days of the slowest of several clusters; None where those of one are not known."""
+    """Return the days of the slowest of several clusters; None if one is unknown."""
     return max((figure.value for figure in figures if figure), default=None) if all(figures) else None
 
 
 def _sum(figures: Sequence[Figure | None]) -> Measured:
-    """The sum of figures; None where one of them is not known."""
+    """Return the sum of figures; None if one is unknown."""
     known = [figure.value for figure in figures if figure]
     return sum(known) if len(known) == len(figures) else None
 
 
 def _ends(figures: Sequence[Figure | None]) -> Ends | None:
-    """The ends of the range of a sum of figures; None where it is not known, or no estimate."""
+    """Return the range of a sum of figures; None if it is unknown, or not an estimate."""
     known = [figure for figure in figures if figure]
     if len(known) < len(figures) or not any(figure.bounds for figure in known):
         return None
@@ -143,59 +143,59 @@ def _ends(figures: Sequence[Figure | None]) -> Ends | None:
 
 
 # columns ------------------------------------------------------------------------------------------------------------
-# What the designs of an index range come to, as columns of numbers: what a front is found in.
+# The designs of an index range as columns of numbers, the input of the Pareto front.
 
 ENDS = {f"{name}_{end}": MEASURES[name] for name in RANGED for end in ("low", "high")}
-"""The ends of the ranges of measures, with their unit."""
+"""The ends of the ranges of measures, with their units."""
 UNITS = {**MEASURES, **ENDS}
-"""Every column that designs have, with its unit."""
+"""All columns of designs, with their units."""
 WHOLE = (MONEY, "count")
-"""Units of measures that are whole numbers in columns: money in minor units of its currency, and counts."""
+"""Units of integer columns: amounts in minor units of the currency, and counts."""
 Columned = int | float
 
 
 class Columns(NamedTuple):
-    """What the designs of an index range of a search space come to, a row a design."""
+    """The measures of designs in an index range of a search space, a row per design."""
 
     start: int
-    """Place of the first row's design in the space."""
+    """Index of the first row's design in the space."""
     measures: Mapping[str, NDArray[Any]]
-    """By name (`UNITS`), as `column_value` has them: int64 or float64, whose order and equality are those
-    of the exact values. Where a measure is not known the row has any value."""
+    """Columns by name (`UNITS`), as `column_value` returns them: int64 or float64, whose order and equality match those
+    of the exact values. Rows with an unknown measure have an arbitrary value."""
     known: Mapping[str, NDArray[np.bool_]]
-    """Whether the measure is known; all False where the design cannot be built."""
+    """Whether the measure is known; all False if the design cannot be built."""
     refused: NDArray[np.int32]
-    """0: the design can be built, else 1 + index into `reasons`."""
+    """0 if the design can be built, else 1 + index into `reasons`."""
     unpriced: NDArray[np.int32]
-    """0: every line has a price, else 1 + index into `unpriced_parts`."""
+    """0 if every line is priced, else 1 + index into `unpriced_parts`."""
     reasons: Sequence[str]
-    """Why designs cannot be built."""
+    """Reasons why designs cannot be built."""
     unpriced_parts: Sequence[tuple[str, ...]]
-    """Parts without a price that designs have."""
+    """Unpriced parts of designs."""
 
 
 class Evaluator(Protocol):
-    """Who works designs out as columns."""
+    """Calculates designs of a search space as columns."""
 
     @property
     def size(self) -> int:
-        """How many designs the space has."""
+        """Return the number of designs in the space."""
 
     @property
     def chunk(self) -> int:
-        """How many designs are best asked for at a time."""
+        """Return the preferred number of designs per call."""
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
-        """What the designs from place `start` up to and without `stop` come to, of some columns.
+        """Return some columns of designs `start` to `stop` - 1.
 
-        Raises PlanErrors for a search whose designs cannot be compared, BrokenResult when a check on a result fails.
+        Raises PlanErrors for a search whose designs cannot be compared, BrokenResult if a check on a result fails.
         """
 
 
 def column_value(name: str, value: Measured | ExactVector, currency: str) -> Any:
-    """Return a measure as columns have it, for each row of a column; 0 for one that is not known.
+    """Return a measure as columns store it, for each row of a vector; 0 if unknown.
 
-    Raises OverflowError where no column holds it.
+    Raises OverflowError for a value too large for a column.
     """
     unit = Fraction(minor_unit(currency)) if UNITS[name] == MONEY else 1
     if UNITS[name] not in WHOLE:
@@ -208,19 +208,19 @@ def column_value(name: str, value: Measured | ExactVector, currency: str) -> Any
 
 
 def column_type(name: str) -> type[np.int64] | type[np.float64]:
-    """The type of a measure's column."""
+    """Return the data type of a measure's column."""
     return np.int64 if UNITS[name] in WHOLE else np.float64
 
 
 def values_of(searched_design: SearchedDesign) -> dict[str, Measured]:
-    """Return what a design comes to, by the names of columns; one that cannot be built has no measures."""
+    """Return the measures of a design and their ends by column name; all None if it cannot be built."""
     measures = (searched_design.measures.get(name) for name in MEASURES)
     ends = (end for name in RANGED for end in searched_design.ends.get(name, (None, None)))
     return dict(zip(UNITS, (*measures, *ends), strict=True))
 
 
 def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
-    """Return the design of a row. What is no whole number is the shortest decimal that the row stands for."""
+    """Return the design of a row. A fractional value becomes the shortest decimal that equals the stored float."""
     values = dict[str, Any]()
     for name, column in columns.measures.items():
         value = column[row].item()
@@ -237,7 +237,7 @@ def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
 
 
 def columns_of(start: int, candidates: Iterable[SearchedDesign], currency: str) -> Columns:
-    """Columns of designs that were worked out whole, in the order of the space.
+    """Return the columns of fully calculated designs, in the order of the space.
 
     Raises OverflowError as `column_value`.
     """

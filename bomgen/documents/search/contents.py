@@ -1,4 +1,4 @@
-"""What a search found as a document: the front, why no cheaper design is on it, and what was left out."""
+"""The result of a search as a document: the front, why cheaper designs are excluded, and skipped designs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import MEASURES
 
 MAX_REASONS = 5
-"""Reasons why designs cannot be built that are listed; the others are counted."""
+"""Maximum number of reasons listed for designs that cannot be built; others are counted."""
 MAX_NAMES = 3
-"""Parts without a price that a sentence names."""
+"""Maximum number of unpriced parts in a sentence."""
 _COUNTS = tuple(name for name, unit in MEASURES.items() if unit == "count")
-"""What every row shows, whether it is minimised or not."""
+"""Measures shown in every row, minimised or not."""
 
 
 def search_document(front: Front, name: str, language: Language, chart: Drawing | None = None) -> Document:
-    """A search as a document for every renderer; `name` is that of the plan."""
+    """Return a search as a document; `name` is that of the plan."""
     word = language.word
     text = word(
         "search-lead" if front.rows else "search-lead-none",
@@ -52,7 +52,7 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
 
 
 def front_chart(front: Front, language: Language) -> Chart | None:
-    """The front as points, the first measure by the second; None where there are no points, or no second one."""
+    """Return the front as points, the first measure against the second; None without points or a second measure."""
     if len(front.minimised) < 2 or not front.rows:
         return None
     word, (first, second) = language.word, front.minimised[:2]
@@ -72,19 +72,19 @@ def front_chart(front: Front, language: Language) -> Chart | None:
 
 
 def describe_design(front: Front, candidate: SearchedDesign) -> str:
-    """What a design has where designs differ: the values of the axes that have several."""
+    """Return the values of a design on axes with several values."""
     space = front.space
     pairs = zip(space.axes, space.values(candidate.place), strict=True)
     return ", ".join(f"{short_key(axis.key)} {value}" for axis, value in pairs if len(axis.values) > 1)
 
 
 def short_key(key: str) -> str:
-    """The last name of a dotted key."""
+    """Return the last step of a dotted key."""
     return key.rpartition(".")[2]
 
 
 def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
-    """The least and the most that designs of the front come to, as texts."""
+    """Return the smallest and largest value of a measure on the front, as text."""
     found = sorted((row.candidate for row in front.rows), key=lambda each: each.measures[name] or 0)
     least, most = (
         language.value(each.measures[name] or 0, _unit(name, each.currency), each.ranges.get(name))
@@ -94,7 +94,7 @@ def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
 
 
 def _unit(name: str, currency: str) -> str:
-    """The unit of a measure in a document: counts have a column of their own."""
+    """Return the unit of a measure in a document; counts have none."""
     unit = MEASURES[name]
     return currency if unit == MONEY else "" if unit == "count" else unit
 
@@ -136,7 +136,7 @@ def _ends(row: FrontRow, name: str) -> Ends:
 
 
 def _describe_next(front: Front, row: FrontRow, language: Language) -> str | None:
-    """The design that would be better if it kept within the bounds, and which bound it breaks."""
+    """Return a text about the better design that exceeds a bound, and the bound; None if there is none."""
     if row.next_better is None:
         return None
     other, broken = row.next_better
@@ -160,12 +160,12 @@ def _describe_excess(broken: Sequence[Excess], searched_design: SearchedDesign, 
 
 
 def _written(value: Fraction, measure: str) -> Measured:
-    """An exact value of a measure as documents write it: money is decimal."""
+    """Return an exact measure as documents write it: amounts as decimals."""
     return decimal(value) if MEASURES[measure] == MONEY else value
 
 
 def _refused_table(front: Front, language: Language) -> Table:
-    """Why designs cannot be built, the most frequent reasons first."""
+    """Return a table of reasons why designs cannot be built, most frequent first."""
     word = language.word
     columns = (
         Column("designs", word("search-designs"), "number", 10),

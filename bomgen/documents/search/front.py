@@ -1,7 +1,7 @@
-"""The Pareto front of a search: dominated designs are pruned, and what excludes cheaper ones is named.
+"""The Pareto front of a search: dominated designs are pruned, and the bounds that exclude better ones are named.
 
-A space is looked at in parts, whose fronts are merged in any order: the front of a space is the same however it is
-divided. A second look at the space, once the front is known, finds what would be better and breaks a bound.
+A space is evaluated in parts, whose fronts can be merged in any order: the front does not depend on the division into
+parts. A second pass, once the front is known, finds designs that would be better but exceed a bound.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bomgen.documents.search.pareto import Keys, Mask, Places, concatenate, drop
 from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace
 
 MAX_FRONT = 100_000
-"""Designs of a front; nobody reads so many."""
+"""Maximum number of designs on a front; longer ones are not readable."""
 NOWHERE = np.iinfo(np.int64).max
-"""The place of no design."""
+"""Index that stands for no design."""
 
 
 class Excess(NamedTuple):
-    """A bound that a design breaks."""
+    """A bound that a design exceeds."""
 
     bound: MeasureLimit
     value: Fraction | None
-    """What the design comes to; None where nobody knows."""
+    """The design's value; None if unknown."""
 
 
 class FrontRow(NamedTuple):
@@ -38,58 +38,58 @@ class FrontRow(NamedTuple):
 
     candidate: SearchedDesign
     equals: int
-    """How many other designs come to the same in all that is minimised."""
+    """Number of other designs with equal minimised measures."""
     next_better: tuple[SearchedDesign, tuple[Excess, ...]] | None
-    """The design between this one and the one before it, in what is minimised first, that breaks a bound: of several
-    the closest. None: there is none, or nobody has looked for it."""
+    """The nearest design that exceeds a bound and lies, in the first minimised measure, between this one and the
+    previous one. None if there is none, or before the second pass."""
 
 
 class Front(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     space: SearchSpace
     minimised: tuple[str, ...]
-    """What the designs are compared by: as asked, without what no design knows where nobody asked for it."""
+    """Compared measures: those requested, or the default ones that some design knows."""
     rows: tuple[FrontRow, ...]
     nearest: tuple[SearchedDesign, tuple[Excess, ...]] | None
-    """Where nothing keeps within the bounds, the design that breaks them least."""
+    """If no design is within the bounds, the one that exceeds them least."""
     tried: int
-    """Designs that were looked at, of those of the space: fewer where the search was interrupted."""
+    """Number of designs evaluated; less than the space if the search was interrupted."""
     refused: tuple[tuple[str, int], ...]
-    """Why designs cannot be built, and how many of them: the most frequent reason first."""
+    """Reasons why designs cannot be built, with the number of designs, most frequent first."""
     unknown: tuple[tuple[str, int], ...]
-    """Designs that can be built and do not know something that is minimised, by its name."""
+    """Number of buildable designs with an unknown minimised measure, by its name."""
     unpriced: tuple[tuple[str, int], ...]
-    """The parts without a price that leave designs without a cost, and how many designs."""
+    """Unpriced parts that leave designs without a cost, with the number of designs."""
     beyond: int
-    """Designs that can be built and break a bound."""
+    """Number of buildable designs that exceed a bound."""
 
 
 class FrontTooLarge(Exception):
-    """More Pareto-optimal designs than are shown."""
+    """More Pareto-optimal designs than can be shown."""
 
 
 class Seen(NamedTuple):
-    """How many designs have something, and the place of the first of them."""
+    """The number of designs with a property, and the index of the first."""
 
     designs: int
     first: int
 
 
 class PartialFront(NamedTuple):
-    """The front of a part of a space, and what is said of the other designs of the part."""
+    """The Pareto front of a part of a space, and counts of its other designs."""
 
     compared: frozenset[str]
-    """What is minimised and any design of the part knows; all that is minimised where the user chose it. Designs that
-    do not know all of it are on no front."""
+    """Minimised measures that some design of the part knows; all of them if the user chose them. Designs with an
+    unknown one are on no front."""
     keys: Keys
-    """A column for each measure that is compared, in the order of the space's; rows in the order of the columns."""
+    """A column per compared measure, in the order of the space; rows are sorted by the columns."""
     places: Places
-    """Of designs that come to the same the first."""
+    """Indices of the designs; the first of equal ones."""
     counts: Places
-    """How many designs come to the same."""
+    """Number of equal designs per row."""
     nearest: tuple[float, int] | None
-    """Where the front is empty, how far the nearest design is beyond its bounds, and its place."""
+    """If the front is empty, the excess of the nearest design over its bounds, and its index."""
     beyond: int
     tried: int
     refused: Mapping[str, Seen]
@@ -98,25 +98,25 @@ class PartialFront(NamedTuple):
 
 
 class NextBetter(NamedTuple):
-    """For each row of a front the design beyond a bound that comes closest below it in what is minimised first."""
+    """For each row of a front, the design beyond a bound that is closest below it in the first minimised measure."""
 
     firsts: NDArray[Any]
-    """What it comes to in that."""
+    """Its value of that measure."""
     distances: NDArray[np.float64]
-    """How far it is beyond its bounds."""
+    """Its excess over the bounds."""
     places: Places
-    """NOWHERE: there is none."""
+    """Its index, or NOWHERE."""
 
 
 def empty_front(space: SearchSpace) -> PartialFront:
-    """The front of no designs."""
+    """Return the front of no designs."""
     compared = frozenset(space.minimise if space.chosen else ())
     none = np.empty(0, np.int64)
     return PartialFront(compared, _no_keys(space, compared), none, none, None, 0, 0, {}, {}, {})
 
 
 def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> PartialFront:
-    """The front of a part and of further designs, given as columns. Raises FrontTooLarge."""
+    """Return the front of a part extended by further designs in columns. Raises FrontTooLarge."""
     built = columns.refused == 0
     known = {name: columns.known[name] & built for name in space.minimise}
     compared = frozenset(name for name in space.minimise if known[name].any()) | empty_front(space).compared
@@ -147,7 +147,7 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
 
 
 def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> PartialFront:
-    """The front of two parts of a space, whatever the order. Raises FrontTooLarge."""
+    """Return the front of two parts of a space, in any order. Raises FrontTooLarge."""
     compared = one.compared | other.compared
     one, other = _comparing(space, one, compared), _comparing(space, other, compared)
     keys, places, counts = drop_beaten(
@@ -173,14 +173,14 @@ def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> 
 
 
 def no_next_better(front: PartialFront) -> NextBetter:
-    """What is known of the rows of a front before anybody has looked."""
+    """Return the initial state of the second pass for the rows of a front."""
     firsts = front.keys[0]
     rows = len(firsts)
     return NextBetter(np.zeros(rows, firsts.dtype), np.full(rows, np.inf), np.full(rows, NOWHERE))
 
 
 def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBetter, columns: Columns) -> NextBetter:
-    """What was found for the rows of the front of a whole space, and what stands in further columns."""
+    """Return the results of the second pass, updated with the designs of further columns."""
     if not len(front.places):
         return next_better
     names = _names(space, front.compared)
@@ -204,7 +204,7 @@ def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBe
 
 
 def merge_next_better(one: NextBetter, next_better: NextBetter) -> NextBetter:
-    """What was found in two parts of a space, whatever the order."""
+    """Return the merged results of two parts of a space, in any order."""
     none, further = one.places == NOWHERE, next_better.places != NOWHERE
     equal = one.firsts == next_better.firsts
     closer = (next_better.distances < one.distances) | (
@@ -215,13 +215,13 @@ def merge_next_better(one: NextBetter, next_better: NextBetter) -> NextBetter:
 
 
 def shown_designs(front: PartialFront, better: NextBetter) -> list[int]:
-    """The places of the designs that are shown."""
+    """Return the indices of the designs that are shown."""
     nearest = [front.nearest[1]] if front.nearest else []
     return sorted({*front.places.tolist(), *better.places[better.places != NOWHERE].tolist(), *nearest})
 
 
 def best_designs(front: PartialFront) -> set[int]:
-    """Return the places of the designs that have least of something that is minimised, else of the nearest one."""
+    """Return the indices of the designs with the smallest value of each measure, or of the nearest design."""
     if not len(front.places):
         return {front.nearest[1]} if front.nearest else set()
     return {int(front.places[np.argmin(key)]) for key in front.keys}
@@ -230,7 +230,7 @@ def best_designs(front: PartialFront) -> set[int]:
 def describe_front(
     space: SearchSpace, front: PartialFront, better: NextBetter, candidate: Callable[[int], SearchedDesign]
 ) -> Front:
-    """The front of a space as it is shown; `candidate` gives a design of `shown_designs`."""
+    """Return the front of a space for display; `candidate` returns a design of `shown_designs` by index."""
 
     def beyond(place: int) -> tuple[SearchedDesign, tuple[Excess, ...]]:
         return (found := candidate(place)), excesses(found, space)
@@ -255,7 +255,7 @@ def describe_front(
 
 
 def excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...]:
-    """The bounds that a design breaks, or that nobody can say it keeps."""
+    """Return the bounds that a design exceeds, or whose measure is unknown."""
     found = list[Excess]()
     for bound in space.within:
         value = candidate.measures[bound.measure]
@@ -270,12 +270,12 @@ def _names(space: SearchSpace, compared: frozenset[str]) -> tuple[str, ...]:
 
 
 def _no_keys(space: SearchSpace, compared: frozenset[str]) -> Keys:
-    """No rows of what is compared; of one column where nothing is."""
+    """Return empty columns for the compared measures, at least one column."""
     return empty([column_type(name) for name in _names(space, compared)] or [np.int64])
 
 
 def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]) -> PartialFront:
-    """A part's front where more is compared: its designs, which do not know that, are no longer on it."""
+    """Return a front with more compared measures; its designs, which lack the added ones, are removed."""
     if compared == front.compared:
         return front
     none = np.empty(0, np.int64)
@@ -290,12 +290,12 @@ def _most(bound: MeasureLimit, currency: str) -> Columned:
 
 
 def _exact_most(bound: MeasureLimit, currency: str) -> Fraction:
-    """The bound in the unit of columns."""
+    """Return a bound in the unit of columns."""
     return bound.most / Fraction(minor_unit(currency)) if MEASURES[bound.measure] == MONEY else bound.most
 
 
 def _broken(space: SearchSpace, columns: Columns, rows: NDArray[np.intp] | slice) -> Mask:
-    """Which rows break a bound, or nobody can say that they keep it."""
+    """Return which rows exceed a bound, or have an unknown bounded measure."""
     broken = np.zeros(len(columns.refused[rows]), np.bool_)
     for bound in space.within:
         most = _most(bound, space.currency)
@@ -304,7 +304,7 @@ def _broken(space: SearchSpace, columns: Columns, rows: NDArray[np.intp] | slice
 
 
 def _distances(space: SearchSpace, columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """How far designs are beyond their bounds: the largest excess as a share of its bound. Unknown counts as double."""
+    """Return each design's largest excess as a share of the bound. An unknown measure counts as double the bound."""
     found = np.full(len(rows), -np.inf)
     for bound in space.within:
         values, known = columns.measures[bound.measure][rows], columns.known[bound.measure][rows]
@@ -324,12 +324,12 @@ def _nearest(space: SearchSpace, columns: Columns, outside: NDArray[np.intp]) ->
 
 
 def _count_seen(start: int, numbers: NDArray[np.int32], meanings: Sequence[Sequence[str]]) -> dict[str, Seen]:
-    """How many rows have each text, and the first of them; `numbers` are 1 + the index of the texts that a row has."""
+    """Return the count and first row of each text; `numbers` are 1 + the index of a row's text, or 0."""
     found = dict[str, Seen]()
     rows = np.flatnonzero(numbers)
     counts = np.bincount(numbers[rows])
     firsts = np.zeros(len(counts), np.int64)
-    firsts[numbers[rows][::-1]] = start + rows[::-1]  # of equal numbers the last one written stays
+    firsts[numbers[rows][::-1]] = start + rows[::-1]  # of equal numbers the last one written is kept
     for number in np.flatnonzero(counts).tolist():
         for text in meanings[number - 1]:
             _add(found, text, Seen(int(counts[number]), int(firsts[number])))
@@ -349,6 +349,6 @@ def _add(found: dict[str, Seen], text: str, seen: Seen) -> None:
 
 
 def _most_common(seen: Mapping[str, Seen]) -> tuple[tuple[str, int], ...]:
-    """The most frequent first, of equally frequent ones that of the first design."""
+    """Return texts with counts, most frequent first; ties in the order of the first design."""
     ordered = sorted(seen.items(), key=lambda item: (-item[1].designs, item[1].first, item[0]))
     return tuple((text, each.designs) for text, each in ordered)

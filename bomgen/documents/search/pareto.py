@@ -1,8 +1,8 @@
-"""Which rows of columns no other row beats: one that is at most as much in every column, and less in one.
+"""The Pareto-optimal rows of columns: no other row is at most equal in every column and smaller in one.
 
-Of many rows most are beaten by a few strong ones; what those leave is divided by its first column, and the upper half
-held against the lower one in the other columns (Kung, Luccio and Preparata 1975, On finding the maxima of a set of
-vectors, J. ACM 22): n rows of d columns take some n log(n)^(d-2) steps, a sweep in two.
+Of many rows most are dominated by a few strong ones; the remaining rows are divided by the first column, and the upper
+half is compared with the lower one in the other columns (Kung, Luccio and Preparata 1975, On finding the maxima of a
+set of vectors, J. ACM 22): n rows of d columns take some n log(n)^(d-2) steps, with a sweep in two dimensions.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = tuple[NDArray[Any], ...]
-"""Columns of equal length, int64 or float64; none of them is empty of columns."""
+"""Columns of equal length, int64 or float64; at least one."""
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
 FEW = 4096
-"""Rows that are divided without looking for strong ones first."""
+"""Number of rows below which no strong rows are selected first."""
 PAIRS = 2**14
-"""Pairs of rows that are compared at a time rather than divided further: they fit the cache of a core."""
+"""Pairs of rows compared at once instead of divided further; they fit the cache of a core."""
 PIVOTS = 8
-"""Strong rows that every row is held against."""
+"""Number of strong rows that every row is compared with."""
 LEAST_GAIN = 0.8
-"""What may be left of rows for another round against strong ones to pay."""
+"""Largest remaining share of rows for which another round with strong rows is worthwhile."""
 
 
 def take(keys: Keys, rows: NDArray[Any] | slice) -> Keys:
-    """Some rows."""
+    """Return selected rows."""
     return tuple(column[rows] for column in keys)
 
 
 def unite(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Places, Places]:
-    """Rows in the order of their columns, equal ones as one: with the least place, and their counts together."""
+    """Return rows sorted by their columns, with equal rows merged: the smallest index, and the sum of counts."""
     order = np.lexsort((places, *keys[::-1]))
     keys, places, counts = take(keys, order), places[order], counts[order]
     new = np.zeros(len(places), np.bool_)
@@ -46,7 +46,7 @@ def unite(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Places, Pla
 
 
 def drop_beaten(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Places, Places]:
-    """The rows that no other one beats, as `unite` has them."""
+    """Return the Pareto-optimal rows, in the form of `unite`."""
     rows = _without_weak(keys)
     keys, places, counts = unite(take(keys, rows), places[rows], counts[rows])
     best = _best_of_sorted(keys)
@@ -54,9 +54,9 @@ def drop_beaten(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Place
 
 
 def likely_best(keys: Keys, by: Keys) -> NDArray[np.intp]:
-    """The rows that no row of `by` is seen to beat by a few comparisons of each; in up to two columns, is known to.
+    """Return the rows not found to be dominated by rows of `by`, with few comparisons; exact up to two columns.
 
-    No row of `by` dominates another, and they are in the order of their columns.
+    No row of `by` dominates another, and they are sorted by their columns.
     """
     rows = np.arange(len(keys[0]))
     if not len(by[0]):
@@ -70,7 +70,7 @@ def likely_best(keys: Keys, by: Keys) -> NDArray[np.intp]:
     for pivot in np.unique(np.linspace(0, len(by[0]) - 1, PIVOTS).astype(np.intp)):
         keys, rows = _drop(keys, rows, ~_beats(take(by, slice(pivot, pivot + 1)), keys))
     for column in range(len(keys)):
-        # of the rows that are as much here, those that come closest are the least elsewhere
+        # of the rows with an equal value here, the nearest ones are the smallest in the other column
         order = np.argsort(by[column], kind="stable")
         at = np.searchsorted(by[column][order], keys[column], side="right") - 1
         keys, rows = _drop(keys, rows, (at < 0) | ~_beats(take(by, order[at]), keys))
@@ -82,7 +82,7 @@ def _drop(keys: Keys, rows: NDArray[np.intp], kept: Mask) -> tuple[Keys, NDArray
 
 
 def _beats(these: Keys, those: Keys) -> Mask:
-    """Whether a row is at most as much as another one in every column, and less in one; shapes are broadcast."""
+    """Return whether a row dominates another: at most equal in every column, smaller in one; shapes are broadcast."""
     at_most = these[0] <= those[0]
     less = these[0] < those[0]
     for one, other in zip(these[1:], those[1:], strict=True):
@@ -92,7 +92,7 @@ def _beats(these: Keys, those: Keys) -> Mask:
 
 
 def _without_weak(keys: Keys) -> NDArray[np.intp]:
-    """The rows that the strongest of them do not beat; all of few rows."""
+    """Return the rows that the strongest rows do not dominate; all rows if there are few."""
     rows = np.arange(len(keys[0]))
     while len(rows) > FEW:
         before = len(rows)
@@ -106,7 +106,7 @@ def _without_weak(keys: Keys) -> NDArray[np.intp]:
 
 
 def _score(keys: Keys) -> NDArray[np.float64]:
-    """The sum of where each row is between the least and the most of each column."""
+    """Return the sum over columns of each row's relative position between minimum and maximum."""
     score = np.zeros(len(keys[0]))
     for column in keys:
         least, most = float(column.min()), float(column.max())
@@ -115,7 +115,7 @@ def _score(keys: Keys) -> NDArray[np.float64]:
 
 
 def _best_of_sorted(keys: Keys) -> NDArray[np.intp]:
-    """The rows that no other one beats, of different rows in the order of their columns: none beats an earlier one."""
+    """Return the Pareto-optimal rows of distinct rows sorted by their columns, where none dominates an earlier one."""
     count = len(keys[0])
     if len(keys) == 1:
         return np.arange(min(count, 1))
@@ -133,7 +133,7 @@ def _best_of_sorted(keys: Keys) -> NDArray[np.intp]:
 
 
 def _reached(keys: Keys, by: Keys) -> Mask:
-    """The rows for which a row of `by` is at most as much in every column."""
+    """Return the rows for which a row of `by` is at most equal in every column."""
     found = np.zeros(len(keys[0]), np.bool_)
     if not len(found) or not len(by[0]):
         return found
@@ -152,7 +152,7 @@ def _reached(keys: Keys, by: Keys) -> Mask:
         middle = by[0][by[0] < middle].max(initial=by[0].min())
     low, by_low = keys[0] <= middle, by[0] <= middle
     if by_low.all():
-        # of the same in this column: those that are as much decide by the others
+        # rows equal in this column are decided by the other columns
         rows = np.flatnonzero(keys[0] >= middle)
         found[rows] = _reached(take(keys[1:], rows), by[1:])
         return found
@@ -165,7 +165,7 @@ def _reached(keys: Keys, by: Keys) -> Mask:
 
 
 def _at_most(keys: Keys, by: Keys) -> Mask:
-    """For each row, by which rows of `by` it is reached."""
+    """Return for each row which rows of `by` are at most equal in every column."""
     found = by[0] <= keys[0][:, None]
     for column, other in zip(keys[1:], by[1:], strict=True):
         found &= other <= column[:, None]
@@ -173,10 +173,10 @@ def _at_most(keys: Keys, by: Keys) -> Mask:
 
 
 def concatenate(these: Keys, those: Keys) -> Keys:
-    """The rows of both."""
+    """Return the rows of both."""
     return tuple(np.concatenate(pair) for pair in zip(these, those, strict=True))
 
 
 def empty(types: Sequence[type[Any]]) -> Keys:
-    """No rows, of columns of some types."""
+    """Return columns of some types without rows."""
     return tuple(np.empty(0, each) for each in types)

@@ -20,7 +20,7 @@ from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 @formula("demand")
 def in_numbers(**figures: Any) -> PlainDemand:
-    """A demand in plain numbers, as the search takes it."""
+    """The demand as plain numbers, the input of the search."""
     return demand_numbers(**figures)
 
 
@@ -37,73 +37,73 @@ def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
 
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
 def smallest_fabric(demand: PlainDemand) -> ClosShape:
-    """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
+    """Dimensions of the smallest fabric: downlink and uplink ports per leaf, leaves, pods, spines and cores."""
     return require_smallest(demand)
 
 
 @formula("endpoints", source="even spread with every up-link to a switch of its own")
 def largest_fabric(demand: PlainDemand) -> int:
-    """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
+    """Endpoints of the largest fabric with the same tiers and switches, and the values that the plan sets."""
     return largest_endpoints(demand)
 
 
 @formula("ports")
 def down_of(shape: ClosShape) -> int:
-    """Ports down in use on the fullest leaf of the smallest fabric."""
+    """Downlink ports in use on the fullest leaf of the smallest fabric."""
     return shape.down
 
 
 @formula("rails")
 def rails_of_leaf(shape: ClosShape) -> int:
-    """Rails that a leaf of the smallest fabric serves."""
+    """Rails per leaf in the smallest fabric."""
     return shape.rails_per_leaf
 
 
 @formula("ports")
 def most_ports_down(demand: PlainDemand, up: int) -> int:
-    """Ports down of a leaf that its links up carry at the ratio asked."""
+    """Downlink ports per leaf that its uplinks support at the requested oversubscription."""
     return room_for_reserved(demand, up)
 
 
 @formula("ports")
 def most_ports_of_leaf(demand: PlainDemand) -> int:
-    """Ports down of a leaf, as given or the most for which there are links up that keep the ratio."""
+    """Downlink ports per leaf: as set in the plan, or the most that meet the oversubscription limit."""
     return demand.leaf_down or most_down(demand)
 
 
 @formula("ports")
 def up_of(shape: ClosShape) -> int:
-    """Up-links of a leaf in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    """Uplinks per leaf in the smallest fabric; may exceed the oversubscription limit to spread evenly over spines."""
     return shape.up
 
 
 @formula("switches")
 def leaves_of(shape: ClosShape) -> int:
-    """Leaves of the smallest fabric: with as many reserved ports on them as saves switches."""
+    """Leaves of the smallest fabric, which hold reserved ports as far as that saves switches."""
     return shape.leaves
 
 
 @formula("pods")
 def pods_of(shape: ClosShape) -> int:
-    """Pods of the smallest fabric: more than are needed, where that saves switches."""
+    """Pods of the smallest fabric, more than the minimum if that saves switches."""
     return shape.pods
 
 
 @formula("switches")
 def spines_of(shape: ClosShape) -> int:
-    """Spines of a pod in the smallest fabric, with room for more leaves than there are."""
+    """Spines per pod in the smallest fabric."""
     return shape.spines
 
 
 @formula("ports")
 def spine_up_of(shape: ClosShape) -> int:
-    """Up-links of a spine in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    """Uplinks per spine in the smallest fabric; may exceed the oversubscription limit to spread evenly over cores."""
     return shape.spine_up
 
 
 @formula("ports")
 def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Links down that a switch has ports for beside its links up, which may have another rate."""
+    """Downlinks for which a switch has free cages next to its uplinks, whose rate may differ."""
     return ports_left_down(up, radix, up_radix, cages)
 
 
@@ -115,23 +115,23 @@ def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedC
 # Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
 
 fixed_count_of_pod = floor_div("fixed_count_of_pod", "switches", "count", "pods")
-"""The number that the plan fixes for all pods, of one pod."""
+"""Switches per pod, from the total that the plan sets."""
 
 
 @formula("pods")
 def single_layer() -> int:
-    """One layer of spines above all leaves."""
+    """One group of spines above all leaves."""
     return 1
 
 
 @formula("ports")
 def reserved_elsewhere(reserved_ports: int, leaves: int, down: int, attached: int) -> int:
-    """Reserved ports that find no free port on a leaf."""
+    """Reserved ports for which the leaves have no free port."""
     return max(reserved_ports - (leaves * down - attached), 0)
 
 
 reserved_on_leaves = difference("reserved_on_leaves", "ports", "reserved_ports", "elsewhere")
-"""Reserved ports on leaves."""
+"""Reserved ports that are placed on leaves."""
 
 
 class Builder:

@@ -65,7 +65,7 @@ def links_up_as_needed(
     ports_of_rail: int,
     most_down: int,
 ) -> Occupancy:
-    """Which endpoint is on which leaf; a leaf that is not full has the fewest uplinks that keep the ratio."""
+    """Distribution of endpoints over leaves, each with the fewest uplinks that meet the oversubscription limit."""
     return assign_leaves(
         (nic_ports, host_ports, reserved_ports),
         rails,
@@ -92,7 +92,7 @@ def all_links_up(
     ports_of_rail: int,
     most_down: int,
 ) -> Occupancy:
-    """Which endpoint is on which leaf, every leaf with all its links up."""
+    """Distribution of endpoints over leaves, each with all of its uplinks."""
     return assign_leaves(
         (nic_ports, host_ports, reserved_ports),
         rails,
@@ -106,13 +106,13 @@ def all_links_up(
 
 @formula("occupancy")
 def in_pods_of_all_rails(occupancy: Occupancy) -> Occupancy:
-    """The same leaves, those of all rails together in pods."""
+    """The same distribution, with the leaves of all rails grouped into common pods."""
     return occupancy._replace(rows_of_pod=len(occupancy.rails))
 
 
 @formula("ports")
 def whole_servers_on_leaf(down: int, ports_per_server: int, leaves: int, nic_ports: int) -> int:
-    """Ports of whole servers on a full leaf; all of its ports where servers are split."""
+    """Ports of whole servers on a full leaf; all downlink ports if servers must be split over leaves."""
     return (
         down // ports_per_server * ports_per_server
         if down // ports_per_server * ports_per_server * leaves >= nic_ports
@@ -122,23 +122,23 @@ def whole_servers_on_leaf(down: int, ports_per_server: int, leaves: int, nic_por
 
 @formula("ports")
 def unit_on_leaf(servers: int, units: int, ports_of_rail: int) -> int:
-    """Ports of a unit's servers on each of its leaves: units as equal as can be."""
+    """Ports of a scalable unit's servers on each of its leaves, with servers spread evenly over units."""
     return ceil(servers / units) * ports_of_rail
 
 
 rows_of_rails = floor_div("rows_of_rails", "switches", "rails", "rails_per_leaf")
-"""Rows of leaves, each of which serves as many rails."""
+"""Rows of leaves, each of which serves the same number of rails."""
 
 
 @formula("links")
 def links_of_leaves(occupancy: Occupancy) -> int:
-    """Links up of all leaves, those that are not full included."""
+    """Uplinks of all leaves, including partly filled ones."""
     return count_links_up(occupancy)
 
 
 @formula("ports")
 def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
+    """Unused ports of all leaves, where partly filled leaves have fewer uplinks."""
     return sum(
         group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)
         for group in occupancy.groups()
@@ -147,37 +147,37 @@ def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages:
 
 @formula("kinds of leaves")
 def kinds_of_leaves(occupancy: Occupancy) -> Kinds:
-    """Leaves by their ports in use down and up, the fullest first."""
+    """Leaves grouped by downlink and uplink ports in use, the fullest first."""
     return occupancy.kinds()
 
 
 @formula("kinds of spines")
 def kinds_of_spines(occupancy: Occupancy, pods: int, per_pod: int, up: int) -> Kinds:
-    """Spines by their ports in use down and up, the fullest first."""
+    """Spines grouped by downlink and uplink ports in use, the fullest first."""
     return tuple(((down, up), count) for down, count in count_spine_kinds(occupancy, pods, per_pod))
 
 
 @formula("<kinds>")
 def without_fullest_kind(kinds: Kinds) -> Kinds:
-    """All kinds but the fullest."""
+    """All groups except the fullest."""
     return kinds[1:]
 
 
 @formula("switches")
 def switches_of_kind(kinds: Kinds) -> int:
-    """Switches of the fullest kind."""
+    """Switches in the fullest group."""
     return kinds[0][1]
 
 
 @formula("ports")
 def ports_down_of_kind(kinds: Kinds) -> int:
-    """Ports in use down on a switch of the fullest kind."""
+    """Downlink ports in use per switch of the fullest group."""
     return kinds[0][0][0]
 
 
 @formula("ports")
 def ports_up_of_kind(kinds: Kinds) -> int:
-    """Ports in use up on a switch of the fullest kind."""
+    """Uplink ports in use per switch of the fullest group."""
     return kinds[0][0][1]
 
 
@@ -190,13 +190,13 @@ def fit_switches(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
 def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> int:
-    """Max-flow between the first and the second half of the endpoints: switched in a shared leaf, else over spines."""
+    """Maximum flow between the first and the second half of the endpoints, through shared leaves and spines."""
     return max_flow_between_halves(occupancy, down_gbps, up_gbps)
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
 def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> int:
-    """Max-flow between the two halves of the endpoints: in a leaf, in a pod, else over the core."""
+    """Maximum flow between the two halves of the endpoints, through shared leaves, pods and the core."""
     return max_flow_between_halves(occupancy, down_gbps, up_gbps, pods, pod_gbps)
 
 

@@ -118,100 +118,100 @@ class Steps:
 # endpoints), and the odd numbers of published reference designs.
 
 ports_left = difference("ports_left", "ports", "radix", "up")
-"""Ports that face down when the others face up."""
+"""Downlink ports of a switch: those that are not uplinks."""
 
 
 @formula("ports")
 def up_ports(radix: int, oversubscription: Fraction) -> int:
-    """The fewest ports facing up that keep the ratio when all others face down."""
+    """Fewest uplink ports that meet the oversubscription limit when all other ports are downlinks."""
     return ceil(radix / (1 + oversubscription))
 
 
 @formula("ports")
 def up_ports_for(down: int, down_gbps: int, up_gbps: int, oversubscription: Fraction) -> int:
-    """The fewest links up whose bandwidth keeps the ratio to the links down."""
+    """Fewest uplinks whose bandwidth meets the oversubscription limit for the downlinks."""
     return ceil(Fraction(down * down_gbps) / (oversubscription * up_gbps))
 
 
 nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
 """NIC ports of the servers."""
 nic_and_host_endpoints = sum_of("nic_and_host_endpoints", "endpoints", "nic_ports", "host_ports")
-"""NIC ports of the servers and ports of other machines."""
+"""NIC ports of the servers and ports of other hosts."""
 endpoints_with_reserved = sum_of("endpoints_with_reserved", "endpoints", "attached", "reserved_ports")
-"""Ports of machines and the ports kept free for others."""
+"""Endpoints, including ports reserved for later use."""
 ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
-"""Ports facing down of a leaf that serves a fixed number of servers."""
+"""Downlink ports of a leaf that serves a fixed number of servers."""
 leaves = ceil_div("leaves", "switches", "attached", "down")
-"""Endpoints fill leaf after leaf."""
+"""Leaves for the attached endpoints, filled one after the other."""
 
 
 @formula("switches")
 def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
-    """Leaves for machines and reserved ports, where spines have no free port for the reserved ones either."""
+    """Leaves for endpoints and reserved ports, if spines have no free port for the reserved ones."""
     return ceil((attached + reserved_ports) / down)
 
 
 units = ceil_div("units", "units", "servers", "servers_per_unit")
-"""Scalable units: servers whose rails share one set of leaves."""
+"""Scalable units: groups of servers whose rails share one set of leaves."""
 servers_of_leaf = floor_div("servers_of_leaf", "servers", "down", "rails_per_leaf")
-"""Servers that a leaf has room for: of each a port on every rail that it serves."""
+"""Servers per leaf, each with one port on every rail that the leaf serves."""
 
 
 @formula("units")
 def units_with_hosts(attached: int, rails: int, down: int) -> int:
-    """Scalable units whose leaves have room for other machines beside the servers."""
+    """Scalable units whose leaves have ports for other hosts in addition to the servers."""
     return ceil(attached / (rails * down))
 
 
 @formula("units")
 def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: int) -> int:
-    """Scalable units with room for reserved ports, where spines have no free port for them either."""
+    """Scalable units whose leaves have ports for reserved ports, if spines have none free."""
     return ceil((attached + reserved_ports) / (rails * down))
 
 
 units_of_leaves = floor_div("units_of_leaves", "units", "leaves", "rails")
-"""Scalable units that so many leaves serve."""
+"""Scalable units for a number of leaves."""
 
 
 @formula("ports")
 def free_ports(switches: int, ports: int, used: int) -> int:
-    """Ports that nothing is plugged into, over all switches of a tier."""
+    """Unused ports of all switches of a tier."""
     return switches * ports - used
 
 
 @formula("ports")
 def free_of_links(switches: int, ports: int, links: int) -> int:
-    """Ports of all switches of a tier that no link from below is plugged into."""
+    """Ports of a tier that are not connected to the tier below."""
     return switches * ports - links
 
 
 @formula("ports")
 def free_ports_less_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
-    """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
+    """Ports of a tier that are neither connected to the tier below nor reserved."""
     return switches * ports - links - reserved_above
 
 
 @formula("ports")
 def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
-    """Ports of a switch that no endpoint is plugged into."""
+    """Ports of a single-tier fabric without an endpoint."""
     return switches * radix - endpoints
 
 
 leaves_of_units = product("leaves_of_units", "switches", "units", "rails")
-"""A leaf serves one rail of one unit, so that a rail stays one hop wide."""
+"""Leaves of all scalable units, one per rail and unit, so that a rail is one hop wide."""
 leaves_of_shared_units = product("leaves_of_shared_units", "switches", "units", "leaves_per_unit")
-"""Leaves where each serves several rails of one unit."""
+"""Leaves of all scalable units whose leaves serve several rails each."""
 
 
 @formula("pods")
 def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
-    """Groups of one rail's leaves with spines of their own, none larger than their spines can reach."""
+    """Groups of leaves of one rail, each with its own spines and no larger than the spines can connect."""
     return ceil(units / group_leaves) * rails
 
 
 @formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
 def even_spread(below: int, uplinks: int, ports: int) -> int:
-    """The fewest switches above `below` switches of `uplinks` each, with `ports` of their own facing down."""
+    """Fewest switches over which the uplinks of the tier below spread evenly."""
     return round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
 
 
@@ -228,42 +228,42 @@ def divisors(number: int) -> list[int]:
 
 
 links_up = product("links_up", "links", "switches", "up")
-"""Links of a tier to the tier above."""
+"""Uplinks of a tier."""
 
 
 @formula("ports")
 def ports_down(below: int, up: int, switches: int) -> int:
-    """Ports that each switch uses towards the switches below it."""
+    """Downlink ports in use per switch."""
     return below * up // switches
 
 
 pods = ceil_div("pods", "pods", "leaves", "pod_leaves")
-"""Groups of leaves with spines of their own, none larger than their spines can reach."""
+"""Groups of leaves with their own spines, none larger than the spines can connect."""
 leaves_of_largest_pod = ceil_div("leaves_of_largest_pod", "switches", "leaves", "pods")
-"""Leaves of a pod when all pods are as equal as can be."""
+"""Leaves of the largest pod, with leaves spread evenly over pods."""
 
 
 @formula("switches")
 def leaves_of_units_in_pod(units: int, pods: int, leaves_per_unit: int) -> int:
-    """Leaves of a pod that holds whole units, with pods as equal as possible."""
+    """Leaves of the largest pod, with whole scalable units spread evenly over pods."""
     return ceil(units / pods) * leaves_per_unit
 
 
 @formula("ports")
 def half(radix: int) -> int:
-    """Ports of a spine that face down in three tiers."""
+    """Downlink ports per spine in a fabric of three tiers."""
     return radix // 2
 
 
 switches_of_pods = product("switches_of_pods", "switches", "pods", "per_pod")
-"""Switches of a tier over all pods."""
+"""Switches of a tier in all pods."""
 uplinks_of_pod = product("uplinks_of_pod", "links", "per_pod", "up")
 """Links from a pod to the core."""
 
 
 @formula("switches")
 def switches_on_the_way(tiers: int) -> int:
-    """Switches between the farthest endpoints: up through all tiers and down again, the topmost once."""
+    """Switches between the farthest endpoints: each tier twice, except the topmost."""
     return 2 * tiers - 1
 
 
@@ -273,21 +273,21 @@ sum_of_switches = sum_of("sum_of_switches", "switches", "switches", "more_switch
 
 @formula("ratio")
 def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
-    """Bandwidth below over bandwidth above on a fully connected switch."""
+    """Downlink bandwidth divided by uplink bandwidth of a fully connected switch."""
     return Fraction(down * down_gbps) / (up * up_gbps)
 
 
 bandwidth = product("bandwidth", "Gb/s", "links", "link_gbps")
-"""Bandwidth of equal links."""
+"""Total bandwidth of equal links."""
 
 
 @formula("Gb/s")
 def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
-    """One switch: every endpoint of the smaller half sends at full rate."""
+    """Bisection bandwidth of a single switch: each endpoint of the smaller half sends at full rate."""
     return nic_ports // 2 * link_gbps
 
 
 @formula("Gb/s")
 def zero_bisection() -> int:
-    """Pods without a core reach nobody outside."""
+    """Bisection bandwidth of pods without a core, which are not connected to each other."""
     return 0

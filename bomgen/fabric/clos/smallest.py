@@ -83,9 +83,9 @@ def _check_pods(demand: Demand, numbers: PlainDemand) -> None:
         return
     name = demand.spine.switch.identity.name
     if not most:
-        message = f"the links up of a spine leave no port of {name} for a leaf; ask for fewer, or name a larger switch"
+        message = f"the spine uplinks leave no downlink port on {name}; reduce the uplinks, or specify a larger switch"
         raise Infeasible(message, because=demand.spine.uplinks or demand.pod_leaves, rule="ports")
-    message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own links up"
+    message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own uplinks"
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 
 
@@ -168,7 +168,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
         return _refuse_division(demand, numbers)
     if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
-            f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
+            f"{wanted} endpoints: with the port counts fixed in the plan, uplinks cannot be distributed evenly over "
             f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
         )
         spine, core = demand.spine, demand.core

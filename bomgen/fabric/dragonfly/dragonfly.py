@@ -197,179 +197,179 @@ SOURCE = "Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: balanced is a = 2p
 
 @formula("endpoints", source=SOURCE)
 def smallest_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
-    """Endpoints a router of the balanced dragonfly with the fewest routers; `groups` are those the plan fixes."""
+    """Endpoints per router of the balanced dragonfly with the fewest routers; `groups` as set in the plan."""
     return best_balanced(endpoints, groups, radix, local_radix, global_radix, cages)
 
 
 @formula("links", source=SOURCE)
 def global_of_group(a: int) -> int:
-    """Global links a router, from the routers of a group: a = 2h."""
+    """Global links per router, from the routers per group: a = 2h."""
     return max(a // 2, 1)
 
 
 @formula("links", source=SOURCE)
 def global_of_endpoints(p: int) -> int:
-    """Global links a router, from its endpoints: p = h."""
+    """Global links per router, from its endpoints: p = h."""
     return p
 
 
 @formula("endpoints", source=SOURCE)
 def endpoints_of_global(h: int) -> int:
-    """Endpoints a router, from its global links: p = h."""
+    """Endpoints per router, from its global links: p = h."""
     return h
 
 
 @formula("switches", source=SOURCE)
 def routers_of_group(p: int, h: int) -> int:
-    """Routers a group: a = 2p = 2h."""
+    """Routers per group: a = 2p = 2h."""
     return 2 * max(p, h)
 
 
 @formula("groups")
 def groups_for(endpoints: int, a: int, p: int) -> int:
-    """Groups that hold the endpoints."""
+    """Groups needed for the endpoints."""
     return ceil(endpoints / (a * p))
 
 
 @formula("links")
 def links_between(a: int, h: int, g: int) -> int:
-    """Global links between two groups: the same whole number for every pair."""
+    """Global links between each pair of groups, the same whole number for every pair."""
     return a * h // (g - 1) if g > 1 else 0
 
 
 large_groups = difference("large_groups", "groups", "g", "small_groups")
-"""The groups before the small ones."""
+"""Number of large groups."""
 
 
 @formula("links")
 def links_between_large(a: int, h: int, large: int, small_groups: int, to_small: int) -> int:
-    """Global links between two large groups: the same whole number for every pair, of what the small ones leave."""
+    """Global links between each pair of large groups: the same whole number, after the links to small groups."""
     return (a * h - small_groups * to_small) // (large - 1) if large > 1 else 0
 
 
 @formula("ports")
 def global_ports_of_large(links_between: int, large: int, to_small: int, small_groups: int) -> int:
-    """Global ports that a large group uses."""
+    """Global ports in use per large group."""
     return links_between * (large - 1) + to_small * small_groups
 
 
 @formula("links")
 def links_of_small(to_small: int, small_groups: int, large: int) -> int:
-    """Global links of the small groups, with each other and with all others."""
+    """Global links between small groups, and from small to large groups."""
     return to_small * (small_groups * (small_groups - 1) // 2 + small_groups * large)
 
 
 all_routers = sum_of("all_routers", "switches", "routers", "more_routers")
-"""Routers of large and of small groups."""
+"""Routers of large and small groups."""
 all_links = sum_of("all_links", "links", "links", "more_links")
-"""Links of large and of small groups."""
+"""Links of large and small groups."""
 most_ports = maximum("most_ports", "ports", "ports", "other_ports")
-"""Ports of the router that has most of them."""
+"""Ports in use on the router with the most."""
 endpoints_held = minimum("endpoints_held", "endpoints", "endpoints", "room")
-"""Endpoints on the large groups, which are filled first."""
+"""Endpoints in the large groups, which are filled first."""
 endpoints_left = difference("endpoints_left", "endpoints", "endpoints", "held")
-"""Endpoints on the small groups."""
+"""Endpoints in the small groups."""
 
 
 @formula("Gb/s")
 def unknown_bound() -> int:
-    """No bound is known where servers are on groups of unequal size."""
+    """Bisection bound of a dragonfly with groups of unequal size, for which none is known."""
     return 0
 
 
 @formula("ports")
 def global_ports_of_group(links_between: int, g: int) -> int:
-    """Global ports that a group uses."""
+    """Global ports in use per group."""
     return links_between * (g - 1)
 
 
 global_ports = ceil_div("global_ports", "ports", "group_ports", "a")
-"""Global ports in use on the router of a group that has most of them."""
+"""Most global ports in use on a router of a group."""
 fewer_global_ports = floor_div("fewer_global_ports", "ports", "group_ports", "a")
 """Global ports in use on the other routers of a group."""
 
 
 @formula("switches")
 def routers_with_more(group_ports: int, a: int) -> int:
-    """Routers of a group with one global link more than the others; all when they do not differ."""
+    """Routers of a group with one global link more than the others; all routers if they are equal."""
     return group_ports % a or a
 
 
 @formula("ports")
 def local_ports(a: int) -> int:
-    """Links of a router to the others of its group."""
+    """Links per router to the other routers of its group."""
     return a - 1
 
 
 ports_to_routers = sum_of("ports_to_routers", "ports", "local_ports", "global_ports")
-"""Links of a router to others, inside its group and outside."""
+"""Links per router to other routers, local and global."""
 routers = product("routers", "switches", "a", "g")
 """Routers of all groups."""
 
 
 @formula("links")
 def local_links(a: int, g: int) -> int:
-    """Links inside all groups: one between every two routers of a group."""
+    """Links inside all groups, one between each pair of routers of a group."""
     return a * (a - 1) // 2 * g
 
 
 @formula("links")
 def global_links(links_between: int, g: int) -> int:
-    """Links between groups: as many for every pair."""
+    """Links between groups, the same number for each pair."""
     return links_between * (g * (g - 1) // 2)
 
 
 @formula("switches")
 def routers_in_row(first: int, last: int, a: int, longer: int) -> int:
-    """Of the routers from `first` to before `last`, in order, those among the first `longer` of their group."""
+    """Routers numbered `first` to `last` - 1 that are among the first `longer` routers of their group."""
     return last // a * longer + min(last % a, longer) - first // a * longer - min(first % a, longer)
 
 
 @formula("switches")
 def others_in_row(first: int, last: int, more: int) -> int:
-    """The other routers of that row."""
+    """Remaining routers in that range."""
     return last - first - more
 
 
 full_routers = floor_div("full_routers", "switches", "endpoints", "p")
-"""Routers whose every port for an endpoint is in use."""
+"""Routers with all endpoint ports in use."""
 routers_in_use = ceil_div("routers_in_use", "switches", "endpoints", "p")
 """Routers with an endpoint."""
 
 
 @formula("switches")
 def zero() -> int:
-    """The first of all routers."""
+    """Index of the first router."""
     return 0
 
 
 @formula("ports")
 def rest_of_endpoints(endpoints: int, p: int) -> int:
-    """Endpoints of the router that is partly filled."""
+    """Endpoints of the partly filled router."""
     return endpoints % p
 
 
 @formula("ports")
 def zero_endpoints() -> int:
-    """Endpoints of a router that nobody is plugged into."""
+    """Endpoints of a router without endpoints."""
     return 0
 
 
 @formula("switches")
 def switches_on_the_way(a: int, g: int) -> int:
-    """Switches of the longest minimal route: source, exit of its group, entry into the other, destination."""
+    """Switches on the longest minimal route: source, exit of its group, entry to the other group, destination."""
     return min(a, 2) * min(g, 2)
 
 
 @formula("endpoints", source="Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: N = a p (a h + 1)")
 def largest_of(p: int, a: int, h: int) -> int:
-    """Endpoints when every global port leads to a group of its own."""
+    """Endpoints when every global port connects to a different group."""
     return a * p * (a * h + 1)
 
 
 @formula("endpoints", source="Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: N = a p (a h + 1)")
 def largest_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:
-    """Endpoints of the largest balanced dragonfly of a switch."""
+    """Endpoints of the largest balanced dragonfly of a switch model."""
     return capacity(most_balanced(radix, local_radix, global_radix, cages))
 
 
@@ -377,27 +377,27 @@ def largest_balanced(radix: int, local_radix: int, global_radix: int, cages: int
 def ports_for_endpoints(
     radix: int, local_radix: int, global_radix: int, cages: int, local_ports: int, global_ports: int
 ) -> int:
-    """Ports of a router that its links to other routers leave to endpoints."""
+    """Endpoint ports per router: those not used for links to other routers."""
     return ports_left_for_endpoints(radix, local_radix, global_radix, cages, local_ports, global_ports)
 
 
 ports_of_routers = product("ports_of_routers", "ports", "switches", "ports")
-"""Ports of equal routers that endpoints may have."""
+"""Endpoint ports of equal routers."""
 ports_of_all = sum_of("ports_of_all", "ports", "ports", "more_ports")
-"""Ports that endpoints may have of routers with unequal links between them."""
+"""Endpoint ports of routers with different numbers of links to other routers."""
 free_ports = difference("free_ports", "ports", "ports", "endpoints")
-"""Ports that endpoints may have and that none is plugged into."""
+"""Unused endpoint ports."""
 
 
 @formula("ports")
 def room_to_grow(switches: int, p: int, endpoints: int) -> int:
-    """Endpoint ports of all routers that no endpoint is plugged into."""
+    """Unused endpoint ports of all routers."""
     return switches * p - endpoints
 
 
 @formula("ratio")
 def ratio_of_group(a: int, p: int, endpoint_gbps: int, group_ports: int, global_gbps: int) -> Fraction:
-    """Bandwidth of the endpoints of a full group over that of its global links."""
+    """Endpoint bandwidth of a full group divided by the bandwidth of its global links."""
     return Fraction(a * p * endpoint_gbps) / (group_ports * global_gbps)
 
 
@@ -414,9 +414,9 @@ def bisection_at_least(
     local_gbps: int,
     global_gbps: int,
 ) -> Fraction:
-    """A bound from below on the max-flow between the first and the second half of the NIC ports.
+    """Lower bound on the maximum flow between the first and the second half of the NIC ports.
 
-    It holds for every way to attach the global links of a group to its routers. Where the halves are whole, full groups
-    and the local links of a router carry what its global ones do (a local >= h global), it is the max-flow itself.
+    It holds for every way to attach the global links of a group to its routers. It is exact if the halves consist of
+    whole, full groups and the local links of a router carry the traffic of its global links (a * local >= h * global).
     """
     return flow_at_least(nic_ports, p, a, global_ports, links_between, endpoint_gbps, local_gbps, global_gbps)

@@ -118,7 +118,7 @@ def smallest_balanced(
     spine_global: int,
     spine_cages: int | SharedCages,
 ) -> int:
-    """The number p = a = s = h of the balanced dragonfly+ with the fewest switches; `groups`: those the plan fixes."""
+    """The number p = a = s = h of the balanced dragonfly+ with the fewest switches; `groups` as set in the plan."""
     return best_balanced(
         endpoints, groups, SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)
     )
@@ -133,19 +133,19 @@ def largest_balanced(
     spine_global: int,
     spine_cages: int | SharedCages,
 ) -> int:
-    """Endpoints of the largest balanced dragonfly+ of the switches."""
+    """Endpoints of the largest balanced dragonfly+ of the switch models."""
     return capacity(most_balanced(SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)))
 
 
 @formula("endpoints", source=SOURCE)
 def largest_of(p: int, a: int, s: int, h: int) -> int:
-    """Endpoints when every global port of a group leads to another group."""
+    """Endpoints when every global port of a group connects to a different group."""
     return a * p * (s * h + 1)
 
 
 @formula("links", source=BALANCED)
 def as_many(given: int) -> int:
-    """What the plan leaves open is equal to the first of s, a, h and p that it gives."""
+    """Default of a dimension that the plan leaves open: the first of s, a, h and p that it sets."""
     return given
 
 
@@ -155,29 +155,29 @@ switches_of_tier = product("switches_of_tier", "switches", "per_group", "g")
 
 @formula("links")
 def links_to_group(spines: int, other_s: int, h: int, g: int) -> int:
-    """Global links between two groups with different numbers of spines: those of the smaller one."""
+    """Global links between two groups with different numbers of spines, limited by the group with fewer."""
     return min(spines, other_s) * h // (g - 1)
 
 
 @formula("links")
 def one_link() -> int:
-    """Links between a leaf and a spine: one by default."""
+    """Links between a leaf and a spine by default."""
     return 1
 
 
 @formula("links")
 def links_in_common(parallel: int, other_parallel: int) -> int:
-    """The largest common divisor of the links of both kinds of groups."""
+    """Greatest common divisor of the parallel links of both group sizes."""
     return gcd(parallel, other_parallel)
 
 
 ports_of_parallel = product("ports_of_parallel", "ports", "switches", "parallel")
-"""Ports of a switch with equal links to each of several others."""
+"""Ports of a switch with parallel links to each of several others."""
 
 
 @formula("occupancy")
 def seats_of_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
-    """The same seats, where the first leaves and those of the last groups have links up of their own."""
+    """The same distribution of endpoints, with the uplinks of the first and of the last groups."""
     return link_up_groups(occupancy, leaves, up, other_up)
 
 
@@ -191,31 +191,31 @@ def link_up_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) ->
 
 @formula("kinds of leaves")
 def kinds_in_order(occupancy: Occupancy) -> Kinds:
-    """Leaves by their ports in use down and up, in their order."""
+    """Leaves grouped by downlink and uplink ports in use, in their order."""
     return tuple(((group.filled, group.up), group.leaves) for group in occupancy.groups())
 
 
 all_switches = sum_of("all_switches", "switches", "leaves", "spines")
-"""Leaves and spines."""
+"""Leaves and spines together."""
 links_inside = product("links_inside", "links", "a", "s", "g")
-"""Links inside all groups: one from every leaf to every spine of its group."""
+"""Links inside all groups, one between each leaf and each spine of a group."""
 
 
 @formula("switches")
 def switches_on_the_way(a: int, g: int) -> int:
-    """Switches of the longest minimal route: leaf, spine, spine of the other group, leaf."""
+    """Switches on the longest minimal route: leaf, spine, spine of the other group, leaf."""
     return BETWEEN_GROUPS if g > 1 else min(a, 2) * 2 - 1
 
 
 @formula("ports")
 def free_on_spines(spines: int, left: int, a: int) -> int:
-    """Ports of spines that nothing is plugged into, as links to leaves."""
+    """Unused spine ports, counted as links to leaves."""
     return spines * (left - a)
 
 
 @formula("ratio")
 def ratio_of_leaf(p: int, endpoint_gbps: int, s: int, up_gbps: int) -> Fraction:
-    """Bandwidth of the endpoints of a full leaf over that of its links to spines."""
+    """Endpoint bandwidth of a full leaf divided by the bandwidth of its links to spines."""
     return Fraction(p * endpoint_gbps) / (s * up_gbps)
 
 
@@ -233,7 +233,7 @@ def bisection_at_least(
     up_gbps: int,
     global_gbps: int,
 ) -> Fraction:
-    """A bound from below on the max-flow between the first and the second half of the NIC ports.
+    """Lower bound on the maximum flow between the first and the second half of the NIC ports.
 
     It holds for every way to attach the global links of a group to its spines.
     """

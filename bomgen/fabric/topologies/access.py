@@ -34,7 +34,7 @@ def uplinks_for(
     up_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """The fewest links up, two for redundancy or more, whose bandwidth keeps the ratio to the ports left for them."""
+    """Fewest uplinks per leaf, at least two for redundancy, that meet the oversubscription limit."""
     return next(
         up
         for up in range(least, up_radix + 1)
@@ -43,12 +43,12 @@ def uplinks_for(
 
 
 leaves = ceil_div("leaves", "switches", "endpoints", "down")
-"""Endpoints, reserved ones with them, fill leaf after leaf."""
+"""Leaves for endpoints and reserved ports, filled one after the other."""
 
 
 @formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
 def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
-    """What the leaf that the middle of the endpoints falls on switches, and what the others send up at most."""
+    """Maximum flow between the first and the second half of the endpoints, if the fabric above is non-blocking."""
     return flow_between_halves(attached, down, down_gbps, up * up_gbps)
 
 
@@ -77,12 +77,15 @@ def build(demand: Demand) -> Fabric:
         try:
             uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
         except StopIteration:
-            message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
+            message = (
+                f"no uplink configuration of {switch.identity.name} meets the oversubscription limit; "
+                "set `uplink: {ports: ...}`"
+            )
             raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
     down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
     most = ports_left_down(uplinks.value, ports.value, up_ports.value, cages.value)
     if not 1 <= down.value <= most:
-        message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"
+        message = f"{uplinks.value} uplinks leave {most} downlink ports on {switch.identity.name}; reduce the uplinks"
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
     endpoints, attached = all_endpoints(demand), attached_ports(demand)
     count = leaves(endpoints, down)

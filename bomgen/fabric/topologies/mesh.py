@@ -75,13 +75,13 @@ OPTIONS = {
 
 @formula("switches", source="the smallest mesh")
 def two_switches() -> int:
-    """A pair, where the plan names no number of switches."""
+    """Switches of a mesh if the plan sets no number: a pair."""
     return 2
 
 
 @formula("switches")
 def switches_of_machine(switches: int, homing: str) -> int:
-    """Switches that the ports of a machine are dealt out to."""
+    """Switches over which the ports of a host are distributed."""
     return {"single": 1, "dual": 2, "rails": switches}[homing]
 
 
@@ -99,7 +99,7 @@ def fewest_switches(
     peer_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """The fewest switches that hold the endpoints, at least two; the maximum if none do."""
+    """Fewest switches that hold the endpoints, at least two; the maximum if none do."""
     return find_fewest(
         at_most,
         (servers, ports_per_server, endpoints, homing),
@@ -122,30 +122,30 @@ def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[
 
 
 ports_on_switch = floor_div("ports_on_switch", "ports", "ports_per_server", "homes")
-"""Ports of a server on each switch that it is plugged into."""
+"""Ports of a server on each of its switches."""
 
 
 @formula("ports")
 def ports_of_whole_servers(servers: int, ports_on_switch: int, switches: int, homes: int) -> int:
-    """Ports of servers on the fullest switch, whole servers dealt out as evenly as can be."""
+    """Server ports on the fullest switch, with whole servers spread evenly."""
     return ports_on_switch * ceil(servers * homes / switches)
 
 
 @formula("ports")
 def ports_down(servers: int, ports_on_switch: int, endpoints: int, switches: int, homes: int) -> int:
-    """Ports of the fullest switch that face machines: whole servers dealt out, other machines where there is room."""
+    """Downlink ports in use on the fullest switch, with servers and other hosts spread evenly."""
     return max(ports_on_switch * ceil(servers * homes / switches), ceil(endpoints / switches))
 
 
 @formula("links")
 def peer_links_for(down: int, down_gbps: int, peer_gbps: int, oversubscription: Fraction, switches: int) -> int:
-    """Links between every two switches that carry what a switch's machines send to the others at the ratio asked."""
+    """Links between each pair of switches that meet the requested oversubscription."""
     return ceil(ceil(Fraction(down * down_gbps) / (oversubscription * peer_gbps)) / (switches - 1))
 
 
 @formula("ports")
 def peer_ports(peer_links: int, switches: int) -> int:
-    """Ports of a switch that face the others."""
+    """Ports per switch for links to the other switches."""
     return peer_links * (switches - 1)
 
 
@@ -167,7 +167,7 @@ def seats_on_mesh(
     switches: int,
     ports_on_switch: int,
 ) -> Occupancy:
-    """Which endpoint is on which switch; those of a machine with several homes are dealt out to them."""
+    """Distribution of endpoints over switches; the ports of a multi-homed host connect to several switches."""
     return assign_leaves(
         (nic_ports, host_ports, reserved_ports), homes, unit, (down, peers), switches, ports_of_rail=ports_on_switch
     )
@@ -183,7 +183,7 @@ def most_ports_down(
     peer_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """The most ports of a switch that may face machines beside the peer links that the ratio asks."""
+    """Most downlink ports per switch with the peer links that the oversubscription limit requires."""
     return max(
         min(
             ports_left_down(links * (switches - 1), radix, peer_radix, cages),
@@ -195,17 +195,17 @@ def most_ports_down(
 
 @formula("ports")
 def ports_carried(left: int, peers: int, peer_gbps: int, down_gbps: int, oversubscription: Fraction) -> int:
-    """Downlinks of a switch that its peer links carry at the requested ratio."""
+    """Downlinks per switch that its peer links support at the requested oversubscription."""
     return min(left, int(oversubscription * peers * peer_gbps / down_gbps))
 
 
 largest_mesh = product("largest_mesh", "endpoints", "most_down", "switches")
-"""Endpoints of the fullest mesh of as many switches."""
+"""Endpoints of a full mesh with the same number of switches."""
 
 
 @formula("Gb/s", source="smallest cut of the complete graph (Ford and Fulkerson 1956)")
 def bisection(occupancy: Occupancy, down_gbps: int, peer_links: int, peer_gbps: int) -> int:
-    """Max-flow between the first and the second half of the endpoints."""
+    """Maximum flow between the first and the second half of the endpoints."""
     return max_flow_over_peers(occupancy, down_gbps, peer_links * peer_gbps)
 
 

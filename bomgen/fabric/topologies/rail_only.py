@@ -27,7 +27,7 @@ DRAWING = """\
 
 @formula("ports")
 def one_rail() -> int:
-    """Ports of a server on a rail."""
+    """Ports per server on a rail."""
     return 1
 
 

@@ -107,7 +107,7 @@ nodes_of_three = product("nodes_of_three", "nodes", "x", "y", "z")
 nodes_of_two = product("nodes_of_two", "nodes", "x", "y")
 """Nodes of one torus of two dimensions."""
 tori_of = ceil_div("tori_of", "tori", "nodes", "nodes_of_torus")
-"""Equal tori side by side that hold the nodes."""
+"""Equal, unconnected tori that hold the nodes."""
 nodes_of_tori = product("nodes_of_tori", "nodes", "tori", "nodes_of_torus")
 """Nodes of all tori."""
 
@@ -132,49 +132,49 @@ def third_dimension(nodes: int, rank: int) -> int:
 
 @formula("count")
 def rank_of_pod(x: int, y: int) -> int:
-    """Dimensions of a pod that has these two and no other."""
+    """Dimensions of a pod for which the plan sets two lengths."""
     return len((x, y))
 
 
 @formula("count")
 def rank_of_deep_pod(x: int, y: int, z: int) -> int:
-    """Dimensions of a pod that has these three."""
+    """Dimensions of a pod for which the plan sets three lengths."""
     return len((x, y, z))
 
 
 @formula("links")
 def links_of_three(x: int, y: int, z: int) -> int:
-    """Links of one torus: half of what its nodes have ports."""
+    """Links of one torus of three dimensions: half of the ports of its nodes."""
     return x * y * z * ports_along(x, y, z) // 2
 
 
 @formula("links")
 def links_of_two(x: int, y: int) -> int:
-    """Links of one torus: half of what its nodes have ports."""
+    """Links of one torus of two dimensions: half of the ports of its nodes."""
     return x * y * ports_along(x, y) // 2
 
 
 @formula("ports")
 def ports_of_three(x: int, y: int, z: int) -> int:
-    """Links of a node: two a dimension, one where only two nodes lie along it, none where it is alone."""
+    """Links per node: two per dimension, one if the dimension has two nodes, none if it has one."""
     return ports_along(x, y, z)
 
 
 @formula("ports")
 def ports_of_two(x: int, y: int) -> int:
-    """Links of a node: two a dimension, one where only two nodes lie along it, none where it is alone."""
+    """Links per node: two per dimension, one if the dimension has two nodes, none if it has one."""
     return ports_along(x, y)
 
 
 @formula("links")
 def hops_of_three(x: int, y: int, z: int) -> int:
-    """Links between the farthest two nodes: half the way round along each dimension."""
+    """Links between the farthest two nodes: half of each dimension."""
     return x // 2 + y // 2 + z // 2
 
 
 @formula("links")
 def hops_of_two(x: int, y: int) -> int:
-    """Links between the farthest two nodes: half the way round along each dimension."""
+    """Links between the farthest two nodes: half of each dimension."""
     return x // 2 + y // 2
 
 
@@ -192,7 +192,7 @@ def bisection_of_two(x: int, y: int, link_gbps: int) -> int:
 
 @formula("Gb/s")
 def bisection_of_tori(tori: int, bisection_gbps: int) -> int:
-    """Between the halves of tori that nothing links: only one that stands in the middle belongs to both."""
+    """Bisection bandwidth of unconnected tori: only a torus split by the middle contributes."""
     return tori % 2 * bisection_gbps
 
 
@@ -202,19 +202,19 @@ links_of_tori = product("links_of_tori", "links", "tori", "links")
 
 @formula("links")
 def zero_cables() -> int:
-    """The links belong to the nodes: none of their cables is bought."""
+    """Cables to buy: none, because the links are part of the nodes."""
     return 0
 
 
 @formula("switches")
 def zero_switches() -> int:
-    """Nodes are linked directly."""
+    """Switches of a fabric of directly connected nodes."""
     return 0
 
 
 @formula("tiers")
 def zero_tiers() -> int:
-    """Nodes are linked directly."""
+    """Tiers of a fabric of directly connected nodes."""
     return 0
 
 
@@ -223,24 +223,24 @@ SOURCE_OF_CIRCUITS = "Jouppi et al. 2023, TPU v4, arXiv 2304.01433, section 2"
 
 @formula("switches", source=SOURCE_OF_CIRCUITS)
 def circuit_switches_of_three(cube_x: int, cube_y: int, cube_z: int) -> int:
-    """Circuit switches: one for each place on the face of a cube, of each dimension."""
+    """Optical circuit switches: one per position on a face of a cube, in each dimension."""
     return cube_x * cube_y + cube_y * cube_z + cube_z * cube_x
 
 
 circuit_switches_of_two = sum_of("circuit_switches_of_two", "switches", "cube_x", "cube_y")
-"""Circuit switches: one for each place on the side of a square, of each dimension."""
+"""Optical circuit switches: one per position on a side of a square, in each dimension."""
 
 
 @formula("ports", source=SOURCE_OF_CIRCUITS)
 def circuit_ports_used(nodes: int, nodes_of_cube: int) -> int:
-    """Ports in use of a circuit switch: both opposite faces of every cube."""
+    """Ports in use per optical circuit switch: both opposite faces of every cube."""
     return 2 * (nodes // nodes_of_cube)
 
 
 optical_ends = product("optical_ends", "ends", "circuit_switches", "ports_used")
-"""Optical ends at the cubes: one for each port of a circuit switch in use."""
+"""Optical modules at the cubes: one per circuit-switch port in use."""
 count_of_tori = product("count_of_tori", "count", "tori", "count")
-"""Of all tori."""
+"""Total of all tori."""
 
 
 def build(demand: DirectDemand) -> Fabric:

@@ -594,7 +594,10 @@ class _PartCounter:
         """Return the remedy for links that fill more cages than a switch has because different parts share none."""
         tier = require(self.fabric.tier(kind.upper.device), "no switch")
         if not kind.separate:
-            return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"
+            return (
+                f"{error}: different parts cannot share a cage; use one module type for all links on the switch, "
+                "or fewer links"
+            )
         names = " and ".join(group.lower.name for group in kind.separate)
         option, fewer = topology(self.fabric.topology).endpoints_option, tier.down.value - 1
         free = "leave out `leaf.downlinks` and `leaf.servers`, so that bomgen leaves ports free"

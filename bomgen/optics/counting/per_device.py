@@ -20,11 +20,11 @@ def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int
 
 
 remaining_ports = difference("remaining_ports", "ports", "up", "others")
-"""Ports to other switches that remain for the last kind of link between them."""
+"""Uplink ports that remain for the last kind of link between switches."""
 modules_in_cages = product("modules_in_cages", "pieces", "switches", "pieces")
-"""Modules of equal switches that have so many cages filled."""
+"""Modules of equal switches with the same number of filled cages."""
 modules_without_shared = difference("modules_without_shared", "pieces", "modules", "shared")
-"""Modules of links between switches without those that the links to servers have brought."""
+"""Modules for links between switches, without those shared with links to servers."""
 
 
 @formula("pieces")
@@ -34,23 +34,23 @@ def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
 
 
 reserved_modules = ceil_div("reserved_modules", "pieces", "reserved_ports", "ports_per_module")
-"""Modules of reserved ports that are adjacent on a spine."""
+"""Modules for reserved ports, which are adjacent on a spine."""
 sum_of_modules = sum_of("sum_of_modules", "pieces", "modules", "more_modules")
 """Modules of several groups of switches."""
 ports_of_machines = product("ports_of_machines", "ports", "machines", "ports")
-"""Links of equal machines."""
+"""Links of equal hosts."""
 sum_of_links = sum_of("sum_of_links", "links", "links", "more_links")
-"""Links of several kinds of machines."""
+"""Links of several kinds of hosts."""
 links_left = difference("links_left", "links", "links", "others")
-"""Links without those that are built differently."""
+"""Links without those built with other parts."""
 modules_without_short = difference("modules_without_short", "modules", "modules", "of_shorter")
-"""Modules without those of shorter links, which are built of something else."""
+"""Modules without those of shorter links, which use other parts."""
 cables_without_short = difference("cables_without_short", "pieces", "cables", "of_shorter")
-"""Cables without those of shorter links, which are built of something else."""
+"""Cables without those of shorter links, which use other parts."""
 ends_of_links = product("ends_of_links", "ports", "links", "ends")
-"""Link ends that are plugged into one kind of device."""
+"""Link ends at one kind of device."""
 sum_of_cables = sum_of("sum_of_cables", "pieces", "cables", "more_cables")
-"""Equal cables of several kinds of machines."""
+"""Equal cables of several kinds of hosts."""
 slower_rate = minimum("slower_rate", "Gb/s", "port_gbps", "link_gbps")
 """Rate of a link between ports of different rates."""
 
@@ -67,7 +67,7 @@ cables_of_plugs = floor_div("cables_of_plugs", "pieces", "plugs", "ends")
 
 @formula("ends")
 def both_ends() -> int:
-    """Ends that a link between two switches of one tier has in that tier."""
+    """Ends in a tier of a link between two of its switches."""
     return 2
 
 
@@ -113,7 +113,7 @@ class PiecesByLeaf(NamedTuple):
 
 @formula("fabrics")
 def single_fabric() -> int:
-    """Equal fabrics side by side where there is but one."""
+    """Number of equal fabrics if there are no planes."""
     return 1
 
 
@@ -122,7 +122,7 @@ SINGLE_FABRIC = single_fabric()
 
 @formula("ports")
 def empty_ports() -> tuple[int, ...]:
-    """Ports of other machines before the first kind is added."""
+    """Ports of other hosts by kind, before the first kind is added."""
     return ()
 
 
@@ -131,13 +131,13 @@ EMPTY_PORTS = empty_ports()
 
 @formula("ports")
 def append_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[int, ...]:
-    """Ports of other machines by kind, with one more kind."""
+    """Ports of other hosts by kind, with one more kind."""
     return (*ports, machines * each)
 
 
 @formula("pieces")
 def fill_leaves(seats: Occupancy, fabrics: int, ports: tuple[int, ...], filling: LeafFilling) -> PiecesByLeaf:
-    """The pieces of a group of links on every leaf. Raises TooFewCages."""
+    """Return the pieces of a group of links on every leaf. Raises TooFewCages."""
     return count_by_leaf(seats, fabrics, ports, filling)
 
 

@@ -1,1 +1,1 @@
-"""How the cable list is written in each of its formats, which `wiring/` declares."""
+"""Writers of the cable list, one per format declared in `wiring/`."""

@@ -1,6 +1,6 @@
-"""The wiring as a table with a row per cable, in the columns of the wiring file, batch by batch.
+"""The wiring as tables with a row per cable, in the columns of the wiring file, batch by batch.
 
-Columns are NumPy arrays: of numbers, or of the texts that numbers stand for. Texts are looked up for a whole batch at a
+Columns are NumPy arrays: of numbers, or of the texts that numbers refer to. Texts are looked up for a whole batch at a
 time, which is many times as fast as an object per row.
 """
 
@@ -21,11 +21,11 @@ from bomgen.optics.types import TRANSCEIVER, Medium
 from bomgen.pricing.bill_line import cable_id, cable_sku
 
 BATCH = 131_072
-"""Links turned into words at a time."""
+"""Links per batch."""
 PLACED = ("site", "row", "rack", "unit")
-"""What is known of a device's place."""
+"""Columns of a device's location."""
 SEVERAL = ";"
-"""Between the ends of a cable that has several."""
+"""Separator between the ends of a cable with several links."""
 
 NAMES = (
     *("fabric", "kind", "a_device", "a_port", "a_module", "b_device", "b_port", "b_module", "medium", "sku"),
@@ -33,20 +33,21 @@ NAMES = (
     *("rate_gbps", "a_cage", "b_cage"),
 )
 OF_ENDS = tuple(name for name in NAMES if name[:2] in ("a_", "b_") and not name.endswith("_site"))
-"""Columns of a cable of several links that have a value a link."""
+"""Columns with a value per link of a cable with several links."""
 PORTS = ("a_port", "b_port")
-"""What stands link by link in any case."""
+"""Columns that always list all links."""
 NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_unit", "_cage")))
-"""Those of them that are whole numbers as long as they are not joined."""
+"""Columns of ends that are integers unless values are joined."""
 ACTION = "action"
-"""In a list of work: what is to be done to a cable."""
+"""Column of a work order: the action on a cable."""
 REMOVE, UNPLUG, MOVE, ADD, KEEP = "remove", "unplug", "move", "add", "keep"
 TODAY_PREFIX = "today_"
 TODAY = tuple(f"{TODAY_PREFIX}{end}_{what}" for end in ("a", "b") for what in ("device", "port"))
-"""In a list of work: where a cable is plugged in before."""
+"""Columns of a work order: the existing ends of a cable."""
 
 Table = Mapping[str, NDArray[Any]]
-"""A batch of the wiring: the columns `NAMES`, all of one length. Texts and empty values (None) are objects."""
+"""A batch of the wiring: the columns `NAMES`, of equal length. Columns with text or empty values (None) hold objects.
+"""
 
 
 class _Labels:
@@ -70,9 +71,9 @@ class _Labels:
         self.first, self.stems, self.digits = self._labels()
 
     def _labels(self) -> tuple[Column, list[str], Column]:
-        """The first piece of every kind of link of a fabric, what their labels begin with, and digits of a number.
+        """Return the first piece, the label prefix and the number of digits of every kind of link of a fabric.
 
-        All numbers of a fabric have equally many digits, whichever other fabrics there are.
+        All numbers of a fabric have the same number of digits, independent of other fabrics.
         """
         wiring = self.wiring
         codes = {kind.fabric: kind.code for kind in wiring.kinds if kind.fabric}
@@ -101,7 +102,7 @@ class _Labels:
         )
 
     def table(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Links of a range, a row per link."""
+        """Return links `start` to `stop` - 1, a row per link."""
         wiring, rows = self.wiring, slice(start, stop)
         cable_type, lengths = wiring.cable_type[rows], wiring.length_m[rows]
         columns: dict[str, NDArray[Any]] = {
@@ -126,7 +127,7 @@ class _Labels:
         return {name: columns[name] for name in NAMES}
 
     def _skus(self, cable_type: NDArray[np.int16], lengths: NDArray[np.float64]) -> NDArray[Any]:
-        """The part numbers of cables at their lengths; the id of a part without one."""
+        """Return the part numbers of cables at their lengths; the id of a part without one."""
         pairs, found = np.unique(np.stack((cable_type.astype(np.float64), lengths)), axis=1, return_inverse=True)
         words = []
         for number, length in pairs.T:
@@ -137,7 +138,7 @@ class _Labels:
         return _objects(words)[found.ravel()]
 
     def _place(self, end: str, device: Column) -> dict[str, NDArray[Any]]:
-        """Site, row, rack and unit of devices; None where nobody knows."""
+        """Return site, row, rack and unit of devices; None if unknown."""
         places = self.wiring.places
         if places is None:
             return dict.fromkeys((f"{end}_{what}" for what in PLACED), np.full(len(device), None))
@@ -153,14 +154,14 @@ class _Labels:
 
 
 def _objects(values: Sequence[str | None]) -> NDArray[Any]:
-    """Texts as an array that numbers can index."""
+    """Return texts as an array that can be indexed by numbers."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
 
 
 def _medium(medium: Medium | None) -> str | None:
-    """What a link is built of: modules, or the medium of a cable with both ends."""
+    """Return the medium of a link: modules, or the medium of a cable with both ends."""
     if medium is None:
         return None
     return TRANSCEIVER if medium.lower or medium.upper else medium.cable.medium if medium.cable else None
@@ -171,7 +172,7 @@ def _module(module: Module | None) -> str | None:
 
 
 def words_of(wiring: Wiring) -> Iterator[str]:
-    """Every word that a table may hold."""
+    """Yield every text that a table may contain."""
     if wiring.changes:
         yield from words_of(wiring.changes.old)
     words = _Labels(wiring)
@@ -187,12 +188,12 @@ def words_of(wiring: Wiring) -> Iterator[str]:
 
 
 def has_joined_ends(wiring: Wiring) -> bool:
-    """Whether some cable of a wiring has several links, so that all columns of its ends are texts."""
+    """Return whether some cable has several links, so that all columns of its ends are text."""
     return len(wiring) > wiring.pieces or (wiring.changes is not None and has_joined_ends(wiring.changes.old))
 
 
 def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
-    """The links as tables of a row per link, each with the rows that it stands for; no cable is split over two."""
+    """Yield tables with a row per link, and the range of links of each; no cable is split over two."""
     words = _Labels(wiring)
     start = 0
     while start < len(wiring):
@@ -204,12 +205,12 @@ def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
 
 
 def column_names(wiring: Wiring) -> tuple[str, ...]:
-    """The columns of a wiring's tables: those of a list of work have what is to be done in front."""
+    """Return the columns of a wiring's tables, with the action and the existing ends for a work order."""
     return (ACTION, *NAMES, *TODAY) if wiring.changes else NAMES
 
 
 def tables(wiring: Wiring) -> Iterator[Table]:
-    """The wiring as tables of a row per cable, one after the other; the ends of a cable that has several are joined."""
+    """Yield tables with a row per cable; the ends of a cable with several links are joined."""
     if wiring.changes:
         yield from _list_work(wiring, wiring.changes)
         return
@@ -222,7 +223,7 @@ def _tables(wiring: Wiring, joined: bool) -> Iterator[Table]:
 
 
 def _list_work(wiring: Wiring, changes: CableChanges) -> Iterator[Table]:
-    """What is to be done to each cable: what is pulled, what is plugged elsewhere, what is new, and what stays."""
+    """Yield the action on each cable: remove, move, add or keep."""
     before, after = _label_cables(wiring, changes)
     serves = changes.same_length
     removed = np.ones(before.pieces, dtype=bool)
@@ -230,7 +231,7 @@ def _list_work(wiring: Wiring, changes: CableChanges) -> Iterator[Table]:
     today, joined = _name_ends(before), has_joined_ends(wiring)
 
     def work(action: str, cables: Column) -> Iterator[Table]:
-        """The rows of cables: of those that are pulled as they are today, of others as they will be."""
+        """Yield the rows of cables: existing ends for those removed, planned ends for others."""
         pulled = action in (REMOVE, UNPLUG)
         plugged = cables if pulled else changes.origin[cables]
         start = 0
@@ -254,7 +255,7 @@ def _together(parts: Sequence[Table]) -> Table:
 
 
 def _merge(moved: Table, unplugged: Table, turns: NDArray[np.bool_]) -> Iterator[Table]:
-    """The rows of two tables as one; `turns` says for each whether it is the next of the second."""
+    """Yield tables with the rows of two tables merged; `turns` says whether the next row is from the second."""
     if not unplugged:
         yield from [moved] if moved else []
         return
@@ -277,13 +278,13 @@ def _by_fabric(wiring: Wiring, cables: Column) -> Column:
 
 
 def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:
-    """The devices and ports at both ends of every cable."""
+    """Return the devices and ports at both ends of every cable."""
     parts = [[table[name.removeprefix(TODAY_PREFIX)] for name in TODAY] for table in tables(wiring)]
     return {name: np.concatenate([_blank(0), *(part[number] for part in parts)]) for number, name in enumerate(TODAY)}
 
 
 def _label_cables(wiring: Wiring, changes: CableChanges) -> tuple[Wiring, Wiring]:
-    """The wirings of today and of the plan with labels: a cable keeps its own, new numbers follow those of today."""
+    """Return the existing and the planned wiring with labels: cables keep theirs, new ones are numbered after them."""
     old = changes.old
     words, today = _Labels(replace(wiring, changes=None)), _Labels(old)
     before = tuple(today.labels(np.arange(old.pieces, dtype=np.int64)).tolist())
@@ -305,9 +306,9 @@ def _label_cables(wiring: Wiring, changes: CableChanges) -> tuple[Wiring, Wiring
 
 
 def _join_ends(table: Table, piece: Column) -> Table:
-    """A row per cable: the values of its ends are joined, one per link in the order of the links.
+    """Return a row per cable, with the values of its ends joined in the order of the links.
 
-    What all links share stands once, ports always one by one. An end that is not known has an empty place.
+    A value shared by all links appears once; ports are always listed. An unknown end is an empty value.
     """
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
     first, ends = begins.tolist(), [*begins[1:].tolist(), len(piece)]
@@ -329,7 +330,7 @@ def _join_ends(table: Table, piece: Column) -> Table:
 
 
 def _joined(values: Sequence[str | None], once: bool) -> str | None:
-    """The values of the links of a cable as one; with `once` a value that all share stands alone."""
+    """Return the values of a cable's links as one; with `once` a value shared by all appears once."""
     if once and all(value == values[0] for value in values):
         return values[0]
     return SEVERAL.join(value or "" for value in values)

@@ -12,11 +12,11 @@ from bomgen.output.cables.columns import column_names, tables, words_of
 from bomgen.output.registry import Progress
 
 SPECIAL = set('",\r\n')
-"""What a value without quotes may not hold."""
+"""Characters that require quotes."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every cable, all texts in quotes if a single one needs them."""
+    """Write every cable; all texts are quoted if any needs quotes."""
     wiring = wiring.each_cable
     out.write((",".join(column_names(wiring)) + "\n").encode())
     quoted = any(SPECIAL & set(word) for word in words_of(wiring))
@@ -27,7 +27,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
 
 
 def _fields(column: NDArray[Any], quoted: bool) -> list[str]:
-    """The values of a column as CSV has them: whole numbers without a point, nothing for None."""
+    """Return the values of a column for CSV: integers without a decimal point, empty for None."""
     if column.dtype != object:
         return _numbers(column)
     values: list[Any] = column.tolist()
@@ -39,7 +39,7 @@ def _fields(column: NDArray[Any], quoted: bool) -> list[str]:
 
 
 def _numbers(column: NDArray[Any]) -> list[str]:
-    """Numbers as text: each that occurs is written once, and looked up for all rows that have it."""
+    """Return numbers as text; each distinct number is formatted once."""
     different, found = np.unique(column, return_inverse=True)
     texts = np.array([f"{number:.15g}" for number in different.tolist()], dtype=object)
     values: list[str] = texts[found].tolist()
@@ -47,7 +47,7 @@ def _numbers(column: NDArray[Any]) -> list[str]:
 
 
 def _quoted(value: str | int | None) -> str:
-    """A text in quotes; numbers and None without."""
+    """Return a text in quotes; numbers and None without."""
     if isinstance(value, str):
         doubled = value.replace('"', '""')
         return f'"{doubled}"'

@@ -1,6 +1,6 @@
-"""The wiring as a Graphviz graph: every device, with the cables between two of them as one edge that says how many.
+"""The wiring as a Graphviz graph: every device, and an edge with a count for the cables between two of them.
 
-Machines at the edge are left out where nobody could tell them apart any more: the switches stay.
+Hosts are omitted if there are too many devices to read; switches are always drawn.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from bomgen.output.drawing.graphviz import Graph, quote
 from bomgen.output.registry import Progress
 
 MOST_DEVICES = 512
-"""With more, only switches are drawn: `dot` takes five seconds for 2000 nodes, and a page has no room for them."""
+"""Devices above which only switches are drawn: `dot` takes five seconds for 2000 nodes."""
 MOST_LABELS = 2048
-"""With more edges, how many cables each is stands in its tooltip: `dot` takes minutes to find room for the words."""
+"""Edges above which counts are tooltips: `dot` takes minutes to position the labels."""
 LAYOUT = "splines=line nslimit=1 nslimit1=1"
-"""Straight edges, and no search for the very best places of the nodes, which takes minutes as well."""
+"""Straight edges and no optimal node positions, which would take minutes as well."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
@@ -47,7 +47,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
 
 
 def _drawn(wiring: Wiring) -> Column:
-    """The devices that are drawn: all that a cable leads to, or the switches among them."""
+    """Return the devices to draw: all with cables, or only switches."""
     devices = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
     if len(devices) <= MOST_DEVICES:
         return devices
@@ -57,7 +57,7 @@ def _drawn(wiring: Wiring) -> Column:
 
 
 def _bundles(wiring: Wiring, drawn: Column) -> Iterator[tuple[int, int, str]]:
-    """Two drawn devices, the upper first, and what joins them: cables and their rate, or cables, links and rate."""
+    """Yield pairs of drawn devices, the upper first, with a text of cables, links and rate."""
     rows = np.flatnonzero(np.isin(wiring.a_device, drawn) & np.isin(wiring.b_device, drawn))
     of_link = (
         wiring.b_device[rows],

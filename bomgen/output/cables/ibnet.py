@@ -1,7 +1,7 @@
-"""An InfiniBand fabric as `ibnetdiscover` prints it and `ibsim` reads it.
+"""An InfiniBand fabric in the format that `ibnetdiscover` prints and `ibsim` reads.
 
-Every NIC of a server is a channel adapter of its own, called after server and NIC. GUIDs are made up: numbered in the
-order of the nodes, in the range that belongs to no vendor.
+Every NIC of a server is a separate channel adapter, named after server and NIC. GUIDs are generated: numbered in node
+order, in the locally administered range.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from bomgen.output.cables.subnet import Subnet, SubnetNode
 from bomgen.output.registry import Progress, Unsuitable
 
 SPEEDS = {200: "HDR", 100: "EDR", 56: "FDR", 40: "QDR", 20: "DDR"}
-"""What four lanes of a rate [Gb/s] are called, fastest first: those that ibsim 0.10 knows."""
+"""Speed names of four lanes by rate [Gb/s], fastest first, as known to ibsim 0.10."""
 SLOWEST = "SDR"
 FASTEST_GBPS = max(SPEEDS)
 GUIDS = 0x0200_0000_0000_0000
-"""Where GUIDs begin: the second bit of the first byte says that they are administered locally (IEEE 802)."""
+"""First GUID: the second bit of the first byte marks local administration (IEEE 802)."""
 GUID_BITS = 8
-"""Between the GUIDs of two nodes: room for one a port."""
+"""Bits between the GUIDs of two nodes, for one GUID per port."""
 MOST_LETTERS = 63
-"""Of a node's name: ibsim keeps 64 bytes with the one that ends it."""
+"""Maximum length of a node name; ibsim has 64 bytes including the terminator."""
 BATCH = 1024
 """Nodes written at a time."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every node with its cabled ports. Raises Unsuitable where this is no single subnet."""
+    """Write every node with its cabled ports. Raises Unsuitable if the wiring is not a single subnet."""
     subnet = Subnet(wiring)
     names = [_name(subnet, number) for number in range(len(subnet))]
     longest = max(names, key=len)
@@ -64,7 +64,7 @@ def _header(subnet: Subnet) -> Iterator[str]:
 
 
 def _lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str]) -> Iterator[str]:
-    """A node and its ports, and the empty line that ends it: ibsim takes the next line for a port otherwise."""
+    """Yield a node and its ports, and the empty line that ibsim requires after it."""
     name, guid = names[number], GUIDS + ((number + 1) << GUID_BITS)
     if node.adapter is None:
         yield f'switchguid=0x{guid:x}\nSwitch\t{node.ports} "{name}"\t\t# "{name}" base port 0 lid 0 lmc 0\n'
@@ -78,5 +78,5 @@ def _lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str]) -> I
 
 
 def speed_of(rate_gbps: int) -> str:
-    """The fastest speed that a link of a rate reaches, in the words of ibsim."""
+    """Return the fastest speed that a link rate reaches, by its ibsim name."""
     return next((word for rate, word in SPEEDS.items() if rate <= rate_gbps), SLOWEST)

@@ -1,8 +1,8 @@
-"""The wiring as an InfraGraph infrastructure (JSON): devices with ports, instances of them, an edge for every link.
+"""The wiring as an InfraGraph infrastructure (JSON): devices with ports, instances, and an edge per link.
 
-A device is its ports around one component in the middle. Instance names are the names of devices without the number,
-and their index is that number less one: `compute-leaf-07` is `compute-leaf[6]`. InfraGraph's names have no slash, dot
-or colon, so that port `17/1` is the component `17_1`.
+A device is its ports around one central component. Instance names are device names without the number, and the index is
+that number less one: `compute-leaf-07` is `compute-leaf[6]`. InfraGraph names have no slash, dot or colon, so port
+`17/1` is component `17_1`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from bomgen.cabling.types import CableType, DeviceKind, Wiring
 from bomgen.output.registry import Progress
 
 SWITCH, MACHINE = ("asic", "switch"), ("host", "cpu")
-"""The component in the middle of a device, and of which type it is."""
+"""Name and type of the central component of a device."""
 INSIDE = "internal"
-"""The link between a device's middle and its ports."""
+"""The link between the central component and the ports."""
 REPLACED = str.maketrans("/.:", "___")
 BATCH = 4096
 """Edges written at a time."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write the infrastructure, an edge a line."""
+    """Write the infrastructure, one edge per line."""
     places = _places(wiring)
     head = {
         "name": wiring.site,
@@ -67,12 +67,12 @@ def _kinds(wiring: Wiring) -> list[tuple[int, DeviceKind]]:
 
 
 def _stem(name: str) -> str:
-    """The name of a device without its number."""
+    """Return the name of a device without its number."""
     return name.rpartition("-")[0].translate(REPLACED)
 
 
 def _places(wiring: Wiring) -> list[str]:
-    """Every device as an instance with its index."""
+    """Return every device as an instance with its index."""
     found, counts = list[str](), dict[str, int]()
     for name in wiring.names:
         stem = _stem(name)
@@ -110,7 +110,7 @@ def _devices(wiring: Wiring) -> Iterator[dict[str, Any]]:
 
 
 def _instances(wiring: Wiring) -> Iterator[dict[str, Any]]:
-    """The devices of every kind, those of each plane by themselves."""
+    """Yield the devices of every kind, separately for each plane."""
     for _, kind in _kinds(wiring):
         stems = [_stem(kind.name(number)) for number in range(kind.number)]
         for stem in dict.fromkeys(stems):

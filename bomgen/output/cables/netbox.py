@@ -1,7 +1,7 @@
-"""The wiring as the CSV files that NetBox's bulk import takes: cables, and beside them all that they need first.
+"""The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them.
 
-Columns and words are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1, and none that 4.0 lacks). Before 4.7
-a row joins two ports only, so a cable of several links takes a row a link here, all with its label.
+Columns and values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1, none newer than 4.0). Before 4.7 a
+row joins two ports only, so a cable with several links has a row per link, with the same label.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from bomgen.output.cables.subnet import INFINIBAND
 from bomgen.output.registry import Progress
 
 ORDER = ("sites", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
-"""What is imported before the cables, in this order; each is a file beside theirs."""
+"""Objects to import before the cables, in this order; each is a separate file."""
 BESIDE = "{stem}-{name}.csv"
 PLANNED = "planned"
 INTERFACE = "dcim.interface"
 CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
 SINGLE_MODE = "single-mode"
-"""What the catalogue calls the fibre of a cable."""
+"""Catalogue value for single-mode fibre."""
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
-"""What fibres look like: aqua and yellow (TIA-598-D), in NetBox's palette."""
+"""Fibre colours: aqua and yellow (TIA-598-D), in NetBox's palette."""
 INFINIBAND_TYPES = {
     **{10: "infiniband-sdr", 20: "infiniband-ddr", 40: "infiniband-qdr", 56: "infiniband-fdr"},
     **{100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr", 800: "infiniband-xdr"},
 }
-"""By the rate of four lanes [Gb/s]; the types name the rate of one lane, and `speed` says that of the link."""
+"""Interface types by the rate of four lanes [Gb/s]; the types name the lane rate, `speed` gives the link rate."""
 CAGE_TYPES = {
     ("sfp", 1): "1000base-x-sfp",
     ("sfp28", 10): "10gbase-x-sfpp",
@@ -54,25 +54,25 @@ CAGE_TYPES = {
     ("osfp", 400): "400gbase-x-osfp",
     ("osfp", 800): "800gbase-x-osfp",
 }
-"""Ethernet by the cage of the module and the rate of the link [Gb/s]; osfp stands for all its tops."""
+"""Ethernet interface types by cage and link rate [Gb/s]; osfp stands for all its variants."""
 RATE_TYPES = {
     **{1: "1000base-t", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56"},
     **{100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-osfp", 800: "800gbase-x-osfp"},
 }
-"""Ethernet where only the rate is known: the cage that it usually has."""
+"""Ethernet interface types by link rate alone, with the usual cage."""
 OSFP = "osfp"
 OTHER = "other"
 KBPS = 1_000_000
-"""Speeds of interfaces are in kbit/s."""
+"""kbit/s per Gb/s, for interface speeds."""
 GENERIC = "Generic"
-"""The manufacturer of what has none."""
+"""Manufacturer of parts without a vendor."""
 RACK_WIDTH_IN = 19
-"""From rail to rail (EIA-310); what a rack takes outside stands in columns of its own."""
+"""Rail width (EIA-310); the outer dimensions of a rack have separate columns."""
 OUTER_UNIT = "mm"
 MOST_ROWS = 1000
-"""Of a file: NetBox imports each in one request, which ends after a few minutes."""
+"""Maximum number of rows per file: NetBox imports a file in one request, with a time limit of a few minutes."""
 MOST_LETTERS = 100
-"""Of a name or a label."""
+"""Maximum length of a name or label."""
 ROLE_COLORS = {"server": "2196f3", "leaf": "4caf50", "spine": "ff9800", "core": "f44336"}
 OTHER_COLOR = "9e9e9e"
 
@@ -88,12 +88,12 @@ class _Model(NamedTuple):
     slug: str
     part_number: str
     height: str
-    """Rack units; 0 where nobody knows, which takes no room in a rack."""
+    """Rack units; 0 if unknown, which takes no space in a rack."""
     role: str
 
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
-    """Write the cables to `out`, and beside it a file for each thing of `ORDER`."""
+    """Write the cables to `out`, and a file next to it for each object of `ORDER`."""
     models = [_model(kind) for kind in wiring.kinds]
     used = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
     kinds = sorted({models[number] for number in np.unique(wiring.kind_numbers[used])})
@@ -133,7 +133,7 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
 
 
 def _write(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    """Write a table; rows that one import does not take go to further files, numbered in the order of their import."""
+    """Write a table; rows beyond the limit of an import go to further, numbered files."""
     waiting = iter(rows)
     part = list(islice(waiting, MOST_ROWS))
     for number in count(1):
@@ -161,12 +161,12 @@ def _model(kind: DeviceKind) -> _Model:
 
 
 def _slug(name: str) -> str:
-    """A name as NetBox writes it in addresses: letters, digits and hyphens."""
+    """Return a name as a NetBox slug: letters, digits and hyphens."""
     return ascii_slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
 
 
 def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
-    """The racks of the floor, all as high as the plan has them; how much room they take where their part is known."""
+    """Yield the racks of the floor, with the plan's height, and the outer dimensions if the part is known."""
     if wiring.places is None:
         return
     part = wiring.places.rack_part
@@ -178,9 +178,9 @@ def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
 
 
 def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
-    """The devices that cables lead to, with rack and lowest unit where they are known.
+    """Yield the devices with cables, with rack and lowest unit if known.
 
-    Of switches in one box the first fills the rack; NetBox has no two devices in one place.
+    Of switches in one chassis the first occupies the rack units; NetBox allows one device per position.
     """
     for device in devices:
         model = models[int(wiring.kind_numbers[device])]
@@ -196,7 +196,7 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
-    """The ports that cables lead to, device by device: what kind of port each is, how fast, and the module in it."""
+    """Yield the cabled ports by device: type, speed and module."""
     cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
     end = np.repeat(np.array([0, 1]), len(wiring))
     device = np.concatenate((wiring.a_device, wiring.b_device))
@@ -209,7 +209,7 @@ def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
 
 
 def _interface(cable_type: CableType, upper: bool) -> tuple[str, int, str]:
-    """Type, speed [kbit/s] and module of the ports at one end of links."""
+    """Return type, speed [kbit/s] and module of the ports at one end of links."""
     medium = cable_type.medium
     module = (medium.upper if upper else medium.lower) if medium else None
     described = module.identity.part_number or module.identity.name if module else ""
@@ -225,7 +225,7 @@ def _type(cable_type: CableType, module: Module | None) -> str:
 
 
 def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
-    """Every link as a cable; those of one cable carry its label and say which they are."""
+    """Yield every link as a cable; links of one cable share its label and have a number."""
     types = [
         netbox_cable_type(cable_type.medium.cable if cable_type.medium else None) for cable_type in wiring.cable_types
     ]
@@ -249,7 +249,7 @@ def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
 
 
 def netbox_cable_type(cable: Cable | None) -> str:
-    """What NetBox calls a cable; empty where no part is known."""
+    """Return NetBox's type of a cable; empty without a known part."""
     if cable is None:
         return ""
     if cable.medium in CABLE_TYPES:

@@ -1,6 +1,6 @@
 """One InfiniBand fabric as its subnet manager sees it: switches and channel adapters with numbered ports.
 
-A NIC is an adapter of its own; a server is known to a subnet only by its NICs.
+Every NIC is a separate adapter; a subnet knows a server only by its NICs.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from bomgen.output.registry import Unsuitable
 
 INFINIBAND = "infiniband"
 MOST_PORTS = 254
-"""Ports of a switch at most: the number of a port has eight bits, of which 0 and 255 mean something else (InfiniBand
+"""Maximum number of ports of a switch: port numbers have eight bits, of which 0 and 255 are reserved (InfiniBand
 Architecture Specification, volume 1, NodeInfo)."""
 OF_NIC = "/"
-"""Between the name of a NIC and the number of one of its ports."""
+"""Separator between the name of a NIC and a port number."""
 
 
 class SubnetNode(NamedTuple):
-    """A switch, or one channel adapter of a server or another machine."""
+    """A switch, or one channel adapter of a server or other host."""
 
     device: int
     adapter: str | None
-    """What the adapter is called on its machine; None: a switch."""
+    """Name of the adapter on its host; None for a switch."""
     ports: int
     links: tuple[Link, ...]
 
 
 class Link(NamedTuple):
-    """A cable as one node sees it."""
+    """A cable as seen by one node."""
 
     port: int
-    """On the node itself, from 1."""
+    """Port on the node itself, from 1."""
     peer: int
-    """Place of the node at the other end."""
+    """Index of the node at the other end."""
     peer_port: int
     cable_type: int
     name: int
-    """What the port is called on the device, as a number."""
+    """Name of the port on the device, as a number."""
     peer_name: int
 
 
 class Subnet:
-    """The nodes of an InfiniBand fabric, numbered from 0, machines before switches."""
+    """The nodes of an InfiniBand fabric, numbered from 0, hosts before switches."""
 
     def __init__(self, wiring: Wiring) -> None:
         """Number nodes and ports.
 
-        Raises Unsuitable when the cables are not those of one InfiniBand fabric.
+        Raises Unsuitable if the cables do not belong to one InfiniBand fabric.
         """
         _check(wiring)
         self.wiring = wiring
@@ -70,7 +70,7 @@ class Subnet:
         return len(self.keys)
 
     def _keys(self, device: Column, port: Column) -> Column:
-        """A number for each node, in the order of devices and of the names of their adapters."""
+        """Return a number for each node, in the order of devices and adapter names."""
         adapter = np.where(self._is_switch(device), 0, self.stem[port] + 1)
         return device * np.int64(len(self.stems) + 1) + adapter
 
@@ -79,26 +79,26 @@ class Subnet:
         return found
 
     def _ports(self, device: Column, port: Column, cage: Column, lane: Column) -> Column:
-        """The numbers of ports on their nodes: by cage and lane on a switch, as they are called on an adapter."""
+        """Return port numbers on their nodes: by cage and lane on a switch, by name on an adapter."""
         lanes = self.lanes[self.wiring.kind_numbers[device]]
         return np.where(self._is_switch(device), cage * lanes + lane + 1, self.number[port])
 
     def kind(self, device: int) -> DeviceKind:
-        """The kind of a device."""
+        """Return the kind of a device."""
         return self.wiring.kinds[int(self.wiring.kind_numbers[device])]
 
     def radix(self, device: int) -> int:
-        """The ports of a switch."""
+        """Return the number of ports of a switch."""
         number = int(self.wiring.kind_numbers[device])
         return self.wiring.kinds[number].cages * int(self.lanes[number])
 
     def node(self, number: int) -> tuple[int, str | None]:
-        """The device of a node, and what its adapter is called where it is one."""
+        """Return the device of a node, and the name of its adapter if it is one."""
         device, adapter = divmod(int(self.keys[number]), len(self.stems) + 1)
         return device, self.stems[adapter - 1] if adapter else None
 
     def nodes(self) -> Iterator[SubnetNode]:
-        """Every node with its links by port."""
+        """Yield every node with its links by port."""
         wiring = self.wiring
         own = np.concatenate((self.a_node, self.b_node))
         columns = np.stack(
@@ -125,7 +125,7 @@ class Subnet:
 
 
 def _check(wiring: Wiring) -> None:
-    """Raise Unsuitable unless the cables are those of one InfiniBand fabric."""
+    """Raise Unsuitable unless the cables belong to one InfiniBand fabric."""
     used = wiring.used
     fabrics = list(dict.fromkeys(cable_type.fabric for cable_type in used))
     if not fabrics:
@@ -138,7 +138,7 @@ def _check(wiring: Wiring) -> None:
 
 
 def _lanes(wiring: Wiring) -> Column:
-    """The ports that a cage of each kind of device is divided into: as many as the most divided cage of its model."""
+    """Return the ports per cage of each kind of device: as many as the most divided cage of its model."""
     most: dict[str, int] = {}
     models = [kind.identity.id if kind.identity else kind.name(0) for kind in wiring.kinds]
     for device, lane in ((wiring.a_device, wiring.a_lane), (wiring.b_device, wiring.b_lane)):
@@ -165,7 +165,7 @@ def _lanes(wiring: Wiring) -> Column:
 
 
 def _adapters(ports: tuple[str, ...]) -> tuple[list[str], Column, Column]:
-    """The names of adapters, and for every name of a port which of them it belongs to and its number there."""
+    """Return the adapter names, and for every port name its adapter and its number there."""
     stems: dict[str, int] = {}
     stem, number = list[int](), list[int]()
     for port in ports:

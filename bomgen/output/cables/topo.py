@@ -1,7 +1,7 @@
-"""An InfiniBand fabric as the topology file of ibdiagnet and ibdm, with a system definition for every model beside it.
+"""An InfiniBand fabric as a topology file of ibdiagnet and ibdm, with a system definition per model.
 
-A server is one system with its NICs as nodes. Ports are called as everywhere else, with a P before a digit. Widths and
-speeds are those of the oldest links, the only ones that the format has words for.
+A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Widths and speeds
+are those of the oldest links, the only ones that the format supports.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from bomgen.output.cables.subnet import Subnet, SubnetNode
 from bomgen.output.registry import Progress
 
 WIDTH_AND_SPEED = "-4x-10G->"
-"""The fastest that ibdm 1.5.7 can say."""
+"""Fastest link that ibdm 1.5.7 supports."""
 SWITCH_NODE = "U1"
 SYSTEM_FILE = "{name}.ibnl"
 BEFORE_DIGIT = "P"
-"""A name begins with a letter; where a given one does not, this comes before it."""
+"""Prefix for names that do not begin with a letter."""
 
 System = dict[str, tuple[str, int, dict[int, str]]]
-"""By node of a system: CA or SW, how many ports it has, and the names of its ports by number."""
+"""Nodes of a system: type (CA or SW), number of ports, and port names by number."""
 
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
-    """Write the topology to `out` and the systems beside it. Raises Unsuitable where this is no single subnet."""
+    """Write the topology to `out` and the systems next to it. Raises Unsuitable if it is not a single subnet."""
     subnet = Subnet(wiring)
     kinds = [system_name(kind) for kind in wiring.kinds]
     names, ports = ([_start_with_letter(name) for name in given] for given in (wiring.names, wiring.ports))
@@ -48,14 +48,14 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
 
 
 def system_name(kind: DeviceKind) -> str:
-    """What the model of a device is called in a topology; the name of its file as well."""
+    """Return the name of a device model in a topology, which is also its file name."""
     if kind.identity:
         return _word(kind.identity.id)
     return _word(f"generic-{kind.name(0).rpartition('-')[0]}")
 
 
 def _word(name: str) -> str:
-    """A name as ibdm reads it: a hyphen before a digit would begin a number."""
+    """Return a name that ibdm can read; a hyphen before a digit would begin a number."""
     return _start_with_letter("".join(letter if letter.isalnum() else "_" for letter in ascii_slug(name)).upper())
 
 
@@ -81,7 +81,7 @@ def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:
 
 
 def _definition(name: str, system: System) -> Iterator[str]:
-    """The definition of a model: the ports that a cable leads to, by number and name."""
+    """Yield the definition of a model: its cabled ports by number and name."""
     yield f"TOPSYSTEM {name}\n"
     for node, (kind, ports, named) in sorted(system.items()):
         yield f"\nNODE {kind} {ports} {name} {node}\n"

@@ -1,4 +1,5 @@
 """Drawings as SVG and Graphviz: fabrics, racks, the floor, and charts.
 
-In come a fabric, the elevations or a chart and a language; out comes the text of a file, or of an element of a page.
+The input is a fabric, rack elevations or a chart, and a language; the output is the text of a file or of an HTML
+element.
 """

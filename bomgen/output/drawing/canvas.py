@@ -1,9 +1,9 @@
-"""Shapes and words of a drawing as SVG.
+"""SVG shapes and labels of a drawing.
 
-Words stand in a column of their own on the left, and rows are as far apart as their words need, so that no text lies on
-a line or on other text. Nothing is made for a switch that is not shown: 20 000 switches take as long as fifty.
-Everything is drawn in `currentColor`, so that a drawing follows the page it stands on, light, dark or printed; one that
-is a file of its own brings its own background.
+Labels have a separate column on the left, and rows are as far apart as their labels need, so that no text overlaps a
+line or other text. Switches that are not shown take no elements: 20,000 switches take as long as fifty. Everything is
+drawn in `currentColor`, so that a drawing follows the colours of its page, light, dark or printed; a standalone file
+has its own background.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from xml.sax.saxutils import escape
 
 WIDTH = 760
 NARROW = 460
-"""Of a chart, whose words are read on a telephone."""
+"""Width of a chart, for legible text on a phone."""
 LEFT, RIGHT = 220, 756
-"""The ends of what is drawn; words stand left of it."""
+"""Horizontal ends of the shapes; labels are to the left."""
 MARGIN = 34
 BOX_HEIGHT = 30
 PADDING = 12
-"""Between a frame and what it holds."""
+"""Between a frame and its contents."""
 LINE = 16
 NUMBER_SIZE = 11
 BETWEEN_BOXES = 9
 _WORDS_WIDTH = 204
 _ROW_PITCH = 126
 _GAP = 10
-"""Between two blocks of words, at least."""
+"""Minimum gap between two labels."""
 _WIDEST_BOX = 56
 _SLOT = 45
-"""A box needs this much width, with the space beside it."""
+"""Minimum width of a box, with its spacing."""
 _MOST_SLOTS = 8
 _MORE_FRAMES = 64
 _BOLD, _REGULAR = 600, 400
 _NAME_SIZE = 13
 _WORD_SIZE = 12
 _GLYPH = 0.56
-"""Width of an average letter, in ems; a Chinese one is one em."""
+"""Width of an average letter in em; a Chinese character is 1 em wide."""
 _NAME_LINES = 2
 _PIECES = re.compile(r"\s*(?:[\u2e80-\uffdc]|[^\s\u2e80-\uffdc]+)")
-"""What a line may be broken between: words, and every Chinese letter."""
+"""Units between which a line may break: words and Chinese characters."""
 _KEY = 12
-"""Side of a box of a key."""
+"""Side of a colour box in a legend."""
 _TONE = 0.07
-"""How dark a box is filled."""
+"""Fill opacity of a box."""
 _CORNER = 4
 _SMALLEST = 4.5
-"""Letters that are smaller nobody reads, not even on a page that is scaled up."""
+"""Smallest legible font size, even on a scaled page."""
 _GROUND = 28
-"""What a file of its own leaves free around the drawing."""
+"""Margin around the drawing in a standalone file."""
 _STYLE = (
     "<style>:root{color:#1c2128;background:#fff}"
     "@media(prefers-color-scheme:dark){:root{color:#e2e6ea;background:#14171c}.ground{fill:#14171c}}</style>"
@@ -60,7 +60,7 @@ _STYLE = (
 
 
 class DrawnBox(NamedTuple):
-    """A thing that is drawn, or, with `more`, the place of so many that are not."""
+    """A drawn box, or, with `more`, a placeholder for items that are not drawn."""
 
     x: float
     width: float
@@ -69,23 +69,23 @@ class DrawnBox(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Its centre."""
+        """Return its horizontal centre."""
         return self.x + self.width / 2
 
 
 class DrawingRow(NamedTuple):
-    """A row of the drawing: the words beside it, and those of the links to the row above."""
+    """A row of the drawing: its label, and the label of the links to the row above."""
 
     label: Sequence[str]
     links: Sequence[str] = ()
     height: float = BOX_HEIGHT
-    """Of its shapes."""
+    """Height of its shapes."""
     head: float = 0
-    """Of what stands above the shapes of the first row."""
+    """Height of the labels above the shapes of the first row."""
 
 
 class Canvas:
-    """Collects the elements of one drawing."""
+    """Collector of the elements of one drawing."""
 
     def __init__(self, kind: str = "fabric", width: float = WIDTH) -> None:
         self.kind, self.width = kind, width
@@ -94,7 +94,7 @@ class Canvas:
         self.bottom = 0.0
 
     def text(self, name: str, title: str, alone: bool) -> str:
-        """The whole element; `alone`, as a file of its own. The name makes its ids unique within a page."""
+        """Return the SVG element, or with `alone` a standalone file. The name makes its ids unique within a page."""
         height = self.bottom + MARGIN
         slug = "svg-" + "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in name)
         left, width = (-_GROUND, self.width + 2 * _GROUND) if alone else (0, self.width)
@@ -115,14 +115,14 @@ class Canvas:
     # Words
 
     def header(self, lines: Sequence[str]) -> None:
-        """Words above everything else."""
+        """Add text above everything else."""
         if lines:
             lines = [piece for line in lines for piece in wrap_words(line)]
             self.block(MARGIN / 2 + LINE * (len(lines) - 1) / 2, lines, strong=True)
             self.bottom = MARGIN / 2 + LINE * len(lines)
 
     def rows(self, rows: Sequence[DrawingRow]) -> list[float]:
-        """Write the words of all rows; the heights at which their shapes are centred, so far apart that words fit."""
+        """Add the labels of all rows and return the vertical centres of their shapes, spaced for the labels."""
         middles: list[float] = []
         above = self.bottom
         for index, row in enumerate(rows):
@@ -143,7 +143,7 @@ class Canvas:
         return middles
 
     def block(self, centre: float, lines: Sequence[str], strong: bool = False) -> None:
-        """Lines of words in the left column, around a height; a strong block has a heading."""
+        """Add lines in the label column around a height; a strong block has a heading."""
         self.spoken.append(", ".join(lines))
         y = centre - LINE * (len(lines) - 1) / 2
         for index, line in enumerate(lines):
@@ -165,7 +165,7 @@ class Canvas:
         largest: float = NUMBER_SIZE,
         strong: bool = False,
     ) -> None:
-        """Words around a point among the shapes, or from it on, small enough for their room."""
+        """Add text around or from a point among the shapes, small enough to fit."""
         size = min(largest, (width - 2) / max(_width_in_ems(text), 1))
         weight = f' font-weight="{_BOLD}"' if strong else ""
         turn = f' transform="rotate(-90 {x:g} {y:g})"' if turned else ""
@@ -177,7 +177,7 @@ class Canvas:
     # Shapes
 
     def boxes(self, middle: float, boxes: Sequence[DrawnBox]) -> None:
-        """A row of boxes with their numbers."""
+        """Add a row of boxes with their numbers."""
         for box in boxes:
             top = middle - BOX_HEIGHT / 2
             self.rectangle("box", box.x, top, box.width, BOX_HEIGHT, dashed=box.more, filled=not box.more)
@@ -196,7 +196,7 @@ class Canvas:
         tone: float = _TONE,
         corner: float = _CORNER,
     ) -> None:
-        """A box, or, of another kind, a frame."""
+        """Add a box, or, with another kind, a frame."""
         thin = "" if kind == "box" else ' stroke-width="0.75"'
         self.elements.append(
             f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{corner:g}"'
@@ -204,12 +204,12 @@ class Canvas:
         )
 
     def circle(self, x: float, y: float, radius: float, dashed: bool = False) -> None:
-        """A router or node of a grid."""
+        """Add a router or a node of a grid."""
         look = _style_of_box(dashed, not dashed)
         self.elements.append(f'<circle class="node" cx="{x:g}" cy="{y:g}" r="{radius:g}"{look}/>')
 
     def key(self, entries: Sequence[tuple[str, float]]) -> None:
-        """What the tones of a chart stand for, below it, in as many lines as it takes."""
+        """Add a legend of the shades of a chart below it, in as many lines as needed."""
         x, y = 0.0, self.bottom + LINE
         for text, tone in entries:
             width = _KEY + BETWEEN_BOXES + text_width(text, _WORD_SIZE) + 2 * BETWEEN_BOXES
@@ -223,7 +223,7 @@ class Canvas:
         self.bottom = y + LINE / 2
 
     def line(self, x1: float, y1: float, x2: float, y2: float, dashed: bool = False) -> None:
-        """A link, or, dashed, one that passes what is left out."""
+        """Add a link; a dashed one passes omitted items."""
         self.elements.append(
             f'<line class="link" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-width="0.8" '
             f'stroke-opacity="0.45"{_dash_style(dashed)}/>'
@@ -232,14 +232,14 @@ class Canvas:
     def line_between(
         self, one: tuple[float, float], other: tuple[float, float], radius: float, dashed: bool = False
     ) -> None:
-        """A link from the rim of a circle to that of another."""
+        """Add a link from the edge of one circle to that of another."""
         (x1, y1), (x2, y2) = one, other
         part = radius / hypot(x2 - x1, y2 - y1)
         dx, dy = (x2 - x1) * part, (y2 - y1) * part
         self.line(x1 + dx, y1 + dy, x2 - dx, y2 - dy, dashed)
 
     def curve(self, points: Sequence[tuple[float, float]], dashed: bool = False) -> None:
-        """A link that goes round: from the first of four points to the last, drawn towards the two between."""
+        """Add a curved link from the first of four points to the last, with two control points."""
         start, *rest = (f"{x:g} {y:g}" for x, y in points)
         self.elements.append(
             f'<path class="link" d="M{start}C{", ".join(rest)}" stroke-width="0.8" '
@@ -257,7 +257,7 @@ def _dash_style(dashed: bool) -> str:
 
 
 def lay_out_frames(count: int, shown: int, gap: float = PADDING) -> Iterator[DrawnBox]:
-    """So many frames when they are few; else the first ones, the place of the others, and the last."""
+    """Yield frames: all if there are few, else the first ones, a placeholder, and the last."""
     room = RIGHT - LEFT
     if count <= shown:
         width = (room - (count - 1) * gap) / max(count, 1)
@@ -271,7 +271,7 @@ def lay_out_frames(count: int, shown: int, gap: float = PADDING) -> Iterator[Dra
 
 
 def lay_out_boxes(left: float, room: float, count: int) -> Iterator[DrawnBox]:
-    """Boxes in the middle of the room: all when they fit, else the first, the place of the others, and the last."""
+    """Yield boxes centred in a width: all if they fit, else the first, a placeholder, and the last."""
     slots = min(int(room // _SLOT), _MOST_SLOTS)
     shown = min(count, slots)
     pitch = room / slots
@@ -286,7 +286,7 @@ def lay_out_boxes(left: float, room: float, count: int) -> Iterator[DrawnBox]:
 
 
 def wrap_words(text: str) -> list[str]:
-    """Text in the lines that the left column has for it; what does not fit is cut off."""
+    """Return text as lines of the label column, truncated if too long."""
     lines: list[str] = []
     line = ""
     for piece in _PIECES.findall(text):
@@ -302,12 +302,12 @@ def wrap_words(text: str) -> list[str]:
 
 
 def fit_words(text: str, width: float) -> str:
-    """Text that can be read in so much room among the shapes: what does not fit is cut off."""
+    """Return text for a width among the shapes, truncated to a legible size."""
     return cut_words(text, width - 2, _SMALLEST)
 
 
 def cut_words(line: str, room: float, size: float) -> str:
-    """Text of a size in so much room: what does not fit is cut off."""
+    """Return text of a size for a width, truncated if too long."""
     if size * _width_in_ems(line) <= room:
         return line
     while line and size * _width_in_ems(f"{line}…") > room:
@@ -316,7 +316,7 @@ def cut_words(line: str, room: float, size: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide text of a size is."""
+    """Return the approximate width of text of a size."""
     return size * _width_in_ems(text)
 
 

@@ -1,4 +1,4 @@
-"""A chart as SVG: bars, cells, points, one-line diagrams; plans side by side."""
+"""Charts as SVG: bars, matrices, points, one-line diagrams; comparisons of plans."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.results.elevations.types import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
-# Bars from one origin to one scale: plain, stacked, or from one value to another.
+# Bars with a common origin and scale: plain, stacked, or from one value to another.
 #
-# Name and number of a bar stand beside it where they are short, as in a histogram, and else above it.
+# Name and number of a bar are next to it if they are short, as in a histogram, else above it.
 
 _BAR_WORDS, _NAME_SIZE = 12, 13
 _WIDE, _BAR_BOLD = 1.1, 1.25
-"""How much wider letters and bold letters of some systems are: numbers are not cut off."""
+"""Extra width of fonts on some systems and of bold text, so that numbers are not truncated."""
 _BAR_GAP = 8
 _BAR_HEIGHT = 16
 _BETWEEN_BARS = 10
-"""Between two bars, with their words."""
+"""Gap between two bars with their text."""
 _SHORTEST = 1.5
-"""A part that stands for something is seen, however little it is."""
+"""Minimum length of a non-zero segment."""
 _DARKEST_BAR, _LIGHTEST_BAR = 0.8, 0.12
 _MARK, _BEYOND = 2, 4
-"""Width of a mark, and how far it stands out above and below its bar."""
+"""Width of a mark, and how far it extends above and below its bar."""
 
 
 def draw_bars(canvas: Canvas, shape: Bars) -> None:
-    """All bars with their names and numbers, and the key to their parts below."""
+    """Draw all bars with names and numbers, and the legend of their segments below."""
     bars = shape.bars
     longest = max((_end(bar) for bar in bars), default=0.0) or 1
     names = max(text_width(bar.name, _NAME_SIZE) * _BAR_BOLD for bar in bars) + _BAR_GAP
@@ -65,7 +65,7 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
 
 
 def tones(parts: int) -> list[float]:
-    """How dark each of so many parts is."""
+    """Return the darkness of each of a number of segments."""
     if parts < 2:
         return [_DARKEST_BAR]
     step = (_DARKEST_BAR - _LIGHTEST_BAR) / (parts - 1)
@@ -77,7 +77,7 @@ def _end(bar: Bar) -> float:
 
 
 def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
-    """Name and number above a bar, on one line where both fit; where the bar begins."""
+    """Draw name and number above a bar, on one line if both fit, and return the top of the bar."""
     middle, room = y + LINE / 2, NARROW - text_width(bar.text, _BAR_WORDS) * _WIDE - _BAR_GAP
     fits = text_width(bar.name, _NAME_SIZE) * _BAR_BOLD <= room
     name = bar.name if fits else cut_words(bar.name, NARROW / _BAR_BOLD, _NAME_SIZE)
@@ -90,7 +90,7 @@ def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
 
 
 def _draw(canvas: Canvas, bar: Bar, left: float, top: float, scale: float, parts: int) -> float:
-    """The shapes of a bar; where they end."""
+    """Draw the shapes of a bar and return their right end."""
     x = left + float(bar.start) * scale
     for length, tone in zip(bar.parts, tones(max(parts, len(bar.parts))), strict=False):
         if length:
@@ -107,29 +107,29 @@ def _draw(canvas: Canvas, bar: Bar, left: float, top: float, scale: float, parts
 
 
 # heat map -----------------------------------------------------------------------------------------------------------
-# The floor with the power of every rack: racks side by side in their rows, the darker the more they draw.
+# The floor with the power of every rack: racks in their rows, darker with more power.
 #
-# Racks of equal power side by side are one shape, so that ten thousand racks take as little room as ten kinds of them.
+# Adjacent racks of equal power are one shape, so that ten thousand racks take as little space as ten kinds of them.
 
 _LABEL = 58
 _WIDEST, _TALLEST = 40, 26
-"""Of a rack in the drawing."""
+"""Maximum size of a rack in the drawing."""
 _HIGHEST = 560
-"""Of all rows together."""
+"""Maximum height of all rows."""
 _AISLE = 0.25
-"""What is left free between two rows, of their pitch."""
+"""Gap between two rows, as a share of their pitch."""
 _RACK_WORDS = 11
 _LIGHTEST_RACK, _DARKEST_RACK = 0.08, 0.85
 _RACK_GAP = 8
 _LEVELS = 8
-"""Powers that the key names one by one; of more it names that many ranges."""
+"""Power levels that the legend lists individually; above that, the number of ranges."""
 _LEAST_PITCH = 4
-"""Racks that are drawn narrower have no line between them."""
+"""Rack width below which no line separates racks."""
 _WATTS = "W"
 
 
 def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) -> None:
-    """All rows with their racks, and the key to the tones below."""
+    """Draw all rows with their racks, and the legend of shades below."""
     power = _power_of_racks(elevations)
     most = max(Fraction(each.value) for each in power.values() if each)
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in elevations.rows), _WIDEST)
@@ -149,7 +149,7 @@ def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) ->
 
 
 def _power_of_racks(elevations: Elevations) -> dict[int, Figure | None]:
-    """The power of each rack [W] by its number; None where it is not known."""
+    """Return the power of each rack [W] by its number; None if unknown."""
     return {
         rack: group.sums.power_w
         for group in elevations.groups
@@ -165,7 +165,7 @@ def _draw_row(
     place: tuple[float, float, float, float],
     most: Fraction,
 ) -> None:
-    """The racks of a row: those of equal power in one shape, with lines between them where there is room."""
+    """Draw the racks of a row: adjacent racks of equal power as one shape, with separating lines if there is space."""
     left, y, width, height = place
     first = row[0].first
     racks = [(block.first + index, block.kind) for block in row for index in range(block.racks)]
@@ -186,7 +186,7 @@ def _tone(watts: Fraction | None, most: Fraction) -> float:
 
 
 def _draw_key(canvas: Canvas, power: dict[int, Figure | None], most: Fraction, language: Language) -> None:
-    """What the tones stand for, and how many racks there are of each; an estimate has its range."""
+    """Draw the legend of shades with the number of racks of each; an estimate has its range."""
     known = [(Fraction(figure.value), figure.bounds) for figure in power.values() if figure]
     levels = sorted({watts for watts, _ in known})
     word = "chart-racks-at"
@@ -205,19 +205,19 @@ def _draw_key(canvas: Canvas, power: dict[int, Figure | None], most: Fraction, l
 
 
 # matrix -------------------------------------------------------------------------------------------------------------
-# Values by row and column as cells, the darker the larger; the one that the plan has in a thick frame.
+# Values by row and column as cells, darker if larger; the plan's value has a thick frame.
 
 _LEFT = 96
 _CELL_HEIGHT = 30
 _CELL_WORDS = 12
 _CELL_GAP = 2
 _LIGHTEST_CELL, _DARKEST_CELL = 0.04, 0.4
-"""Words are read on the darkest cell."""
+"""Range of shades; text is legible on the darkest."""
 _FRAME = 3
 
 
 def draw_matrix(canvas: Canvas, shape: PairMatrix) -> None:
-    """All cells with their values, and the names of rows and columns."""
+    """Draw all cells with their values, and the names of rows and columns."""
     pitch = (NARROW - _LEFT) / max(len(shape.columns), 1)
     most = max(value for _, values in shape.rows for value in values)
     _line(canvas, LINE / 2, pitch, (shape.corner, *shape.columns))
@@ -249,20 +249,20 @@ def _line(canvas: Canvas, y: float, pitch: float, texts: tuple[str, ...]) -> Non
 
 
 # one line -----------------------------------------------------------------------------------------------------------
-# A one-line diagram of the power supply: boxes on levels, joined by a bus from each level to the next.
+# A one-line diagram of the power supply: boxes on levels, connected by a bus from each level to the next.
 
 _BOX_GAP = 10
 _BETWEEN_LEVELS = 34
-"""Between two levels."""
+"""Gap between two levels."""
 _BOX_WORDS, _SMALLEST, _BOX_BOLD = 12, 10, 1.2
 _BOX_INSET = 8
 _PADDING = 8
 _LINES = 3
-"""Of a name or of what is known, at most."""
+"""Maximum number of lines for a name or a text."""
 
 
 def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
-    """All levels from the top down."""
+    """Draw all levels from the top down."""
     y = 1.0
     above: list[float] = []
     for level in shape.levels:
@@ -296,7 +296,7 @@ def _box(
 
 
 def _wrap(text: str, width: float) -> tuple[str, ...]:
-    """Text in lines that fit a box; what is left over is cut off."""
+    """Return text as lines that fit a box, truncated if too long."""
     room, lines = (width - 2 * _BOX_INSET) / _BOX_BOLD, [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -310,19 +310,19 @@ def _wrap(text: str, width: float) -> tuple[str, ...]:
 
 
 # points -------------------------------------------------------------------------------------------------------------
-# Points by two values: the frame of the plane, the ends of both axes, and a numbered point for each design.
+# Points in two dimensions: the frame of the plane, the ends of both axes, and a numbered point for each design.
 
 _PLANE_HEIGHT = 300
 _TOP = 2 * LINE
-"""Room for the name of the axis upwards and its largest value."""
+"""Space for the name of the vertical axis and its largest value."""
 _POINT_INSET = 18
-"""Between the outermost points and the frame."""
+"""Gap between the outermost points and the frame."""
 _RADIUS = 9
 _POINT_WORDS = 12
 
 
 def draw_points(canvas: Canvas, shape: Points) -> None:
-    """All points at their places, each with its number; what they stand for is in the description."""
+    """Draw all points with their numbers; their meaning is in the description."""
     (left, right), (low, high) = shape.ends
     canvas.words("axis", 0, LINE / 2, f"{shape.names[1]}: {low} – {high}", NARROW, anchor="start", largest=_POINT_WORDS)
     canvas.rectangle("frame", 1, _TOP, NARROW - 2, _PLANE_HEIGHT)
@@ -341,7 +341,7 @@ def draw_points(canvas: Canvas, shape: Points) -> None:
 
 
 def _share(value: float, values: list[float]) -> float:
-    """Where a value lies between the least and the largest, from 0 to 1; in the middle where all are equal."""
+    """Return the position of a value between minimum and maximum, from 0 to 1; 1/2 if all are equal."""
     least, most = min(values), max(values)
     return (value - least) / (most - least) if most > least else 1 / 2
 
@@ -349,11 +349,11 @@ def _share(value: float, values: list[float]) -> float:
 # charts -------------------------------------------------------------------------------------------------------------
 
 _BELOW = 4
-"""What is left free below a chart."""
+"""Space below a chart."""
 
 
 def chart_svg(chart: Chart, name: str, language: Language) -> str:
-    """A chart as the text of an SVG element, whose ids have the name."""
+    """Return a chart as an SVG element whose ids contain the name."""
     canvas, shape = Canvas("chart", NARROW), chart.shape
     if isinstance(shape, Bars):
         draw_bars(canvas, shape)
@@ -370,14 +370,14 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
 
 
 # side by side -------------------------------------------------------------------------------------------------------
-# Plans or results side by side as bars: a bar a plan, or what each category came to before and comes to now.
+# Comparisons of plans or results as bars: a bar per plan, or each category before and after.
 
 _PALE = (0,)
-"""A first part of nothing: what follows it is paler."""
+"""An empty first segment, so that the next one is paler."""
 
 
 def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | None:
-    """What the plans come to, or their power or GPUs where not all have prices; None where nothing differs."""
+    """Return a bar chart of compared totals, or of power or GPUs if not all have prices; None if nothing differs."""
     line = charted(comparison)
     if line is None:
         return None
@@ -395,12 +395,12 @@ def _drawn(chart: Chart, language: Language) -> Drawing:
 
 
 def _text(cell: Cell, language: Language) -> str:
-    """A value without the mark of the best: the shortest bar needs none."""
+    """Return a value without the mark of the best."""
     return language.cell(replace(cell, best=False))
 
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
-    """What each category that changed came to, and comes to; None where no amount changed, or currencies differ."""
+    """Return a bar chart of changed categories, before and after; None if no amount changed, or currencies differ."""
     changed, word = changed_categories(difference), language.word
     if not changed:
         return None

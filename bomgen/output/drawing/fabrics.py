@@ -1,4 +1,4 @@
-"""A drawing of a fabric: as tiers, groups of switches, or a grid."""
+"""Drawings of fabrics: as tiers, groups of switches, or a grid."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from bomgen.output.drawing.canvas import (
 )
 
 # tiers --------------------------------------------------------------------------------------------------------------
-# Tiers of switches drawn as rows of boxes with the servers below; pods are frames around their boxes.
+# Tiers of switches as rows of boxes with the servers below; pods are frames around their boxes.
 
 _SHOWN_PODS = 3
 _POD_WORD = 22
-"""The strip of a pod's frame that its name stands in, upright."""
+"""Width of the strip in a pod's frame for its name, rotated."""
 
 
 def draw_tiers(canvas: Canvas, wording: Wording) -> None:
-    """Draw a fabric whose switches stand in tiers."""
+    """Draw a fabric whose switches form tiers."""
     fabric = wording.drawn
     tiers = fabric.tiers[::-1]
     pods = list(lay_out_frames(count_pods(fabric), _SHOWN_PODS))
@@ -79,7 +79,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
 
 
 def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[DrawnBox]], top: float) -> None:
-    """A line that all switches of the top tier lead up to: it joins every pod with every other."""
+    """Draw a line that joins all switches of the top tier, for links between every two pods."""
     boxes = [box for group in groups for box in group if not box.more]
     height = top - 2 * PADDING
     for box in boxes:
@@ -88,14 +88,14 @@ def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[DrawnBox]
 
 
 def label_servers(wording: Wording) -> DrawingRow:
-    """The words beside the servers."""
+    """Return the label of the servers."""
     links = wording.server_links()
     label = [wording.language.word("ui-tier-server"), *wording.endpoints()]
     return DrawingRow(label, wording.links(links) if links is not None else ())
 
 
 def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start: float, middle: float) -> None:
-    """One frame around the servers: which of them hang on which switch differs from topology to topology."""
+    """Draw one frame around the servers; their distribution over switches depends on the topology."""
     top = middle - BOX_HEIGHT / 2 - PADDING
     canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
     canvas.boxes(middle, list(lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
@@ -105,7 +105,7 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
 
 
 def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[DrawnBox]) -> list[list[DrawnBox]]:
-    """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
+    """Return the boxes of a tier by pod; a core, or a fabric without pods, is one group."""
     if not pods or tier.name == CORE:
         return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
     padding = _POD_WORD + PADDING
@@ -138,7 +138,7 @@ def _draw_links(
     heights: tuple[float, float],
     all_joined: bool,
 ) -> None:
-    """Lines to all switches above, or, where up-links are fewer than these, to a group of them."""
+    """Draw lines to all switches above, or, with fewer uplinks, to a group of them."""
     start, end = heights
     for index, group in enumerate(groups):
         upper = [box for box in (above[index] if len(above) == len(groups) else above[0]) if not box.more]
@@ -150,23 +150,23 @@ def _draw_links(
 
 
 # groups -------------------------------------------------------------------------------------------------------------
-# Groups of routers drawn as frames: each a ring whose routers are all linked, with curves between the groups.
+# Groups of routers as frames: each a ring of fully connected routers, with curves between the groups.
 
 _SHOWN_GROUPS = 4
 _SHOWN_ROUTERS = 8
 _RING = 48
-"""Radius of the ring that routers stand on."""
+"""Radius of the ring of routers."""
 _ROUTER = 11
 _CAPTION = 20
 _FRAME = _CAPTION + 2 * (_RING + _ROUTER + PADDING)
 _ARCS = 84
-"""How high the curves rise."""
+"""Height of the curves."""
 _LEAN = 1.3
-"""How far above a curve's top the points lie that it is drawn towards, in heights of it."""
+"""Height of the control points of a curve, relative to its top."""
 
 
 def draw_groups(canvas: Canvas, wording: Wording) -> None:
-    """Draw a fabric whose switches are linked side by side."""
+    """Draw a fabric whose switches are connected within a tier."""
     fabric = wording.drawn
     tier, groups = fabric.tiers[0], find_groups(fabric)
     shown = list(lay_out_frames(groups.count, _SHOWN_GROUPS))
@@ -196,7 +196,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
 
 
 def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
-    """The routers of a group: all when they are few, else the first ones, the place of the others, and the last."""
+    """Draw the routers of a group: all if there are few, else the first ones, a placeholder, and the last."""
     shown = min(count, _SHOWN_ROUTERS)
     numbers = [f"{number}" for number in range(1, shown + 1)]
     if count > shown:
@@ -212,7 +212,7 @@ def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
 
 
 def _draw_curves(canvas: Canvas, shown: Sequence[DrawnBox], top: float) -> None:
-    """A curve from every group to every other; they leave side by side, the farthest in the middle."""
+    """Draw a curve between every two groups; curves start next to each other, the farthest in the middle."""
     count = len(shown)
     for first, last in combinations(range(count), 2):
         start = _curve_foot(shown[first], first, last, count)
@@ -223,35 +223,35 @@ def _draw_curves(canvas: Canvas, shown: Sequence[DrawnBox], top: float) -> None:
 
 
 def _curve_foot(box: DrawnBox, index: int, other: int, count: int) -> float:
-    """Where the curve to another group leaves: those to the left, near before far, then to the right, far first."""
+    """Return the horizontal start of a curve to another group: left groups first, nearest first, then right ones."""
     order = [*range(index - 1, -1, -1), *range(count - 1, index, -1)]
     return box.middle + (order.index(other) - (count - 2) / 2) * NUMBER_SIZE
 
 
 # grid ---------------------------------------------------------------------------------------------------------------
-# A torus drawn as a grid, layer behind layer: lines between neighbours, curves from the end of a line to its start.
+# A torus as a grid, layer behind layer: lines between neighbours, curves from the end of a line to its start.
 
 _SHOWN = 4
-"""Nodes of an axis that are drawn; of a longer one the first two and the last."""
+"""Drawn nodes per axis; of a longer one the first two and the last."""
 _SHOWN_LAYERS = 3
 _AXES = 3
 _NODE = 6
 _PITCH_X, _PITCH_Y = 92, 68
 _BEHIND_X, _BEHIND_Y = 44, -26
-"""How far a layer stands beside and above the one before it."""
+"""Offset of a layer from the one before it."""
 _BOW = 24
-"""How far the points that a curve is drawn towards stand off its line."""
+"""Distance of a curve's control points from its line."""
 _DOWN = 0.5
-"""How far the curves from front to back lean down, for every step that they lean aside."""
+"""Downward offset of front-to-back curves, per step to the side."""
 _NUMBER_ROOM = 16
-"""From a node to the number of its line."""
+"""Distance of a node from its line number."""
 _NAME_ROOM = 2 * LINE
 _APART = "\u2003"
-"""Between a number and the name of its axis."""
+"""Separator between a number and the name of its axis."""
 
 
 class _Axis(NamedTuple):
-    """The nodes of an axis that are drawn, as their numbers; where some are left out, it is before the last."""
+    """The numbers of the drawn nodes of an axis; omitted ones are before the last."""
 
     name: str
     size: int
@@ -263,12 +263,12 @@ class _Axis(NamedTuple):
         return len(self.numbers) - 1
 
     def passes(self, place: int) -> bool:
-        """Whether nodes are left out between a place and the one after it."""
+        """Return whether nodes are omitted after an index."""
         return self.numbers[place + 1] - self.numbers[place] > 1
 
 
 def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
-    """Draw a fabric without switches, whose nodes stand on a grid of up to three axes."""
+    """Draw a fabric without switches as a grid with up to three axes."""
     torus = find_torus(wording.drawn)
     drawn = zip((*axes, "", "")[:_AXES], (_SHOWN, _SHOWN, _SHOWN_LAYERS), strict=True)
     x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
@@ -298,7 +298,7 @@ def _label(wording: Wording, torus: Torus) -> list[str]:
 
 
 class _NodeGrid:
-    """Where the nodes of a grid stand, from its first one on."""
+    """Positions of the nodes of a grid, relative to its first one."""
 
     def __init__(self, canvas: Canvas, left: float, top: float, axes: tuple[_Axis, _Axis, _Axis]) -> None:
         self.canvas, self.left, self.top = canvas, left, top
@@ -311,7 +311,7 @@ class _NodeGrid:
         )
 
     def draw(self) -> None:
-        """All lines, then the nodes upon them, those behind first."""
+        """Draw all lines, then the nodes, back to front."""
         for layer in range(self.z.last, -1, -1):
             for row in range(self.y.last + 1):
                 for column in range(self.x.last + 1):
@@ -333,7 +333,7 @@ class _NodeGrid:
                 self.canvas.line_between(here, self.place(*there), _NODE, dashed=axis.passes(at))
 
     def _curves(self) -> None:
-        """From the last node of a line to its first, on the faces that one looks at."""
+        """Draw the links from the last node of a line to its first, on the visible faces."""
         x, y, z = self.x, self.y, self.z
         for row in range(y.last + 1) if x.closed else ():
             self._curve(self.place(0, row, 0), self.place(x.last, row, 0), 0, -1)
@@ -343,13 +343,13 @@ class _NodeGrid:
             self._curve(self.place(x.last, row, 0), self.place(x.last, row, z.last), 1, _DOWN)
 
     def _curve(self, start: tuple[float, float], end: tuple[float, float], aside: float, below: float) -> None:
-        """A curve between two rims that stands off to a side."""
+        """Draw a curve between two circles that bends to a side."""
         rims = [(x + aside * _NODE, y + below * _NODE) for x, y in (start, end)]
         bent = [(x + aside * _BOW, y + below * _BOW) for x, y in rims]
         self.canvas.curve([rims[0], *bent, rims[1]])
 
     def name(self, wording: Wording) -> None:
-        """Numbers along the axes, and the axes' names with their sizes."""
+        """Draw numbers along the axes, and the names and sizes of the axes."""
         canvas, language = self.canvas, wording.language
         x, y, z = self.x, self.y, self.z
         names = {axis: language.word("ui-axis", axis=axis.name, count=axis.size) for axis in (x, y, z) if axis.last}
@@ -375,11 +375,11 @@ class _NodeGrid:
 
 
 def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | None = None, alone: bool = False) -> str:
-    """A fabric as the text of an SVG element: scalable, described for readers who do not see it.
+    """Return a drawing of a fabric as an SVG element, with a description for screen readers.
 
-    `name` is the fabric's name in the plan; it makes the ids in the drawing unique within a page. `servers` is how many
-    are attached, where that is known; the other endpoints then count as other machines'. `alone`: the element is a file
-    of its own, which brings size, ground and colours.
+    `name` is the fabric's name in the plan; it makes ids unique within a page. `servers` is the number of attached
+    servers, if known; other endpoints then belong to other hosts. `alone`: the element is a standalone file with its
+    own size, background and colours.
     """
     wording, canvas = Wording(fabric, name, language, servers), Canvas()
     canvas.header(wording.plane())

@@ -1,4 +1,4 @@
-"""A fabric as a Graphviz graph: with tiers, in groups, or in a grid."""
+"""Fabrics as Graphviz graphs: with tiers, in groups, or in a grid."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _SPACE = "bgcolor=white compound=true newrank=true nodesep=0.5 ranksep=1"
 _BOX = 'shape=box style="rounded,filled" fillcolor="#f1f3f5" color="#57606a"'
 _INDENT = "  "
 _CENTRED, _LEFT = "\\n", "\\l"
-"""Ends of a line, which say how it stands."""
+"""Line ends that set the alignment."""
 
 
 class Graph:
-    """Collects the statements of one undirected graph; upper ends of edges come first."""
+    """Collector of the statements of one undirected graph; upper ends of edges come first."""
 
     def __init__(self, name: str, title: Sequence[str]) -> None:
-        """Begin a graph with words above it."""
+        """Begin a graph with a title."""
         self.lines = [f"graph {quote([name])} {{"]
         self.depth = 1
         label = quote([*title, ""], _LEFT)
@@ -49,19 +49,19 @@ class Graph:
         self._add(f'edge [fontsize=10 fontname="{_FONT}" color="#8c959f"]')
 
     def text(self) -> str:
-        """The whole graph."""
+        """Return the whole graph."""
         return "\n".join([*self.lines, "}", ""])
 
     def _add(self, line: str) -> None:
         self.lines.append(f"{_INDENT * self.depth}{line};")
 
     def look(self, attributes: str) -> None:
-        """Attributes of the whole graph."""
+        """Set attributes of the whole graph."""
         self._add(f"graph [{attributes}]")
 
     @contextmanager
     def cluster(self, name: str, label: str) -> Iterator[None]:
-        """A frame around the nodes that are added meanwhile."""
+        """Draw a frame around the nodes that are added in the context."""
         self.lines.append(f"{_INDENT * self.depth}subgraph {quote([f'cluster {name}'])} {{")
         self.depth += 1
         self._add(f'label={quote([label])}; labeljust=l; style="rounded"; color="#afb8c1"; fontsize=11')
@@ -70,48 +70,48 @@ class Graph:
         self.lines.append(f"{_INDENT * self.depth}}}")
 
     def node(self, name: str, label: Sequence[str], look: str = "") -> None:
-        """A node with its words."""
+        """Add a node with its label."""
         self._add(f"{quote([name])} [label={quote(label)}{look and ' '}{look}]")
 
     def edge(self, upper: str, lower: str, label: Sequence[str], look: str = "") -> None:
-        """An edge with its words, which stand a little apart from it."""
+        """Add an edge with its label, which is placed at a distance."""
         words = quote([f" {line} " for line in label])
         self._add(f"{quote([upper])} -- {quote([lower])} [label={words}{look and ' '}{look}]")
 
     def plain_edge(self, upper: str, lower: str, look: str) -> None:
-        """An edge without words."""
+        """Add an edge without a label."""
         self._add(f"{quote([upper])} -- {quote([lower])} [{look}]")
 
     def clustered_edge(self, upper: tuple[str, str], lower: tuple[str, str], label: Sequence[str]) -> None:
-        """An edge between the frames of two nodes, each given with its frame."""
+        """Add an edge between the frames of two nodes, each given with its frame."""
         ends = f"ltail={quote([f'cluster {upper[0]}'])} lhead={quote([f'cluster {lower[0]}'])}"
         self.edge(upper[1], lower[1], label, f"{ends} constraint=false")
 
 
 def escape(text: str) -> str:
-    """Text that stands for itself within a quoted string: no escape sequence, entity or end of the string."""
+    """Return text for a quoted string, without escape sequences, entities or quotes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", " ")
 
 
 def quote(lines: Sequence[str], end: str = _CENTRED) -> str:
-    """A quoted string of one or several lines."""
+    """Return a quoted string of one or several lines."""
     return '"' + end.join(map(escape, lines)) + '"'
 
 
 # graphviz parts -----------------------------------------------------------------------------------------------------
-# What every Graphviz graph of a fabric has: its summary, its servers, and the sizes that stay readable.
+# Common parts of all Graphviz graphs of a fabric: summary, servers, and the sizes that remain legible.
 
 MOST_SWITCHES = 32
 MOST_EDGES = 96
-"""A graph of more nodes or edges than these has labels that nobody can read."""
+"""Number of nodes or edges above which labels are illegible."""
 MOST_GROUPS = 8
-"""Pods or groups that are drawn one by one."""
+"""Maximum number of pods or groups drawn individually."""
 SERVERS = "servers"
 _LOOK = 'style="rounded,dashed"'
 
 
 def summary(wording: Wording) -> list[str]:
-    """What stands above a graph: the fabric, which plane of it, and all counts."""
+    """Return the title of a graph: the fabric, its plane, and all counts."""
     fabric = wording.drawn
     lines = [wording.language.word("drawing-title", name=wording.name), *wording.plane()]
     if not fabric.tiers:
@@ -125,7 +125,7 @@ def summary(wording: Wording) -> list[str]:
 
 
 def add_servers(graph: Graph, wording: Wording, leaves: Iterable[tuple[str, int]]) -> None:
-    """One node for all servers, below nodes that stand for so many leaves each."""
+    """Add one node for all servers, below nodes that represent a number of leaves each."""
     links = wording.server_links()
     if links is None:
         return
@@ -140,18 +140,18 @@ def add_servers(graph: Graph, wording: Wording, leaves: Iterable[tuple[str, int]
 
 
 # graphviz flat ------------------------------------------------------------------------------------------------------
-# Fabrics without tiers above each other as Graphviz graphs: groups of routers, and grids of nodes.
+# Fabrics without stacked tiers as Graphviz graphs: groups of routers, and grids of nodes.
 
 _OTHER_SIDE = "headport=w tailport=w"
-"""Loops of a node would run through each other's words."""
+"""Side of a node for a second loop, so that labels do not overlap."""
 _PINNED = "layout=neato splines=true"
-"""Nodes stay where they are put, and edges go round them."""
+"""Layout that keeps node positions and routes edges around them."""
 _STEPS = ((3.2, 0), (0, -2), (1.4, 0.7))
-"""How far aside and up the next node along each axis stands, in inches."""
+"""Offset of the next node along each axis in inches."""
 
 
 def add_groups(graph: Graph, wording: Wording) -> None:
-    """Routers one by one, groups one by one, or all of them as one node."""
+    """Add routers individually, groups individually, or all groups as one node."""
     fabric = wording.drawn
     routers, groups = fabric.tiers[0].count.value, find_groups(fabric)
     kinds = [links for links in links_within_tier(fabric) if links.count.value]
@@ -191,7 +191,7 @@ def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: l
 
 
 def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
-    """Every group a node that is linked within itself and to every other."""
+    """Add a node per group, connected to itself and to every other."""
     groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
     names = [f"group {index + 1}" for index in range(groups.count)]
     sizes = [len(groups.members(index)) for index in range(groups.count)]
@@ -207,7 +207,7 @@ def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside
 
 
 def add_grid(graph: Graph, wording: Wording) -> None:
-    """Nodes one by one, or all as one that is linked to itself along every axis."""
+    """Add nodes individually, or all as one node connected to itself along every axis."""
     torus = find_torus(wording.drawn)
     edges = sum(torus.nodes // size * torus.steps(axis) for axis, size in torus.sizes.items())
     for links in wording.drawn.links:
@@ -222,7 +222,7 @@ def add_grid(graph: Graph, wording: Wording) -> None:
 
 
 def _add_nodes(graph: Graph, wording: Wording, torus: Torus, links: Links) -> None:
-    """Every node of the grid, and the edges to its next neighbours."""
+    """Add every node of the grid, and the edges to its next neighbours."""
     sizes = list(torus.sizes.values())
     places = list(product(*(range(1, size + 1) for size in sizes)))
     graph.look(_PINNED)
@@ -244,7 +244,7 @@ def _node_name(place: tuple[int, ...]) -> str:
 
 
 def _node_position(place: tuple[int, ...]) -> str:
-    """Where a node of a grid stands: later layers behind the first."""
+    """Return the position of a grid node; later layers are behind the first."""
     x, y = (sum(number * step[side] for number, step in zip(place, _STEPS, strict=False)) for side in (0, 1))
     return f'pos="{x:.2f},{y:.2f}!"'
 
@@ -252,16 +252,16 @@ def _node_position(place: tuple[int, ...]) -> str:
 # graphviz -----------------------------------------------------------------------------------------------------------
 # A fabric as a Graphviz graph: with tiers, in groups, or in a grid.
 #
-# Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
-# node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the
-# edges add up to the links of each kind; where the counts leave open how many endpoints a leaf has, its edge says "up
+# Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. In larger graphs the switches of a pod and tier
+# collapse into one node, and many equal pods into one, so that the graph of any fabric remains legible. The counts on
+# the edges add up to the links of each kind; if the counts do not determine the endpoints of a leaf, its edge says "up
 # to".
 
 
 def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | None = None) -> str:
-    """A fabric as the text of an undirected Graphviz graph; of several equal planes it is one.
+    """Return a fabric as an undirected Graphviz graph; of several equal planes, one.
 
-    `servers` is how many are attached, where that is known; the other endpoints then count as other machines'.
+    `servers` is the number of attached servers, if known; other endpoints then belong to other hosts.
     """
     wording = Wording(fabric, name, language, servers)
     graph = Graph(name, summary(wording))
@@ -276,7 +276,7 @@ def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | Non
 
 
 class _Part(NamedTuple):
-    """Switches of a tier that are one node, and the pods that they stand in: none but in these."""
+    """Switches of a tier drawn as one node, and the pods that contain all of them."""
 
     tier: Tier
     switches: range
@@ -289,7 +289,7 @@ class _Part(NamedTuple):
 
 
 def _add_tiers(graph: Graph, wording: Wording) -> None:
-    """Nodes from the top down, then the edges between every tier and the one above it."""
+    """Add nodes from the top down, then the edges between adjacent tiers."""
     fabric = wording.drawn
     pods, single = _pods(fabric), _is_small(fabric)
     if single:
@@ -318,7 +318,7 @@ def _add_tiers(graph: Graph, wording: Wording) -> None:
 
 
 def _add_links_between_pods(graph: Graph, wording: Wording, links: Links, parts: list[_Part]) -> None:
-    """The edges between nodes that hold whole pods: as many links for every two pods of one size."""
+    """Add the edges between nodes of whole pods, with equal links per pair of pods of one size."""
     between, to_last = links_of_pods(wording.drawn, links)
     large = count_pods(wording.drawn) - count_last_pods(wording.drawn)
     for place, part in enumerate(parts):
@@ -331,7 +331,7 @@ def _add_links_between_pods(graph: Graph, wording: Wording, links: Links, parts:
 
 
 def _pods(fabric: Fabric) -> list[range]:
-    """Pods one by one when they are few, else those that are alike together."""
+    """Return pods individually if there are few, else equal pods together."""
     pods = count_pods(fabric)
     if pods <= MOST_GROUPS:
         return [range(index, index + 1) for index in range(pods)]
@@ -342,7 +342,7 @@ def _pods(fabric: Fabric) -> list[range]:
 
 
 def _is_small(fabric: Fabric) -> bool:
-    """Whether every switch can be a node: not where links join pods, of which each tier is one node."""
+    """Return whether every switch can be a node; not if links join pods, of which each tier is one node."""
     if links_within_tier(fabric):
         return False
     edges = fabric.tiers[0].count.value
@@ -376,7 +376,7 @@ def _add_node(graph: Graph, wording: Wording, part: _Part, single: bool) -> None
 
 
 def _add_edge(graph: Graph, wording: Wording, links: Links | None, part: _Part, above: _Part, single: bool) -> None:
-    """The edge between two nodes, where there is a link between their switches."""
+    """Add the edge between two nodes if their switches are connected."""
     if links is None:
         return
     count = count_uplinks(part.tier, part.switches)
@@ -387,7 +387,7 @@ def _add_edge(graph: Graph, wording: Wording, links: Links | None, part: _Part, 
 
 
 def _count_links_of_pair(fabric: Fabric, part: _Part, above: _Part) -> int:
-    """Links of one switch to one above: even, and where too few, from where the last one's ended."""
+    """Return the links between a switch and one above: even, with remainders distributed in turn."""
     index, up = part.switches[0], count_uplinks(part.tier, part.switches)
     first_below = first_above = 0
     if part.pods is not None:

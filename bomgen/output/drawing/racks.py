@@ -1,4 +1,4 @@
-"""Racks seen from the front, and the floor seen from above."""
+"""Front views of racks, and the floor plan."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from bomgen.results.elevations.types import (
 )
 
 MOST_DRAWN = 9
-"""Racks that are drawn of those that differ; a reader looks the others up in the table."""
+"""Maximum number of different racks drawn; the table lists the others."""
 BESIDE = 3
-"""Racks side by side in a drawing: names are read on a printed page."""
+"""Racks next to each other in a drawing, so that names are legible in print."""
 _SPACE = 14
 _UNIT = 11
 _TALLEST = 620
-"""Rack units are drawn smaller where a rack would be higher than this, so that it fits a page."""
+"""Maximum height of a rack; rack units are scaled down to fit."""
 _NUMBERS = 20
-"""Room for the numbers of the units, left of a rack."""
+"""Space for unit numbers to the left of a rack."""
 _STRIP = 13
 """Width of a PDU beside a rack."""
 _MOST_STRIPS = 6
 _LINE = 13
 _INSET, _HALF = 2, 0.5
-"""Between the side of a rack and what is written in it; half of the line between two devices."""
+"""Gap between a rack's side and text; half of the line between devices."""
 _NAME_SIZE, _WORD_SIZE, _SMALL_SIZE = 12, 10, 8
 _HEADING = 40
-"""Above a rack: which ones it stands for, and where."""
+"""Height of a rack's heading: its numbers and position."""
 _TWO_LINES = 30
-"""A box of that height has room for a name and a product below each other."""
+"""Minimum height of a box for name and product on separate lines."""
 _MOST_SPANS = 4
 _LIGHT, _DARK = 0.07, 0.22
-"""How dark devices and PDUs are filled."""
+"""Fill opacity of devices and PDUs."""
 _TITLE, _BODY = "rack-title", "rack-text"
 
 
 def racks_to_draw(elevations: Elevations) -> tuple[Elevation, ...]:
-    """The racks that are drawn: those of which there are most, in the order of the floor."""
+    """Return the racks to draw: the most frequent ones, in floor order."""
     order = sorted(range(len(elevations.groups)), key=lambda index: (-elevations.groups[index].number, index))
     return tuple(elevations.groups[index] for index in sorted(order[:MOST_DRAWN]))
 
 
 def rack_svgs(elevations: Elevations, language: Language, name: str = "racks") -> Iterator[tuple[str, str]]:
-    """The drawings of the racks, some of them side by side in each: title and SVG element.
+    """Yield the drawings of the racks, several per drawing: title and SVG element.
 
     The name makes their ids unique within a page.
     """
@@ -72,7 +72,7 @@ def rack_svgs(elevations: Elevations, language: Language, name: str = "racks") -
 
 
 class _Front:
-    """One rack in the making, in a column of the drawing."""
+    """The front view of one rack, in a column of the drawing."""
 
     def __init__(self, canvas: Canvas, language: Language, group: Elevation, x: float, room: float) -> None:
         self.canvas, self.language, self.group, self.x, self.room = canvas, language, group, x, room
@@ -86,7 +86,7 @@ class _Front:
         self.floor = _HEADING + self.units * self.pitch
 
     def draw(self) -> None:
-        """The rack with its heading, and what it draws and weighs below."""
+        """Draw the rack with its heading, and its power and weight below."""
         group, word = self.group, self.language.word
         racks = spans_text(group.racks, _MOST_SPANS)
         title = word("ui-racks-number" if group.number > 1 else "ui-rack-number", racks=racks)
@@ -121,7 +121,7 @@ class _Front:
         return self.floor - (unit + height - 1) * self.pitch
 
     def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:
-        """A device: name and product below each other where it is high enough, else beside each other."""
+        """Draw a device: name and product on separate lines if it is high enough, else on one."""
         canvas, top, high = self.canvas, self._top(unit, height), height * self.pitch
         canvas.rectangle(
             "device", self.left + 1, top + _HALF, self.width - 2, high - 1, filled=True, corner=1, tone=tone
@@ -136,7 +136,7 @@ class _Front:
             )
 
     def _slot(self, slot: Slot) -> None:
-        """The pieces of a slot, each for itself."""
+        """Draw the pieces of a slot individually."""
         product = slot.identity.name if slot.identity else ""
         if slot.unit is None or slot.height_u is None:
             return
@@ -144,7 +144,7 @@ class _Front:
             self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
 
     def _free(self) -> None:
-        """What is left free; machines that stand somewhere in the rack are named there."""
+        """Draw the free units, with the names of devices without a defined position."""
         taken = [(slot.unit, slot.top) for slot in self.group.slots if slot.unit is not None and slot.top is not None]
         taken += [(pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in self.group.pdus if pdu.unit is not None]
         filled = {unit for first, last in taken for unit in range(first, last + 1)}
@@ -172,7 +172,7 @@ class _Front:
         return self.language.word("ui-units-free", units=self.language.value(last - first + 1, "U"))
 
     def _somewhere(self, slots: Sequence[Slot]) -> Iterator[str]:
-        """Machines of which only the rack is known."""
+        """Yield the names of devices of which only the rack is known."""
         word = self.language.word
         for slot in slots:
             name = slot.identity.name if slot.identity else slot.device
@@ -181,7 +181,7 @@ class _Front:
         yield word("ui-unit-unknown")
 
     def _centred(self, lines: Sequence[str], middle: float, high: float) -> None:
-        """Lines around a height, as many as there is room for."""
+        """Draw lines around a height, as many as fit."""
         shown = lines[: max(1, int(high // _LINE))]
         for index, line in enumerate(shown):
             y = middle + (index - (len(shown) - 1) / 2) * _LINE
@@ -190,7 +190,7 @@ class _Front:
             self.canvas.words("free", x, y, fit_words(line, self.inside), self.inside, largest=size)
 
     def _hung(self) -> None:
-        """The PDUs beside the units, with their names and feeds upright."""
+        """Draw the vertical PDUs beside the units, with rotated names and feeds."""
         high = self.units * self.pitch
         top, x = self.floor - high, self.left + self.width
         for number, pdu in enumerate(self.beside[: self.strips]):
@@ -200,7 +200,7 @@ class _Front:
             self.canvas.words("pdu", left + _STRIP / 2, top + high / 2, text, high, turned=True, largest=_SMALL_SIZE)
 
     def _sums(self) -> None:
-        """What one of these racks holds, draws and weighs, as far as it is known."""
+        """Draw the totals of one of these racks as far as known."""
         lines = list(describe_sums(self.group, self.language))
         for number, line in enumerate(lines):
             y = self.floor + _LINE * (number + 1)
@@ -210,7 +210,7 @@ class _Front:
 
 
 def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
-    """What one of equal racks holds, draws and weighs, in lines."""
+    """Yield the totals of one of equal racks as text: rack units, power, weight."""
     sums, word = group.sums, language.word
 
     def least(name: str, text: str) -> str:
@@ -237,26 +237,26 @@ def _describe_slot(slot: Slot) -> str:
 
 
 # floor --------------------------------------------------------------------------------------------------------------
-# The floor seen from above: the rows with their racks, numbered, to scale.
+# The floor plan: the rows with their racks, numbered, to scale.
 
 _LABEL = 66
-"""Room for what a row is called."""
+"""Space for the label of a row."""
 _WIDEST, _NARROWEST = 38, 11
-"""Of a rack in the drawing: no wider than needed, no narrower than its number, which is then upright."""
+"""Range of rack widths: at least as wide as a rotated number."""
 _TALLEST_FLOOR = 600
-"""Of all rows together, so that the drawing fits a page."""
+"""Maximum height of all rows, so that the drawing fits a page."""
 _UPRIGHT = 24
-"""Racks that are narrower have their numbers upright."""
+"""Rack width below which numbers are rotated."""
 _MORE = 34
-"""Room for how many racks of a row are not drawn."""
+"""Space for the number of omitted racks of a row."""
 _HEAD = 10
 _FLOOR_LINE = 18
 _SIZE = 11
-"""On a page as wide as A4 allows these are 7 points."""
+"""Font size, 7 points on a drawing as wide as A4."""
 COMPUTE, MANAGEMENT = RACK_KINDS
 _TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE: 0.0}
 _GAPS = 3
-"""What rows that are left out take up: a place before those of switches, one behind them, and the last row."""
+"""Rows that omissions take: two placeholders and the last row."""
 _MILLIMETRES = 1000
 _METRES = "m"
 _KEY = 12
@@ -267,13 +267,13 @@ class _Scale(NamedTuple):
     rack: float
     depth: float
     row: float
-    """From one row to the next."""
+    """Distance between rows."""
 
 
 def floor_svg(elevations: Elevations, site: Site, language: Language, name: str = "floor") -> str:
-    """The floor as an SVG element, whose ids begin with the name.
+    """Return the floor plan as an SVG element whose ids begin with the name.
 
-    Rows and racks that find no room are named where they would stand.
+    Omitted rows and racks are counted at their position.
     """
     canvas = Canvas()
     widest = max(sum(block.racks for block in row) for row in elevations.rows)
@@ -301,7 +301,7 @@ def floor_svg(elevations: Elevations, site: Site, language: Language, name: str 
 
 
 def _scale(site: Site, widest: int, rows: int) -> _Scale:
-    """Racks as large as page and floor allow, rows as far apart as on the floor."""
+    """Return a scale with racks as large as page and floor allow, and rows as far apart as on the floor."""
     layout = site.layout
     pitch, row_pitch = float(layout.rack_pitch_m.value), float(layout.row_pitch_m.value)
     known = site.rack.depth_mm if site.rack else None
@@ -314,7 +314,7 @@ def _scale(site: Site, widest: int, rows: int) -> _Scale:
 
 
 def _rows_shown(rows: Sequence[Sequence[RackBlock]], most: int) -> list[int]:
-    """The rows that are drawn: all, or the first ones, the first with racks of more than servers, and the last."""
+    """Return the rows to draw: all, or the first ones, the first with other than compute racks, and the last."""
     count = len(rows)
     other = next((number for number, row in enumerate(rows, 1) if any(block.kind != COMPUTE for block in row)), 1)
     half = (most - _GAPS) // 2
@@ -325,7 +325,7 @@ def _rows_shown(rows: Sequence[Sequence[RackBlock]], most: int) -> list[int]:
 
 
 def _shown_ends(count: int, most: int) -> list[int]:
-    """The numbers from 1 that are drawn: all, or the first ones and the last, with one place left for the others."""
+    """Return the numbers to draw, from 1: all, or the first ones and the last, with one placeholder."""
     return list(range(1, count + 1)) if count <= most else [*range(1, most - 1), count]
 
 
@@ -373,7 +373,7 @@ def _more_rows(
     y: float,
     scale: _Scale,
 ) -> None:
-    """What stands in rows that are not drawn."""
+    """Draw a placeholder with the numbers of the omitted rows and racks."""
     first, last = rows[0][0].first, rows[-1][-1].first + rows[-1][-1].racks - 1
     racks = f"{language.integer(first)}–{language.integer(last)}"
     numbers = "–".join(map(language.integer, dict.fromkeys(span)))
@@ -384,7 +384,7 @@ def _more_rows(
 
 
 def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float) -> None:
-    """What the tones mean, for the kinds of rack that there are."""
+    """Draw the legend of shades for the existing kinds of rack."""
     kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH

@@ -1,4 +1,4 @@
-"""bom.cdx.json: the bill as a CycloneDX 1.6 hardware BOM (ECMA-424), for programs that keep inventories of parts."""
+"""bom.cdx.json: the bill as a CycloneDX 1.6 hardware BOM (ECMA-424), for inventory programs."""
 
 from __future__ import annotations
 

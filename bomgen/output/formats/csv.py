@@ -15,9 +15,9 @@ BINARY = False
 
 
 def write(source: DocumentInputs) -> bytes:
-    """The lines as CSV (RFC 4180) with a header row, the keys of `lines[]` in their order.
+    """Return the lines as CSV (RFC 4180) with a header row, the keys of `lines[]` in their order.
 
-    Text that a spreadsheet would run as a formula is kept text by a leading apostrophe.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe.
     """
     from bomgen.core.safety import escape_formula
     from bomgen.results.result import lines_data

@@ -14,7 +14,7 @@ DEPRECATED = "svg draws each fabric, and bomgen wiring -f dot has every device"
 
 
 def write(source: DocumentInputs) -> dict[str, bytes]:
-    """The graphs by the names of the fabrics."""
+    """Return the graphs by fabric name."""
     from bomgen.output.drawing.graphviz import fabric_dot
 
     return {

@@ -1,4 +1,4 @@
-"""quote.html and report.html: one page each for a browser."""
+"""quote.html and report.html: one self-contained page each."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ BINARY = False
 
 
 def write(source: DocumentInputs, kind: str) -> bytes:
-    """A page that needs no other file."""
+    """Return a page that needs no other file."""
     return source.html(kind)

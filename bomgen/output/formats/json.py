@@ -14,7 +14,7 @@ BINARY = False
 
 
 def write(source: DocumentInputs) -> bytes:
-    """The result as JSON, UTF-8, in a fixed order."""
+    """Return the result as JSON, UTF-8, in a fixed order."""
     from bomgen.results.result import result
 
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

@@ -13,7 +13,7 @@ BINARY = False
 
 
 def write(source: DocumentInputs, kind: str) -> bytes:
-    """All chapters, with the drawings where they are files of their own."""
+    """Return all chapters, with references to drawings that are separate files."""
     from bomgen.output.markdown_html import markdown
 
     return markdown(source.document(kind), source.language)

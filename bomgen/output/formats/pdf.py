@@ -1,4 +1,4 @@
-"""quote.pdf: the page of the quote printed."""
+"""quote.pdf: the quote page in print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BINARY = True
 
 
 def write(source: DocumentInputs) -> bytes:
-    """The page as PDF. Raises OutputError when WeasyPrint is not installed."""
+    """Return the page as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
     from bomgen.output.pdf import NotPrinted, pdf
     from bomgen.output.registry import QUOTE
     from bomgen.output.writer import OutputError

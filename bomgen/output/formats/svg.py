@@ -13,7 +13,7 @@ BINARY = False
 
 
 def write(source: DocumentInputs) -> dict[str, bytes]:
-    """The drawings by the names of the fabrics."""
+    """Return the drawings by fabric name."""
     from bomgen.output.drawing.fabrics import fabric_svg
 
     return {

@@ -18,5 +18,5 @@ def write(source: DocumentInputs, kind: str) -> bytes:
     from bomgen.output.xlsx.quote import quote_workbook
     from bomgen.output.xlsx.workbook import workbook
 
-    write_kind = quote_workbook if kind == QUOTE else workbook
-    return write_kind(source.document(kind), source.language)
+    document = source.document(kind)
+    return quote_workbook(document, source.language).content if kind == QUOTE else workbook(document, source.language)

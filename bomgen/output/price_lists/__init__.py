@@ -1,1 +1,1 @@
-"""Price books out: as YAML, CSV and a workbook."""
+"""Price book writers: YAML, CSV and a workbook."""

@@ -1,4 +1,4 @@
-"""Prices as CSV (RFC 4180), a row a price."""
+"""Prices as CSV (RFC 4180), a row per price."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bomgen.output.price_lists.forms import Entry, column_names
 SUFFIXES = (".csv",)
 BINARY = False
 SPECIAL = set('",;\t\r\n')
-"""What a field without quotes may not hold, whatever separates fields."""
+"""Characters that require quotes, with any separator."""
 
 
 def write(entries: Sequence[Entry], _: str | None = None) -> bytes:
-    """The rows below their header; text that a spreadsheet would run as a formula is kept text by an apostrophe."""
+    """Return the rows below a header; text that a spreadsheet would run as a formula gets an apostrophe."""
     names = column_names(entries)
     rows = [names, *([_field(entry.get(name)) for name in names] for entry in entries)]
     return "".join(",".join(row) + "\r\n" for row in rows).encode()

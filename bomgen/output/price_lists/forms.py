@@ -1,7 +1,7 @@
 """The forms of price books, and the entries that each of them writes.
 
-What is read back from any form is what was written, save the name of a book, which tables have no place for. A form is
-a module of this folder (output/registry.py) with `SUFFIXES`, those of its files; `BINARY`; and `write(entries, name)`.
+Reading any form returns what was written, except the name of a book, which tables cannot store. A form is a module of
+this folder (output/registry.py) with `SUFFIXES` of its files, `BINARY`, and `write(entries, name)`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from bomgen.pricing.quote import QuoteLine
 
 # entries ------------------------------------------------------------------------------------------------------------
-# What stands in a price list: the entries, and the columns that a table of them has.
+# The contents of a price list: the entries, and the columns of a table of them.
 
 Entry = Mapping[str, Any]
-"""A price by the keys of price books."""
+"""A price with the keys of price books."""
 
 
 def column_names(entries: Sequence[Entry]) -> list[str]:
-    """The columns of a table of prices: all that a price may say, and a description where one is given."""
+    """Return the columns of a price table: all keys in use, and a description if one is given."""
     part, *others = columns()
     described = [DESCRIPTION] if any(DESCRIPTION in entry for entry in entries) else []
     return [part, *described, *others]
 
 
 def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entry]:
-    """Return the parts of a bill that have no price yet, each length of a cable by itself, as prices to fill in.
+    """Yield the unpriced parts of a bill as prices to fill in, with each cable length as a separate part.
 
-    Each is named once, by its most exact name, with the pieces of all its lines.
+    Each appears once, under its most specific name, with the pieces of all its lines.
     """
     found: dict[str, tuple[str, int]] = {}
     for line in lines:
@@ -50,13 +50,13 @@ def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entr
 
 
 def form_of(name: str) -> str | None:
-    """The form that the suffix of a file's name asks for; None: none that is written."""
+    """Return the form for the suffix of a file name; None if there is none."""
     return next(
         (form for form in PRICE_LISTS.names if name.lower().endswith(PRICE_LISTS.constant(form, "SUFFIXES"))), None
     )
 
 
 def written(entries: Sequence[Entry], form: str, name: str | None = None) -> bytes:
-    """Prices as the file of a form, equal bytes for equal prices; `name` is that of the book."""
+    """Return prices as a file of a form, identical for equal prices; `name` is that of the book."""
     content: bytes = PRICE_LISTS.module(form).write(entries, name)
     return content

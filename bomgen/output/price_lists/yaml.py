@@ -1,4 +1,4 @@
-"""Prices as a YAML price book, a line a price; what all of them say stands at the head once."""
+"""Prices as a YAML price book, a line per price; values common to all are at the top."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def write(entries: Sequence[Entry], name: str | None = None) -> bytes:
-    """The book. A description is a comment behind its price."""
+    """Return the book. A description is a comment after its price."""
     shared = {
         key: entries[0][key]
         for key in SHARED
@@ -37,7 +37,7 @@ def write(entries: Sequence[Entry], name: str | None = None) -> bytes:
 
 
 def scalar(value: str | int | bool | Decimal | None) -> str:
-    """A value as YAML writes it on a line."""
+    """Return a value as YAML on one line."""
     if not isinstance(value, str):
         return write_scalar(value)
     if _DATE.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _RESERVED):

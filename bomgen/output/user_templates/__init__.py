@@ -1,1 +1,1 @@
-"""Templates of the user's own, rendered in a process that may do nothing else."""
+"""Templates of the user, rendered in a restricted process."""

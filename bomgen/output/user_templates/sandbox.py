@@ -1,9 +1,9 @@
-"""The child that fills in templates: Jinja's sandbox, the filters of bomgen, and faults with the line of the template.
+"""The child process that renders templates: Jinja's sandbox, bomgen's filters, and errors with template lines.
 
-The sandbox keeps a template from the objects of the program; `core/limited_child.py` bounds its time and memory, and
-leaves whoever gets out of the sandbox, in which holes have been found before, without files and without an environment.
-`check` only parses, in the same child, because a parser can be kept busy too. Equal plans give equal results: filters
-that draw random text are left out of Jinja, and objects, whose text is their address in memory, are not printed.
+The sandbox keeps a template from the objects of the program; `core/limited_child.py` limits its time and memory, and
+leaves code that escapes the sandbox, in which holes have been found before, without files and environment. `check` only
+parses, in the same child, because a parser can be overloaded too. Equal plans give equal results: filters with random
+text are removed from Jinja, and objects, whose text is their memory address, are not printed.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ from bomgen.core.money import minor_units
 from bomgen.core.safety import escape_formula
 
 PRELOADED = (difflib, html, pprint, textwrap, *map(codecs.lookup, ("ascii", "unicode-escape", "utf-8")))
-"""What Jinja and messages load when they come to use it: a sealed child can load nothing."""
+"""Modules that Jinja and messages import on demand: a sealed child cannot import."""
 ESCAPED = (".html", ".htm", ".xml", ".svg")
-"""Results whose text is escaped as markup on the way out."""
+"""Result suffixes whose text is escaped as markup."""
 LEFT_OUT = ("lipsum", "random")
-"""What gives other text each time."""
+"""Functions with random results."""
 NAMES = ("bom", "plan")
-"""The data of a template."""
+"""Variables of a template."""
 RESULT_BYTES = 16 << 20
-"""The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
+"""Maximum size of a result: an order of 10,000 lines has half a MiB, a page with images a few."""
 MOST_SHOWN = 12
-"""Keys that a message lists."""
+"""Maximum number of keys in a message."""
 QUOTED = 40
-"""Characters of a value that a message repeats."""
+"""Maximum length of a value in a message."""
 MOST_FAULTS = 20
-"""Faults of one template that are told at a time."""
+"""Maximum number of errors reported per template."""
 MESSAGE = 300
-"""Characters of a message that may hold text of the template."""
+"""Maximum length of a message with template text."""
 LIMIT, SYNTAX, RUNTIME = "template-limit", "template-syntax", "template"
 _FILE = "<template>"
-"""What Jinja calls the file of a template that has none."""
+"""Jinja's file name for a template without one."""
 _PRINTED = (str, int, float, Decimal, list, tuple, dict, Undefined)
-"""What `{{ }}` prints."""
+"""Types that `{{ }}` prints."""
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+", re.IGNORECASE)
-"""How Python writes an object that has no text of its own, in a list too."""
+"""Python's text for an object without its own, also in a list."""
 _QUOTED = (",", ";", '"', "\n", "\r")
-"""What a field of CSV is put in quotes for; semicolons separate fields where commas separate decimals."""
+"""Characters that require quotes in CSV; semicolons are separators where commas are decimal signs."""
 
 Filters = Mapping[str, Callable[..., str]]
 
 
 class Fault(NamedTuple):
-    """What is wrong with a template; line 0: nobody knows where."""
+    """An error of a template; line 0 if unknown."""
 
     line: int
     message: str
@@ -74,11 +74,11 @@ class Fault(NamedTuple):
 
 
 class _TooLong(Exception):
-    """The result is as long as it may be."""
+    """The result exceeds its maximum size."""
 
 
 class _Missing(StrictUndefined):
-    """A name that is not there: whatever is done with it is an error that names what is."""
+    """An undefined name; any use of it is an error that lists the defined names."""
 
     __slots__ = ()
 
@@ -98,16 +98,16 @@ class _Missing(StrictUndefined):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox; exceptions keep the lines of the compiled template, and no module is loaded to rewrite them."""
+    """The sandbox; exceptions keep the lines of the compiled template, without importing a module to rewrite them."""
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja2's
         raise
 
 
 def main() -> None:
-    """Fill in, or without data parse, the templates on standard input; write a line of JSON each: its text or faults.
+    """Render, or without data parse, the templates on standard input; write a line of JSON each: text or errors.
 
-    None is begun after one that reached a limit.
+    No template is started after one that reached a limit.
     """
     asked = json.load(sys.stdin.buffer)
     limits, data = Limits(*asked["limits"]), asked["data"]
@@ -120,7 +120,7 @@ def main() -> None:
             if any(fault.rule == LIMIT for fault in answer if isinstance(fault, Fault)):
                 return
             del answer
-            gc.collect()  # what a template held, also in circles, is memory that the next one may take
+            gc.collect()  # objects of a template, including cycles, take memory that the next one may need
 
 
 def _environment(name: str, filters: Filters) -> _Environment:
@@ -141,8 +141,8 @@ def _environment(name: str, filters: Filters) -> _Environment:
 
 
 def writer(code: str, currency: str) -> Filters:
-    """The filters that bomgen adds to Jinja's: they write values as the quote does in its language."""
-    minor_units()  # read now, while files may be
+    """Return bomgen's Jinja filters, which format values as the quote does in its language."""
+    minor_units()  # read now, while file access is permitted
     words = language(code)
 
     def money(amount: object, currency: str = currency) -> str:
@@ -162,7 +162,7 @@ def writer(code: str, currency: str) -> Filters:
 
 
 def render(text: str, name: str, filters: Filters, data: Mapping[str, Any], limits: Limits) -> str | list[Fault]:
-    """Return the result of a template, empty without data, or its faults."""
+    """Return the result of a template, empty without data, or its errors."""
     template = None
     try:
         environment = _environment(name, filters)
@@ -191,7 +191,7 @@ def _parsed(text: str, environment: _Environment) -> tuple[nodes.Template | None
 
 
 def _unknown(tree: nodes.Template, environment: _Environment) -> Iterator[Fault]:
-    """A fault for everything that takes in other files, and every filter and test that nobody knows."""
+    """Yield errors for includes of other files, and for unknown filters and tests."""
     for taking in tree.find_all((nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)):
         word = type(taking).__name__.lower().removeprefix("from")
         yield Fault(taking.lineno, f"{word}: a template cannot include other files; write one file", SYNTAX)
@@ -204,7 +204,7 @@ def _unknown(tree: nodes.Template, environment: _Environment) -> Iterator[Fault]
 
 
 def _written(template: Template, context: Context) -> str:
-    """The result, piece by piece up to its limit. What is wrong with a piece is thrown to the line that gave it."""
+    """Return the result, up to its size limit. An error in a piece is raised at its template line."""
     pieces, length = [], 0
     stream = cast(Generator[str, None, None], template.root_render_func(context))
     for piece in stream:
@@ -219,7 +219,7 @@ def _written(template: Template, context: Context) -> str:
 
 
 def _fault(error: BaseException, template: Template | None, limits: Limits) -> Fault:
-    """What an exception says of the template, at the last of its lines that was on the way there."""
+    """Return the error for an exception, at the innermost template line involved."""
     rule = LIMIT
     match error:
         case OutOfTime():
@@ -244,9 +244,9 @@ def _line(error: BaseException, template: Template | None) -> int:
     return line
 
 
-@pass_context  # without it Jinja2 prints constants while it compiles, where a fault has no line yet
+@pass_context  # without it Jinja2 prints constants at compile time, when an error has no line yet
 def _printed(_context: Context, value: object) -> object:
-    """What `{{ }}` prints: nothing for nothing."""
+    """Return a value that `{{ }}` prints; empty for None."""
     if value is None:
         return ""
     if not isinstance(value, _PRINTED) or (isinstance(value, list | tuple | dict) and _ADDRESS.search(str(value))):
@@ -256,7 +256,7 @@ def _printed(_context: Context, value: object) -> object:
 
 
 def _decimal(value: object) -> Decimal:
-    """An amount or number of bom.json, exactly; of a name that is not there its own fault."""
+    """Return an amount or number of bom.json exactly; an undefined name raises its own error."""
     if isinstance(value, Undefined):
         str(value)
     try:
@@ -283,7 +283,7 @@ def _date(words: Language, iso: str) -> str:
 
 
 def _csv(value: object) -> str:
-    """A field of CSV (RFC 4180): text that a spreadsheet would run as a formula is kept text, as in bom.csv."""
+    """Return a CSV field (RFC 4180); text that a spreadsheet would run as a formula is escaped, as in bom.csv."""
     text = "" if value is None else str(escape_formula(value))
     return '"' + text.replace('"', '""') + '"' if any(each in text for each in _QUOTED) else text
 
@@ -298,7 +298,7 @@ def _listed(known: list[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Text on one line that can be shown, cut where it gets long."""
+    """Return text on one line, truncated to the maximum length."""
     text = " ".join(_ADDRESS.sub("", text[: MESSAGE + 1]).split())
     text = "".join(each if each.isprintable() else "?" for each in text)
     return text if len(text) <= MESSAGE else text[:MESSAGE] + "..."

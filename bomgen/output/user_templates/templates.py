@@ -1,6 +1,6 @@
-"""Templates of the user's own: opened and named here, parsed and filled in by a limited child.
+"""Templates of the user: read and named here, parsed and rendered by a restricted child process.
 
-Whoever sends a plan sends its templates: they are read as data is, and never run in the program's own process.
+The sender of a plan also supplies its templates: they are data, and never run in the program's own process.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from bomgen.results.result import Template
 
 SUFFIX = ".j2"
 TEMPLATE_BYTES = 1 << 20
-"""The largest template that is read: as large as a plan may be; a long contract with a logo in it has a tenth."""
+"""Maximum size of a template, as for a plan; a long contract with a logo takes a tenth."""
 LIMITS = Limits(cpu_seconds=4, wall_seconds=30, memory_bytes=512 << 20, output_bytes=64 << 20)
-"""What the templates of a plan may take together, and memory each: one that groups and lists 10 000 lines takes 0.7 s
-and 50 MiB. The clock leaves them a busy machine; the output is results as JSON."""
+"""Limits for all templates of a plan together, and memory of each: one that groups and lists 10,000 lines takes 0.7 s
+and 50 MiB. The wall time allows for a busy machine; the output is results as JSON."""
 LIMIT = "template-limit"
-"""The rule of a template that takes more than it may."""
+"""The rule of a template that exceeds its limits."""
 NO_FILE = (errno.EISDIR, errno.EINVAL)
-"""Why a folder, and what is no regular file, cannot be read."""
+"""Errors for folders and other paths that are not regular files."""
 OPTION = "<template>"
-"""The file name of marks of templates that the command line names; the line is the number of the option."""
+"""File name in marks of templates from the command line; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
-"""Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
+"""Letters and digits of any script, with dots, dashes and spaces inside: valid on any file system, never hidden."""
 _ABOUT = re.compile(r"\{# (.*) #\}")
 ORDERS = "orders"
-"""The folder of templates that come with bomgen."""
+"""The folder of built-in templates."""
 PATH, RULE = "templates", "template-name"
 
 
 def shipped() -> dict[str, Path]:
-    """The templates that come with bomgen, by the names that they are asked for: `order-upload`."""
+    """Return the built-in templates by name, such as `order-upload`."""
     return {path.name.partition(".")[0]: path for path in sorted((folder("templates") / ORDERS).glob(f"*{SUFFIX}"))}
 
 
 def describe_templates() -> list[tuple[str, str]]:
-    """The templates that come with bomgen, each with what its first line says that it writes."""
+    """Return the built-in templates, each with the description in its first line."""
     return [(name, _ABOUT.match(text(path))[1]) for name, path in shipped().items()]  # type: ignore[index]
 
 
 def template_of(content: bytes | OSError, file: str, mark: Mark) -> tuple[Template, bytes]:
-    """The template that a file holds, and its bytes; `file` is its path as given, which names it and what it writes.
+    """Return the template in a file, and its bytes; the path `file` determines the name of its output.
 
-    Raises PlanErrors when it has no name for what it writes, could not be read, or is no UTF-8.
+    Raises PlanErrors if it has no valid output name, is unreadable, or is not UTF-8.
     """
     name = _name(Path(file).name, mark)
     if isinstance(content, OSError) and content.errno != errno.EFBIG:
@@ -83,9 +83,9 @@ def _name(given: str, mark: Mark) -> str:
 
 
 def clashes(templates: Sequence[Template]) -> Iterator[Problem]:
-    """A problem for each template that writes over a result of bomgen or of another template.
+    """Yield an error for each template whose output overwrites a file of bomgen or of another template.
 
-    Upper and lower case are alike: some file systems do not tell them apart.
+    Names are compared without case, because some file systems ignore it.
     """
     first: dict[str, Template] = {}
     for template in templates:
@@ -100,14 +100,14 @@ def clashes(templates: Sequence[Template]) -> Iterator[Problem]:
 
 
 def parsed(templates: Sequence[Template]) -> list[Problem]:
-    """What is wrong with templates before any data is put in."""
+    """Return the errors of templates found by parsing, without data."""
     return [problem for _, _, found in _each(templates, {}, "en", LIMITS) for problem in found]
 
 
 def filled(
     templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits = LIMITS
 ) -> dict[str, bytes]:
-    """The files that templates write, by name. Raises PlanErrors with what is wrong with each that failed."""
+    """Return the files that templates write, by name. Raises PlanErrors with the errors of each failed template."""
     results = list(_each(templates, data, language, limits))
     if problems := [problem for _, _, found in results for problem in found]:
         raise PlanErrors(problems)
@@ -117,7 +117,7 @@ def filled(
 def _each(
     templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits
 ) -> Iterator[tuple[Template, str, list[Problem]]]:
-    """What each template gives, and what is wrong with it; none is begun after one that has reached a limit."""
+    """Yield the result and the errors of each template; none is started after one that reached a limit."""
     if not templates:
         return
     given = [(template.name, template.text) for template in templates]
@@ -130,7 +130,7 @@ def _each(
 
 
 def _answers(ended: ChildOutput, count: int) -> list[Any]:
-    """A text or faults for each template; where the child ended before the last one, the fault of the one it was at."""
+    """Return a text or errors per template; if the child ended early, an error for the template it was working on."""
     try:
         answers = [json.loads(line) for line in ended.answer.split(b"\n")[:-1]]
     except ValueError:
@@ -142,7 +142,7 @@ def _answers(ended: ChildOutput, count: int) -> list[Any]:
 
 
 def _problems(template: Template, faults: Sequence[tuple[int, str, str]]) -> list[Problem]:
-    """What is wrong with a template: at its own line where that is known, else where it is named."""
+    """Return the problems of a template, at its own line if known, else where it is named."""
     lines = LINE_END.split(template.text)
     problems = []
     for number, message, rule in faults:

@@ -1,1 +1,1 @@
-"""The formats of the cable list: each module declares one (output/registry.py), and `cables/` writes it."""
+"""The formats of the cable list: each module declares one (output/registry.py), which `cables/` writes."""

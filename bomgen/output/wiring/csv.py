@@ -17,7 +17,7 @@ ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every cable, all texts in quotes if a single one needs them."""
+    """Write every cable; all texts are quoted if any needs quotes."""
     from bomgen.output.cables import csv
 
     csv.write(wiring, out, progress)

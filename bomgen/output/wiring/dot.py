@@ -1,4 +1,4 @@
-"""The wiring as a Graphviz graph: every device, with the cables between two of them as one edge that says how many."""
+"""The wiring as a Graphviz graph: every device, and an edge with a count for the cables between two of them."""
 
 from __future__ import annotations
 

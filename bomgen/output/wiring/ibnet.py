@@ -1,4 +1,4 @@
-"""An InfiniBand fabric as `ibnetdiscover` prints it and `ibsim` reads it."""
+"""An InfiniBand fabric in the format that `ibnetdiscover` prints and `ibsim` reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_FABRIC = True
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every node with its cabled ports. Raises Unsuitable where this is no single subnet."""
+    """Write every node with its cabled ports. Raises Unsuitable if the wiring is not a single subnet."""
     from bomgen.output.cables import ibnet
 
     ibnet.write(wiring, out, progress)

@@ -1,4 +1,4 @@
-"""The wiring as an InfraGraph infrastructure (JSON): devices with ports, instances of them, an edge for every link."""
+"""The wiring as an InfraGraph infrastructure (JSON): devices with ports, instances, and an edge per link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write the infrastructure, an edge a line."""
+    """Write the infrastructure, one edge per line."""
     from bomgen.output.cables import infragraph
 
     infragraph.write(wiring, out, progress)

@@ -1,4 +1,4 @@
-"""The wiring as the CSV files that NetBox's bulk import takes: cables, and beside them all that they need first."""
+"""The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
-    """Write the cables to `out`, and beside it a file for each thing of `ORDER`."""
+    """Write the cables to `out`, and a file next to it for each object of `ORDER`."""
     from bomgen.output.cables import netbox
 
     netbox.write(wiring, out, progress)

@@ -1,4 +1,4 @@
-"""The wiring as Parquet: the columns of the CSV, for notebooks and databases. It needs the extra `bomgen[parquet]`."""
+"""The wiring as Parquet: the columns of the CSV, for notebooks and databases. Requires the extra `bomgen[parquet]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every cable, a row group per batch. Raises Unsuitable where pyarrow is not installed."""
+    """Write every cable, a row group per batch. Raises Unsuitable if pyarrow is not installed."""
     from bomgen.output.cables import parquet
 
     parquet.write(wiring, out, progress)

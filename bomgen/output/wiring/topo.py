@@ -1,4 +1,4 @@
-"""An InfiniBand fabric as the topology file of ibdiagnet and ibdm, with a definition for every model beside it."""
+"""An InfiniBand fabric as a topology file of ibdiagnet and ibdm, with a definition per model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_FABRIC = True
 
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
-    """Write the topology to `out` and the systems beside it. Raises Unsuitable where this is no single subnet."""
+    """Write the topology to `out` and the systems next to it. Raises Unsuitable if it is not a single subnet."""
     from bomgen.output.cables import topo
 
     topo.write(wiring, out, progress)

@@ -40,16 +40,13 @@ from bomgen.output.xlsx.cells import (
 from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
+from bomgen.reading.quote_cells import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
-_INPUTS = ("quantity", "spare", "unit_price", "discount")
-"""The columns of the bill whose numbers the reader may change."""
 _INPUT_FORMATS = {"number": WHOLE, "share": SHARE_FORMAT}
 _EXPLAIN = "explain"
 """The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
-_ID = "id"
-"""The column, out of sight, of the ids of lines, with that of the quote above them: an edited workbook is read back."""
 _EXPLANATION = EXPLANATION._replace(wrap=False)
 """It runs on to the right, so that lines stay low."""
 _EMPTY_LINES = 3
@@ -101,12 +98,13 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     if shares:
         columns = inputs.add_hardware_column(sheet, columns)
     if book.document.id:
-        columns = (*columns, Column(_ID, _ID))
+        columns = (*columns, Column(ID, ID))
+        # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
         sheet.put(len(columns), book.document.id, _EXPLANATION)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
-    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, _ID)}
-    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, _ID)])
-    while columns[sheet.printed - 1].key in (HARDWARE, _ID):
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, ID)}
+    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, ID)])
+    while columns[sheet.printed - 1].key in (HARDWARE, ID):
         sheet.printed -= 1
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
@@ -172,26 +170,30 @@ def _line(
 ) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
     decimals = decimals_of(sheet.book.document.totals)
-    keys = [column.key for column in columns if column.key not in (HARDWARE, _ID)]
-    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {_ID: Cell(row.id)}
+    keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
+    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
     amount = cells["amount"].value
     hardware = inputs.is_hardware(sheet, row, cells["amount"]) and number is None
     for position, column in enumerate(columns, 1):
         if column.key == HARDWARE:
-            added = amount if hardware and isinstance(amount, Decimal) else ""
-            _hardware(sheet, position, letter, added, row.in_stock, number)
+            # The cell of a charge that is a share of the hardware is empty.
+            if number is None:
+                added = amount if hardware and isinstance(amount, Decimal) else ""
+                inputs.hardware(sheet, position, letter, added, row.in_stock)
+            else:
+                sheet.put(position, None, NUMBER)
             continue
         cell = cells[column.key]
         if column.key == "unit_price" and number is not None:
             inputs.unit_price(sheet, position, number, cell)
-        elif column.key in _INPUTS:
+        elif column.key in NUMBERS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
             sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
         elif column.key == "amount":
             unpriced = sheet.book.language.word("xlsx-no-price")
             _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
-        elif column.key in (_EXPLAIN, _ID):
+        elif column.key in (_EXPLAIN, ID):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell)
@@ -210,8 +212,8 @@ def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, st
         if column.key == "amount":
             _amount(sheet, position, letter, "")
         elif column.key == HARDWARE:
-            _hardware(sheet, position, letter, "")
-        elif column.key in _INPUTS:
+            inputs.hardware(sheet, position, letter, "")
+        elif column.key in NUMBERS:
             sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
         else:
             sheet.put(position, None, TEXT if column.key == _EXPLAIN else INPUT_TEXT)
@@ -229,32 +231,16 @@ def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Resu
     sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
 
 
-def _hardware(
-    sheet: Sheet,
-    position: int,
-    letter: Mapping[str, str],
-    result: Result,
-    in_stock: bool = False,
-    number: int | None = None,
-) -> None:
-    """Write what a line adds to the hardware; the cell of a charge that is a share of it is empty."""
-    if number is None:
-        at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-        inputs.hardware(sheet, position, at, result, in_stock)
-    else:
-        sheet.put(position, None, NUMBER)
-
-
 def _live_lines(
     sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str], letter: Mapping[str, str], rows: range
 ) -> None:
     """Let the lines of the bill be filtered, refuse what is no number, and mark lines without a price."""
     page, title = sheet.page, {column.key: column.title for column in columns}
     page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
-    for key in ("quantity", "spare"):
-        inputs.whole_numbers(sheet, areas[key], title[key])
-    inputs.amounts(sheet, areas["unit_price"], title["unit_price"])
-    inputs.shares(sheet, areas["discount"], title["discount"], "discount")
+    for key in (QUANTITY, SPARE):
+        inputs.numbers(sheet, areas[key], title[key], "whole", "pieces")
+    inputs.numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
+    inputs.shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
     missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
     mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
@@ -268,6 +254,7 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
     word, money = sheet.book.language.word, money_format(sheet.book.document.totals.currency)
     everything = sum((line.amount for line in lines), Decimal(0))
     sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
+    sheet.mark(column, "xlsx-shown")
     sheet.calculate(column, f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", everything, NUMBER, money)
     sheet.row += 1
     found: dict[str, Subtotal] = {}
@@ -314,6 +301,7 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         else:
             labels[key] = (sheet.put(column - 1, text, look).coordinate, text)
         if key == "rate":
+            sheet.mark(column, "xlsx-rate")
             address = sheet.put(column, totals.tax_share, INPUT, SHARE_FORMAT).coordinate
             inputs.shares(sheet, address, text, "tax")
         elif key == "unpriced":

@@ -18,7 +18,7 @@ from openpyxl.drawing.line import LineProperties
 from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties, RegularTextRun
 from openpyxl.utils.units import pixels_to_points
 
-from bomgen.core.document import Cell, Column, Document, Logo, Section
+from bomgen.core.document import Cell, Column, Document, Logo
 from bomgen.core.language import is_prefixed
 from bomgen.output.xlsx.bill import BillReferences, results_of, total_format
 from bomgen.output.xlsx.cells import (
@@ -159,13 +159,7 @@ def cover(sheet: Sheet, document: Document, live: BillReferences) -> None:
     for text in section.text:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += bool(section.text)
-    for party in document.parties:
-        sheet.put(1, party.title, LABEL)
-        sheet.across(2, "\n".join(party.lines), TEXT)
-    named = {party.title for party in document.parties}
-    for label, text in (fact for fact in document.facts if fact[0] not in named):
-        sheet.put(1, label, LABEL)
-        sheet.across(2, text, TEXT)
+    sides_and_facts(sheet, document)
     sheet.row += bool(document.parties or document.facts)
     if document.headline:
         _headline(sheet, document.headline)
@@ -175,14 +169,22 @@ def cover(sheet: Sheet, document: Document, live: BillReferences) -> None:
     sheet.notes([note for section in without_sheet for note in section.notes])
     for other in without_sheet:
         if other.text and not other.derivations and other is not section:
-            _texts(sheet, other)
+            sheet.row += 1
+            sheet.subheading(other.title)
+            for text in other.text:
+                sheet.across(1, text, PARAGRAPH)
 
 
-def _texts(sheet: Sheet, section: Section) -> None:
-    sheet.row += 1
-    sheet.subheading(section.title)
-    for text in section.text:
-        sheet.across(1, text, PARAGRAPH)
+def sides_and_facts(sheet: Sheet, document: Document) -> None:
+    """Who offers what to whom, and the facts of the quote that this does not say."""
+    sides = [(party.title, "\n".join(party.lines), party.key) for party in document.parties]
+    keys = document.fact_keys or ("",) * len(document.facts)
+    facts = [(label, text, key) for (label, text), key in zip(document.facts, keys, strict=True)]
+    named = {title for title, _, _ in sides}
+    for label, text, key in (*sides, *(fact for fact in facts if fact[0] not in named)):
+        sheet.put(1, label, LABEL)
+        sheet.mark(2, key)
+        sheet.across(2, text, TEXT)
 
 
 def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:

@@ -137,6 +137,7 @@ def check_sum(sheet: Sheet, position: int) -> None:
     decimals = decimals_of(sheet.book.document.totals)
     difference = f"ROUND({get_column_letter(position)}{sheet.row - 1}-bom_net,{decimals})"
     sheet.put(position - 1, sheet.book.language.word("xlsx-difference"), TOTAL_LABEL)
+    sheet.mark(position, "xlsx-difference")
     place = sheet.calculate(position, difference, Decimal(0), Look(right=True, wrap=False), fixed(decimals))
     mark = DifferentialStyle(fill=PatternFill(bgColor=AMBER))
     sheet.page.conditional_formatting.add(place, Rule("expression", dxf=mark, formula=[f"{place}<>0"]))

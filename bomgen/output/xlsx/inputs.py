@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from bomgen.core.document import Cell, Column, Row, Table
-from bomgen.core.language import Language
 from bomgen.output.xlsx.cells import (
     INPUT,
     NUMBER,
@@ -26,21 +26,16 @@ from bomgen.output.xlsx.cells import (
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.reading.quote_cells import PRICE
 
 _MAX_TITLE = 32
 _MAX_TEXT = 225
 """What Excel takes as the title and the text of a prompt or refusal."""
 
 
-def whole_numbers(sheet: Sheet, area: str, title: str) -> None:
-    """Let an area take whole numbers of 0 or more."""
-    rule = DataValidation("whole", operator="greaterThanOrEqual", formula1="0")
-    _add(sheet, area, rule, title, "pieces")
-
-
-def amounts(sheet: Sheet, area: str, title: str) -> None:
-    """Let an area take amounts of 0 or more."""
-    _add(sheet, area, DataValidation("decimal", operator="greaterThanOrEqual", formula1="0"), title, "price")
+def numbers(sheet: Sheet, area: str, title: str, kind: Literal["whole", "decimal"], of: str) -> None:
+    """Let an area take numbers of 0 or more; `of` is the word for what they count."""
+    _add(sheet, area, DataValidation(kind, operator="greaterThanOrEqual", formula1="0"), title, of)
 
 
 def shares(sheet: Sheet, area: str, title: str, of: str) -> None:
@@ -57,14 +52,10 @@ def _add(sheet: Sheet, area: str, rule: DataValidation, title: str, of: str) -> 
     words, currency = sheet.book.language, sheet.book.document.totals.currency
     rule.allow_blank = rule.showInputMessage = rule.showErrorMessage = True
     rule.promptTitle = rule.errorTitle = cut(title, _MAX_TITLE)
-    rule.prompt = _text(words, f"xlsx-prompt-{of}", currency)
-    rule.error = _text(words, f"xlsx-error-{of}", currency)
+    texts = (words.word(f"xlsx-{kind}-{of}", currency=currency) for kind in ("prompt", "error"))
+    rule.prompt, rule.error = (cut(text, _MAX_TEXT) for text in texts)
     rule.add(area)
     sheet.page.add_data_validation(rule)
-
-
-def _text(words: Language, key: str, currency: str) -> str:
-    return cut(words.word(key, currency=currency), _MAX_TEXT)
 
 
 # names --------------------------------------------------------------------------------------------------------------
@@ -118,15 +109,12 @@ def absolute(area: str) -> str:
 # What the hardware comes to must not be taken of the column of amounts, which the charges themselves stand in: a
 # formula would depend on itself. It has a column of its own, which is empty at charges and folded away.
 
-_PRICE = "unit_price"
-_NAME = "description"
-"""The column that tells what a charge is called."""
 _WIDTH = 28
 
 
 def price_shares(table: Table) -> dict[int, Fraction]:
     """The shares of the charges of a bill by the place of their row, in the order that they are numbered in."""
-    price = [column.key for column in table.columns].index(_PRICE)
+    price = [column.key for column in table.columns].index(PRICE)
     given = ((at, row.cells[price].share_of_hardware) for at, row in enumerate(table.rows))
     return {at: share for at, share in given if share is not None}
 
@@ -153,15 +141,16 @@ def is_hardware(sheet: Sheet, row: Row, amount: Cell) -> bool:
     return isinstance(amount.value, Decimal) and row.group not in charged and not row.in_stock
 
 
-def hardware(sheet: Sheet, position: int, at: Mapping[str, str], result: Result, in_stock: bool = False) -> None:
-    """Write what a line adds to the hardware; `at` are the addresses of its cells.
+def hardware(sheet: Sheet, position: int, letter: Mapping[str, str], result: Result, in_stock: bool = False) -> None:
+    """Write what a line adds to the hardware; `letter` are those of its columns.
 
     A part in stock adds nothing until somebody gives it a price.
     """
     word = sheet.book.language.word
+    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
     others = [f"EXACT({at['category']},{literal(word(f'category-{category}'))})" for category in CHARGED]
     if in_stock:
-        others.append(f"{at[_PRICE]}=0")
+        others.append(f"{at[PRICE]}=0")
     formula = f'IF(OR(NOT(ISNUMBER({at["amount"]})),{",".join(others)}),"",{at["amount"]})'
     sheet.calculate(position, formula, result, NUMBER, fixed(decimals_of(sheet.book.document.totals)))
 
@@ -173,10 +162,11 @@ def inputs(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
     formula = f"SUM({COLUMN_NAMES[HARDWARE]})"
     define(sheet, HARDWARE_NAME, sheet.calculate(column, formula, comes_to, NUMBER, money_format(totals.currency)))
     sheet.row += 1
-    name = [column.key for column in table.columns].index(_NAME)
+    name = [column.key for column in table.columns].index("description")
     for number, (at, share) in enumerate(price_shares(table).items(), 1):
         text = word("xlsx-share-of-hardware", name=table.rows[at].cells[name].value)
         sheet.put(column - 1, text, TOTAL_LABEL)
+        sheet.mark(column, "xlsx-share-of-hardware", table.rows[at].id or "", "share")
         address = sheet.put(column, share, INPUT, SHARE_FORMAT).coordinate
         shares(sheet, address, text, "hardware")
         define(sheet, SHARE_NAME.format(number), address)

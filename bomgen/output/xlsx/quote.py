@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
-from bomgen.core.document import Column, Document, Row, Section
+from bomgen.core.document import Column, Document, NoteKind, Row, Section
 from bomgen.core.language import Language
+from bomgen.core.money import Totals
 from bomgen.output.xlsx.bill import BillReferences, bill, results_of
 from bomgen.output.xlsx.cells import (
     GRAND,
@@ -27,17 +29,16 @@ from bomgen.output.xlsx.cells import (
     percent,
     storable,
 )
-from bomgen.output.xlsx.cover import categories, logo, totals
+from bomgen.output.xlsx.cover import categories, logo, sides_and_facts, totals
 from bomgen.output.xlsx.groups import check_sum
 from bomgen.output.xlsx.inputs import absolute
 from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
+from bomgen.reading.quote_cells import QuoteCells
 
 _WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"
-_REQUIRED = "required"
-"""The table of what is required and has no price."""
 _TABLES = ("changes", "racks-and-network")
 """The sections that are sheets of their own, as far as a quote has them with tables."""
 _TEXTS = ("changes", "not-included", _TERMS)
@@ -54,8 +55,15 @@ _OTHER_SIDE = 3
 """The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
 
-def quote_workbook(document: Document, language: Language) -> bytes:
-    """A quote in; the bytes of an .xlsx file out. Equal documents give equal bytes."""
+class QuoteWorkbook(NamedTuple):
+    """The bytes of an .xlsx file, and its cells whose edits go back into the plan."""
+
+    content: bytes
+    cells: QuoteCells
+
+
+def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
+    """A quote in, its workbook out. Equal documents give equal bytes."""
     book = Book(document, language)
     held = {section.id: section for section in document.sections}
     front, lines = book.sheet(language.word("quote-quotation")), book.sheet(held[_BILL].title)
@@ -71,7 +79,7 @@ def quote_workbook(document: Document, language: Language) -> bytes:
     for sheet in book.sheets:
         sheet.finish()
     day = datetime.fromisoformat(document.date) if document.date else NO_DATE
-    return package(book.workbook, book.results, day)
+    return QuoteWorkbook(package(book.workbook, book.results, day), book.cells)
 
 
 def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str) -> None:
@@ -81,22 +89,19 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     """
     sheet.widths = list(_WIDTHS)
     logo(sheet, document.logo)
+    sheet.mark(1, "title")
     sheet.heading(document.title, document.subtitle)
     sheet.row += 1
-    for party in document.parties:
-        sheet.put(1, party.title, LABEL)
-        sheet.across(2, "\n".join(party.lines), TEXT)
-    for label, text in document.facts:
-        sheet.put(1, label, LABEL)
-        sheet.across(2, text, TEXT)
+    sides_and_facts(sheet, document)
     sheet.row += 1
     for text in document.section("offer").text:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
-    formulas = _find_formulas(document, sheet.book.language, unpriced, len(live.lines) - document.totals.lines)
-    for text in document.cover.notes if document.cover else ():
-        _live_text(sheet, text, formulas.get(text))
+    formulas = _note_formulas(sheet.book.language, unpriced, len(live.lines) - document.totals.lines)
+    if document.cover:
+        for text, kind in zip(document.cover.notes, document.cover.kinds, strict=True):
+            _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
     sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
@@ -104,34 +109,31 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
             _alternatives(sheet, section)
 
 
-def _find_formulas(document: Document, language: Language, unpriced: str, free: int) -> dict[str, str]:
-    """Return the formulas of the notes of the cover, by their texts: the reader may change the bill that they speak of.
+def _note_formulas(language: Language, unpriced: str, free: int) -> dict[NoteKind, str]:
+    """Return the formulas of the notes of the cover but that of the total: the reader may change the bill.
 
     `free` lines are not charged, because their parts come from stock.
     """
-    word, totals = language.word, document.totals
+    word = language.word
     lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
-    covered = f"IF(bom_unpriced=0,{every},{some})"
     taxed = _splice(word("quote-covers-tax", share=_HOLE), percent("bom_tax_rate"))
-    tax = f"IF(N(bom_tax_rate)=0,{literal(word('quote-no-tax'))},{taxed})"
-    found: dict[str, str] = {}
-    for text in document.cover.notes if document.cover else ():
-        if text.startswith(word("quote-in-capitals", amount="")):
-            found[text] = f'IF(ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0,{literal(text)},"")'
-        else:
-            found[text] = f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{covered})"
-    found[word("quote-covers-all", lines=language.integer(totals.lines))] = covered
-    found[word("quote-no-tax")] = tax
-    if totals.tax_share:
-        found[word("quote-covers-tax", share=language.share(totals.tax_share))] = tax
-    tables = (table for section in document.sections for table in section.tables)
-    if required := next((table for table in tables if table.id == _REQUIRED), None):
-        left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
-        sentence = word("quote-required-left-out", count=language.integer(len(required.rows)))
-        found[sentence] = f"IF({unpriced}=0,{literal(word('xlsx-required-priced'))},{left})"
-    return found
+    left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
+    return {
+        "lines": f"IF(bom_unpriced=0,{every},{some})",
+        "tax": f"IF(N(bom_tax_rate)=0,{literal(word('quote-no-tax'))},{taxed})",
+        "required": f"IF({unpriced}=0,{literal(word('xlsx-required-priced'))},{left})",
+    }
+
+
+def _note_formula(totals: Totals, kind: NoteKind, text: str, formulas: Mapping[NoteKind, str]) -> str:
+    """Return the formula of a note of the cover; what the bill cannot give is shown while the bill is as it was."""
+    if kind == "capitals":
+        return f'IF(ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0,{literal(text)},"")'
+    if kind == "lines" and not (totals.complete and totals.priced_lines):
+        return f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{formulas[kind]})"
+    return formulas[kind]
 
 
 def _splice(text: str, formula: str) -> str:
@@ -140,14 +142,12 @@ def _splice(text: str, formula: str) -> str:
     return f"{literal(before)}&{formula}&{literal(after)}"
 
 
-def _live_text(sheet: Sheet, text: str, formula: str | None, column: int = 1) -> None:
-    """Write a sentence from a column to the end of the row, by a formula where it has one."""
-    row = sheet.row
-    sheet.across(column, text, PARAGRAPH)
-    if formula:
-        sheet.row = row
-        sheet.calculate(column, formula, text, PARAGRAPH)
-        sheet.row = row + 1
+def _live_text(sheet: Sheet, text: str, formula: str) -> None:
+    """Write a sentence over the whole row, by a formula."""
+    sheet.across(1, text, PARAGRAPH)
+    sheet.row -= 1
+    sheet.calculate(1, formula, text, PARAGRAPH)
+    sheet.row += 1
 
 
 def _alternatives(sheet: Sheet, section: Section) -> None:
@@ -215,13 +215,8 @@ def _order_line(sheet: Sheet, row: Row, money: str) -> None:
     its = f"EXACT(bom_part_numbers,$A{sheet.row})*EXACT(bom_descriptions,$B{sheet.row})"
     sheet.calculate(_PIECES, f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", count, NUMBER, WHOLE)
     without = sheet.book.language.word("xlsx-no-price")
-    sheet.calculate(
-        _AMOUNT,
-        f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(without)},SUMPRODUCT({its},bom_amounts))",
-        amount.value if isinstance(amount.value, Decimal) else without,
-        NUMBER,
-        money,
-    )
+    comes_to = amount.value if isinstance(amount.value, Decimal) else without
+    sheet.calculate(_AMOUNT, _amount_of(its, without), comes_to, NUMBER, money)
     sheet.row += 1
 
 
@@ -236,14 +231,16 @@ def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
     sheet.put(_PIECES, pieces.value, NUMBER, WHOLE)
     without, at = sheet.book.language.word("xlsx-no-price"), sheet.row
     its = f'EXACT(bom_descriptions,$B{at})*(EXACT(bom_part_numbers,$A{at})+(bom_part_numbers=""))'
-    found = f"SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0"
     if ordered:
         sheet.put(_AMOUNT, without, WORD_OF_NUMBERS)
     else:
-        sheet.calculate(
-            _AMOUNT, f"IF({found},{literal(without)},SUMPRODUCT({its},bom_amounts))", without, NUMBER, money
-        )
+        sheet.calculate(_AMOUNT, _amount_of(its, without), without, NUMBER, money)
     sheet.row += 1
+
+
+def _amount_of(its: str, without: str) -> str:
+    """A formula for what the chosen lines of the bill come to, and a word while none of them has a price."""
+    return f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(without)},SUMPRODUCT({its},bom_amounts))"
 
 
 def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> None:
@@ -254,7 +251,9 @@ def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> N
     for section in sections:
         if section.title != sheet.title:
             sheet.subheading(section.title)
-        for text in section.text:
+        for at, text in enumerate(section.text, section.own - len(section.text)):
+            if at >= 0:
+                sheet.mark(1, "term", at)
             sheet.across(1, text, PARAGRAPH)
         sheet.row += 1
     document = sheet.book.document

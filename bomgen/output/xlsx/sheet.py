@@ -57,6 +57,7 @@ from bomgen.output.xlsx.cells import (
     width_of,
 )
 from bomgen.output.xlsx.package import Result
+from bomgen.reading.quote_cells import CELLS, CellPlace, QuoteCell
 
 # page setup ---------------------------------------------------------------------------------------------------------
 # How a sheet is printed: paper, scale, margins, and where a page must end so that what belongs together stays so.
@@ -187,6 +188,8 @@ class Book:
         """Where the derivation of each path begins."""
         self.derived: dict[str, Derivation] = {}
         """The same derivations."""
+        self.cells: dict[CellPlace, QuoteCell] = {}
+        """Cells whose edits go back into the plan, by where they stand."""
         self._styles: dict[tuple[Look, str, bool], object] = {}
 
     def sheet(self, title: str) -> Sheet:
@@ -285,6 +288,11 @@ class Sheet:
         if not isinstance(result, str):
             self._widen(column, result, form)
         return cell
+
+    def mark(self, column: int, name: str, *steps: str | int) -> None:
+        """Note that a cell of the current row is one of `CELLS`, if it is; `steps` lead on from its path."""
+        if cell := CELLS.get(name):
+            self.book.cells[self.page.title, self.row, column] = cell._replace(path=(*cell.path, *steps))
 
     def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""

@@ -150,7 +150,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
 
 @formula("count")
 def pdus_of_system() -> int:
-    """PDUs of the rack of a rack-scale system, which comes with its power supply."""
+    """PDUs of the rack of a rack-scale system, which has its own power supply."""
     return 0
 
 

@@ -161,7 +161,7 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
 
 
 planes_of_ethernet = floor_div("planes_of_ethernet", "planes", "port_gbps", "ethernet_gbps")
-"""Planes over which a NIC port is split whose Ethernet links are slower."""
+"""Planes over which a NIC port is broken out if its Ethernet rate is lower."""
 
 
 def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, problems: list[Problem]) -> FabricPlan:

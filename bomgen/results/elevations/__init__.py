@@ -1,1 +1,1 @@
-"""Who stands in which rack at which unit; racks that are alike are one elevation."""
+"""Rack elevations: the device at each rack unit; equal racks share one elevation."""

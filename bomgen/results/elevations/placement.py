@@ -1,6 +1,6 @@
-"""Racks that are alike found in the places of all devices.
+"""Groups of equal racks, from the positions of all devices.
 
-Places are columns (NumPy): thirty thousand racks are put in groups by what they hold before anything is named.
+Positions are NumPy columns: thirty thousand racks are grouped by content before any device is named.
 """
 
 from __future__ import annotations
@@ -49,28 +49,28 @@ from bomgen.site.power_supply import feed_letter
 
 
 class RackedDevices(NamedTuple):
-    """All devices that stand in racks, sorted by rack, unit and number."""
+    """All devices in racks, sorted by rack, unit and number."""
 
     device: Column
     kind: Column
     unit: Column
     start: Column
-    """The first row of every rack on the floor, and behind the last one the end."""
+    """First row of every rack on the floor, followed by the total number of rows."""
 
 
 class RackStack(NamedTuple):
-    """Boxes one above the other in every rack of a group."""
+    """Devices stacked in every rack of a group."""
 
     kind: DeviceKind
     unit: int
     boxes: tuple[tuple[int, int], ...]
-    """The rows of each box within those of its rack."""
+    """Rows of each device within those of its rack."""
 
 
 def elevations(design: Design) -> Elevations | None:
-    """What stands in the racks of a design; None where the plan has no site, or no rack is counted.
+    """Return the rack elevations of a design; None if the plan has no site, or no rack is counted.
 
-    Raises ValueError when the rows that the plan draws have too few racks; where links go over panels, as `wire`.
+    Raises ValueError if the rows of the floor plan have too few racks; for links over panels, as `wire`.
     """
     site, floor = design.plan.site, build_floor(design)
     if site is None or floor is None:
@@ -91,7 +91,7 @@ def elevations(design: Design) -> Elevations | None:
     )
 
 
-# Racks that are alike
+# Equal racks
 
 
 def _rows(device_table: DeviceTable, placed: Places, racks: int) -> RackedDevices:
@@ -104,7 +104,7 @@ def _rows(device_table: DeviceTable, placed: Places, racks: int) -> RackedDevice
 
 
 def _alike(floor: Floor, rows: RackedDevices) -> list[tuple[str, list[int]]]:
-    """The racks of a kind that hold the same kinds of device at the same units, from 0, by the first of them."""
+    """Return groups of racks of a kind with the same kinds of device at the same units, by their first rack, from 0."""
     scale = int(rows.unit.max(initial=0)) + 2
     what = rows.kind * scale + rows.unit + 1
     groups: dict[tuple[str, bytes], list[int]] = {}
@@ -125,7 +125,7 @@ def _group(
     kind: str,
     racks: list[int],
 ) -> Elevation:
-    """Equal racks, their numbers from 0."""
+    """Return the elevation of equal racks, numbered from 0."""
     numbers = np.array(racks, dtype=np.int64)
     held = rows.start[racks[0] + 1] - rows.start[racks[0]]
     devices = rows.device[rows.start[numbers][:, None] + np.arange(held)]
@@ -153,13 +153,13 @@ def _group(
 
 
 def _are(devices: Column, kind: DeviceKind | None) -> NDArray[np.bool_]:
-    """Which devices are of a kind, by their numbers: the same devices may be described twice."""
+    """Return which devices are of a kind, by number; several descriptions may refer to the same devices."""
     start, number = (kind.start, kind.number) if kind else (0, 0)
     return (devices >= start) & (devices < start + number)
 
 
 def _standing(device_table: DeviceTable, kind: Column, unit: Column, rows: Column) -> Iterator[RackStack]:
-    """The rows of a rack put together to boxes, and these to what stands one above the other."""
+    """Yield stacks from the rows of a rack, whose rows are first joined to devices."""
     below: RackStack | None = None
     for row in rows.tolist():
         of, at = device_table.kinds[int(kind[row])], int(unit[row])
@@ -178,7 +178,7 @@ def _standing(device_table: DeviceTable, kind: Column, unit: Column, rows: Colum
 
 
 def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
-    """Equal devices of equal racks; `devices` has a row a rack."""
+    """Return equal devices of equal racks; `devices` has a row per rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
     shift = boxes[0][0]
@@ -198,7 +198,7 @@ def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: b
 
 
 def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
-    """The names of devices in a row, those of equal fabrics apart."""
+    """Yield the names of consecutive devices, separately for each of several equal fabrics."""
     plane = numbers // max(kind.per_plane, 1)
     for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
         yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
@@ -207,7 +207,7 @@ def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
 def _pdus(
     design: Design, site: Site, kind: str, of_pdus: DeviceKind | None, devices: NDArray[np.int64]
 ) -> tuple[HungPdu, ...]:
-    """The PDUs of equal racks with their feeds; `devices` has a row a rack, empty where PDUs have no names."""
+    """Return the PDUs of equal racks with their feeds; `devices` has a row per rack, empty if PDUs have no names."""
     part, pdus = (site.pdu, site.pdus_per_rack) if kind == COMPUTE else (site.management_pdu, site.management_pdus)
     supply = design.facility.supply
     feeds = supply.feeds if kind == MANAGEMENT or supply.compute_rack_feeds else None
@@ -233,7 +233,7 @@ def _spans(numbers: Column) -> tuple[Span, ...]:
 
 
 def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The first and last place of each run, where `breaks` says of every place but the last that a run ends there."""
+    """Yield the first and last index of each run; `breaks` says whether a run ends at each index but the last."""
     ends = np.flatnonzero(breaks)
     yield from zip([0, *(ends + 1).tolist()], [*ends.tolist(), len(breaks)], strict=True)
 
@@ -242,7 +242,7 @@ def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _drawn(floor: Floor) -> tuple[tuple[RackBlock, ...], ...]:
-    """The rows with their racks, those of one kind side by side together."""
+    """Return the floor rows, with adjacent racks of one kind joined."""
     kind = np.zeros(len(floor.row), dtype=np.int64)
     kind[floor.compute], kind[floor.management] = 1, 2
     named = (FREE, COMPUTE, MANAGEMENT)
@@ -254,11 +254,11 @@ def _drawn(floor: Floor) -> tuple[tuple[RackBlock, ...], ...]:
     return tuple(tuple(row) for row in rows.values())
 
 
-# What stands nowhere
+# Devices without a rack
 
 
 def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]:
-    """The devices without a rack, part by part; those of no known part are somebody else's."""
+    """Yield the devices without a rack per part, except devices without a part, which are not supplied."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for kind in kinds:
         nowhere = int(np.count_nonzero(placed.rack[kind.start : kind.start + kind.number] == NOWHERE))
@@ -272,7 +272,7 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
 
 
 def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
-    """A warning about patch panels above which, or for which, there is no room in their racks."""
+    """Yield a warning about patch panels without free rack units."""
     panels = [kind for kind in device_table.kinds if kind.device == PANEL]
     numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
     high = numbers[placed.unit[numbers] == NOWHERE]
@@ -283,7 +283,7 @@ def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[
 
 
 def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
-    """A warning about racks that are too few for what must stand in them."""
+    """Yield a warning about too few racks for the devices that must fit in them."""
     yield from _panels_without_room(device_table, placed)
     given, packed = design.facility.management_racks, stack_of_machines(design, device_table, site)
     full = list(_unplaced(packed.kinds, placed))

@@ -1,4 +1,4 @@
-"""What a rack holds and needs, and whether its PDUs have the outlets."""
+"""Totals of a rack: rack units, power, heat, weight; and a check of its PDU outlets."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ COMPUTE, _ = RACK_KINDS
 
 
 units_of = product("units_of", "U", "pieces", "height_u")
-"""Height of equal machines one above the other."""
+"""Rack units of equal devices."""
 sum_of_units = sum_of("sum_of_units", "U", "units", "more_units")
-"""Height of different machines."""
+"""Rack units of different devices."""
 sum_of_outlets = sum_of("sum_of_outlets", "outlets", "outlets", "more_outlets")
-"""Outlets of different machines."""
+"""PDU outlets of different devices."""
 
 
 def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:
-    """What one rack holds; a rack-scale system comes with its rack and supply, and draws and weighs as a whole."""
+    """Return the totals of one rack; a rack-scale system includes its rack and supply, and has totals as a whole."""
     pieces = [_pieces(slot.pieces) for slot in slots]
     powered = [(slot, count) for slot, count in zip(slots, pieces, strict=True) if slot.device != PANEL]
     system = server if server and server.rack_scale and kind == COMPUTE and slots else None
@@ -72,7 +72,7 @@ def _name(slot: Slot) -> str:
 
 
 def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungPdu]) -> Figure | None:
-    """The height that is taken; None where nobody knows how high a machine is."""
+    """Return the rack units in use; None if the height of a device is unknown."""
     if any(slot.unit is None or slot.height_u is None for slot in slots):
         return None
     found = units_of(_pieces(0), _height(0))
@@ -89,7 +89,7 @@ def _height(units: int) -> Figure:
 
 
 def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:
-    """What machines draw at most, as far as it is known; None where of nothing it is."""
+    """Return the maximum power of devices as far as known; None if none is known."""
     found: Figure | None = None
     for slot, count in powered:
         if slot.drawn_w is None:
@@ -101,7 +101,7 @@ def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure 
 
 
 def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[str, Figure]:
-    """Outlets that the machines need, by form: one a power supply."""
+    """Return the outlets that devices need, by form: one per power supply."""
     found: dict[str, Figure] = {}
     for slot, count in powered:
         if slot.supplies is None:
@@ -113,13 +113,13 @@ def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[
 
 
 # outlets ------------------------------------------------------------------------------------------------------------
-# Whether the PDUs of management racks have the outlets and carry the power that what stands there needs.
+# Whether the PDUs of management racks have the outlets and the power that their devices need.
 
 _, MANAGEMENT = RACK_KINDS
 
 
 def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Iterator[tuple[str, str]]:
-    """Warnings about management racks, each about the worst of them: message and rule."""
+    """Yield warnings about management racks, each about the worst one: message and rule."""
     racks = [_fed(site, feeds, group) for group in groups if group.kind == MANAGEMENT]
     for form in sorted({form for rack in racks for form in rack.outlets}):
         worst = max((rack for rack in racks if form in rack.outlets), key=lambda rack: rack.outlets[form].value)
@@ -141,7 +141,7 @@ def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Ite
 
 
 def _fed(site: Site, feeds: Figure | None, group: Elevation) -> SuppliedRack:
-    """The first of equal racks."""
+    """Return the first of equal racks, for the checks of its supply."""
     number, _ = group.racks[0]
     used = group.sums.units_used
     lying = sum(pdu.height_u for pdu in group.pdus)

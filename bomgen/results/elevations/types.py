@@ -1,6 +1,7 @@
-"""What stands in the racks, as data, as bom.json holds it, and in words.
+"""Rack elevations as data, as in bom.json, and as text.
 
-The module is plain data, so that readers of a plan without a site need no NumPy; `elevations.standing` finds it.
+This module has no NumPy, so that plans without a site can be read without it; `elevations.placement` calculates the
+elevations.
 """
 
 from __future__ import annotations
@@ -15,52 +16,52 @@ from bomgen.core.provenance import Figure
 from bomgen.site.power import UNKNOWN_POWER
 
 Span = tuple[int, int]
-"""The first and the last of numbers in a row."""
+"""The first and last of consecutive numbers."""
 Named = tuple[str, str]
-"""What the first and the last of devices in a row are called."""
+"""The names of the first and last of consecutive devices."""
 TRAY = "tray"
-"""A compute tray of a rack-scale system, whose vendor knows where in its rack it stands."""
+"""A compute tray of a rack-scale system, whose position in the rack its vendor defines."""
 PANEL = "panel"
 """A patch panel, which needs neither power nor outlets."""
 FREE = "free"
-"""A rack on the floor that nothing was counted for, beside the kinds of rack of the plan."""
+"""A rack on the floor in addition to those that were counted."""
 MOST_NAMED = 12
-"""Ranges of racks that a line names."""
+"""Maximum number of rack ranges on a line."""
 NO_ROOM, NO_HEIGHT = "room", "height"
-"""Why machines stand in no rack: the racks are full, or nobody knows how high they are."""
+"""Reasons why devices are not in a rack: the racks are full, or the height is unknown."""
 
 
 class Slot(NamedTuple):
-    """Equal devices one above the other, in each of equal racks."""
+    """Equal devices stacked in each of equal racks."""
 
     device: str
-    """server, tray, leaf, spine, core, panel, or host for other machines."""
+    """server, tray, leaf, spine, core, panel, or host for other hosts."""
     identity: Identity | None
     unit: int | None
-    """The lowest unit; None: they are somewhere in the rack."""
+    """Lowest rack unit; None if the position in the rack is not defined."""
     height_u: int | None
-    """Of one."""
+    """Height of one device."""
     pieces: int
-    """In one rack."""
+    """Devices per rack."""
     names: tuple[Named, ...]
-    """Of all of them, rack after rack and from below."""
+    """Names of all devices, rack by rack, from the bottom."""
     boxes: tuple[Named, ...]
-    """Of each piece, from below: what stands there in the first of the racks, and in the last."""
+    """For each device from the bottom: its name in the first rack and in the last."""
     power_w: Figure | None
-    """Of one, at most."""
+    """Maximum power of one device."""
     weight_kg: Figure | None
     supplies: PowerSupplies | None
     spare: bool = False
-    """Spare servers take room and weigh; they are off, so that they draw nothing and give off no heat."""
+    """Whether they are spare servers, which take rack units and weight but no power."""
 
     @property
     def drawn_w(self) -> Figure | None:
-        """What one draws while the cluster works."""
+        """Return the power of one device in operation."""
         return UNKNOWN_POWER if self.spare else self.power_w
 
     @property
     def top(self) -> int | None:
-        """The topmost unit that they fill."""
+        """Return the topmost rack unit in use."""
         return None if self.unit is None or self.height_u is None else self.unit + self.pieces * self.height_u - 1
 
 
@@ -68,40 +69,40 @@ class HungPdu(NamedTuple):
     """A PDU of each of equal racks."""
 
     name: Named | None
-    """In the first rack and in the last; None: nobody counts PDUs one by one."""
+    """Its name in the first rack and in the last; None if PDUs are not counted individually."""
     second: str | None
-    """In the second rack, which shows how many PDUs lie between; None where there is none."""
+    """Its name in the second rack, which shows the number step between racks; None with one rack."""
     feed: str | None
-    """Letter of the feed that it hangs on."""
+    """Letter of its power feed."""
     unit: int | None
-    """The lowest unit of one that lies in the rack; None: it stands upright beside the units."""
+    """Lowest rack unit if it is mounted horizontally; None if it is vertical and takes no rack units."""
     height_u: int
 
 
 class Sums(NamedTuple):
-    """What one of equal racks holds and needs; None where nothing of it is known."""
+    """Totals of one of equal racks; None if nothing is known."""
 
     units_used: Figure | None
-    """Those of PDUs that lie in the rack with them."""
+    """Includes PDUs that take rack units."""
     power_w: Figure | None
     heat: Figure | None
-    """BTU/h."""
+    """In BTU/h."""
     weight_kg: Figure | None
-    """Of the machines, the rack and its PDUs."""
+    """Includes devices, the rack and its PDUs."""
     outlets: Mapping[str, Figure]
-    """That the machines need, by form."""
+    """Outlets that the devices need, by form."""
     pdu_outlets: Mapping[str, Figure]
     lower_bounds: frozenset[str]
-    """The names of those that leave something out."""
+    """Names of the totals that are lower bounds."""
 
 
 class Elevation(NamedTuple):
-    """Racks that hold the same kinds of device at the same units."""
+    """Racks with the same kinds of device at the same units."""
 
     kind: str
     """compute or management."""
     racks: tuple[Span, ...]
-    """By their numbers over all rows."""
+    """Numbers of the racks over all rows."""
     rows: tuple[Span, ...]
     number: int
     units: int
@@ -111,24 +112,24 @@ class Elevation(NamedTuple):
 
     @property
     def feeds(self) -> dict[str, int]:
-        """PDUs by the letter of their feed."""
+        """Return the number of PDUs by the letter of their feed."""
         letters = [pdu.feed for pdu in self.pdus if pdu.feed]
         return {letter: letters.count(letter) for letter in sorted(set(letters))}
 
 
 class Unplaced(NamedTuple):
-    """Devices that stand in no rack."""
+    """Devices that are not in a rack."""
 
     name: str
     number: int
     of: int
-    """How many of them there are in all."""
+    """Total number of these devices."""
     why: str
     """NO_ROOM or NO_HEIGHT."""
 
 
 class RackBlock(NamedTuple):
-    """Racks of one kind side by side in a row."""
+    """Adjacent racks of one kind in a row."""
 
     kind: str
     """compute, management, or FREE."""
@@ -138,27 +139,27 @@ class RackBlock(NamedTuple):
 
 
 class Elevations(NamedTuple):
-    """The racks of a site: what they hold, and how they stand on the floor."""
+    """The racks of a site: their elevations and floor positions."""
 
     units: int
-    """Of a rack."""
+    """Rack units per rack."""
     groups: tuple[Elevation, ...]
-    """By their first rack."""
+    """Ordered by their first rack."""
     rows: tuple[tuple[RackBlock, ...], ...]
     unplaced: tuple[Unplaced, ...]
     warnings: tuple[tuple[str, str], ...]
-    """Message and rule."""
+    """Pairs of message and rule."""
 
 
 def spans_text(spans: tuple[Span, ...], most: int = 0) -> str:
-    """Numbers as a reader writes them: 1-16, 23-38; of more than `most` spans the first and how many follow."""
+    """Return ranges of numbers as text, such as 1-16, 23-38; above `most` ranges, how many follow."""
     shown = spans[:most] if most else spans
     text = ", ".join(f"{first}" if first == last else f"{first}–{last}" for first, last in shown)
     return text if len(shown) == len(spans) else f"{text}, … +{len(spans) - len(shown)}"
 
 
 def left_out(elevations: Elevations, shown: tuple[Elevation, ...]) -> str:
-    """The numbers of the racks that are not among those shown; empty when all are."""
+    """Return the numbers of racks that are not among those shown, as text; empty if all are shown."""
     drawn = {group.racks for group in shown}
     spans = sorted(span for group in elevations.groups if group.racks not in drawn for span in group.racks)
     joined: list[Span] = []
@@ -171,7 +172,7 @@ def left_out(elevations: Elevations, shown: tuple[Elevation, ...]) -> str:
 
 
 def dealt_text(named: Named, second: str | None) -> str:
-    """What devices are called of which every rack has one: pdu-01, 03 … 19, where each rack has two of them."""
+    """Return the names of devices of which each rack has one, such as pdu-01, 03 … 19 with two per rack."""
     first, last = named
     stem, _, number = first.rpartition("-")
     if second is None or not all(each.rpartition("-")[0] == stem for each in (second, last)):
@@ -183,7 +184,7 @@ def dealt_text(named: Named, second: str | None) -> str:
 
 
 def named_text(named: Named) -> str:
-    """What devices in a row are called: the first, and what tells the last from it."""
+    """Return the names of consecutive devices: the first, and how the last differs."""
     first, last = named
     if first == last:
         return first
@@ -193,11 +194,11 @@ def named_text(named: Named) -> str:
 
 
 # data ---------------------------------------------------------------------------------------------------------------
-# Elevations as plain data, as bom.json holds them: groups of equal racks, so that many racks stay short.
+# Elevations as plain data, as in bom.json: groups of equal racks keep many racks short.
 
 
 def to_data(elevations: Elevations) -> dict[str, Any]:
-    """What the racks hold and what stands nowhere, for the site of bom.json."""
+    """Return the elevations and the unplaced devices, for `site` in bom.json."""
     return {
         "elevations": [_group(group) for group in elevations.groups],
         "rows": [
@@ -257,23 +258,22 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 
 def _value(figure: Figure | None) -> Any:
-    """A figure as JSON holds it."""
     return json_value(figure.value) if figure else None
 
 
 def _range(key: str, figure: Figure | None) -> dict[str, Any]:
-    """The range of an estimate, under its own key."""
+    """Return the range of an estimate under its own key; nothing for other figures."""
     return {f"{key}_range": range_data(figure.bounds)} if figure and figure.bounds else {}
 
 
 # words --------------------------------------------------------------------------------------------------------------
-# What drawings and tables both say of a rack.
+# Texts about a rack for drawings and tables.
 
 ANY = "PDU"
-"""What a PDU is called that nobody counts one by one."""
+"""Name of a PDU that is not counted individually."""
 
 
 def pdu_words(language: Language, pdu: HungPdu) -> str:
-    """A PDU of equal racks, in the first and in the last of them, with its feed."""
+    """Return the name of a PDU in the first and last of equal racks, with its feed."""
     name = dealt_text(pdu.name, pdu.second) if pdu.name else ANY
     return language.word("ui-pdu-on-feed", name=name, feed=pdu.feed) if pdu.feed else name

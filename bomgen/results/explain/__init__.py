@@ -1,1 +1,1 @@
-"""How numbers were worked out and why things were chosen, as trees of plain data."""
+"""Derivations of numbers and reasons for choices, as trees of plain data."""

@@ -11,7 +11,7 @@ from bomgen.results.explain.tree import Explanation, Node
 from bomgen.results.reasons.types import Reason
 
 NAME, VALUE, ORIGIN, NOTE, PLAIN = "name", "value", "origin", "note", "plain"
-"""What a piece of a line is."""
+"""Kinds of text pieces."""
 BY = {
     "plan": "chosen by the plan",
     "default": "a default",
@@ -21,7 +21,7 @@ BY = {
 
 
 class Piece(NamedTuple):
-    """A part of a line of text, and what it is: what colours go by."""
+    """A piece of a text line and its kind, which determines its colour."""
 
     kind: str
     text: str
@@ -31,7 +31,7 @@ Line = tuple[Piece, ...]
 
 
 class Branches(NamedTuple):
-    """How a tree is drawn: before an input, before the last one, and below each."""
+    """Tree characters: before an input, before the last one, and below each."""
 
     input: str
     last: str
@@ -41,11 +41,11 @@ class Branches(NamedTuple):
 
 DRAWN = Branches("├── ", "└── ", "│   ", "    ")
 INDENTED = Branches("  ", "  ", "  ", "  ")
-"""For terminals that cannot draw."""
+"""Plain indentation, for terminals that cannot draw trees."""
 
 
 def explanation_lines(explanation: Explanation, branches: Branches = DRAWN) -> Iterator[Line]:
-    """An explanation as text: a tree for every number, then the reasons."""
+    """Yield the lines of an explanation: a tree per number, then the reasons."""
     seen: set[Reference] = set()
     several = len(explanation.trees) > 1
     for position, (path, node) in enumerate(explanation.trees.items()):
@@ -87,7 +87,7 @@ def _origin(node: Node) -> str:
 
 
 def _notes(node: Node, seen: set[Reference]) -> Iterator[str]:
-    """What stands below a number: the rule behind it, notes, and each document the first time that it comes up."""
+    """Yield the notes below a number: its rule, remarks, and each document on its first occurrence."""
     if node.see is not None:
         return
     if node.rests_on:
@@ -115,12 +115,12 @@ def _reason(reason: Reason, branches: Branches) -> Iterator[Line]:
 
 
 def text(explanation: Explanation) -> str:
-    """An explanation as text without colours."""
+    """Return an explanation as text without colours."""
     return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in explanation_lines(explanation))
 
 
 def markdown(explanation: Explanation) -> str:
-    """An explanation as Markdown: nested lists."""
+    """Return an explanation as Markdown with nested lists."""
     seen: set[Reference] = set()
     written: list[str] = []
     for path, node in explanation.trees.items():
@@ -155,7 +155,7 @@ def _escaped(text: str) -> str:
 
 
 def to_data(explanation: Explanation) -> dict[str, Any]:
-    """An explanation as plain data."""
+    """Return an explanation as plain data."""
     return {
         "explained": {path: _node_data(node) for path, node in explanation.trees.items()},
         "why": [_reason_data(reason) for reason in explanation.reasons],
@@ -163,7 +163,7 @@ def to_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def data(explanation: Explanation) -> str:
-    """An explanation as JSON."""
+    """Return an explanation as JSON."""
     return json.dumps(to_data(explanation), ensure_ascii=False, indent=1) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""How numbers were worked out, as trees of plain data: derivations, lines of the bill, reasons."""
+"""Derivations as trees of plain data: figures, bill lines, totals and reasons."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ from bomgen.results.result import Report, numbers_of, share_text
 
 
 class Node(NamedTuple):
-    """A number, where it comes from, and what it was worked out from."""
+    """A number, its origin, and its inputs."""
 
     name: str
     shown: str
-    """Its value with its unit, as a person writes it."""
+    """Value with unit, as text."""
     value: Any
-    """As bom.json holds it."""
+    """Value as in bom.json."""
     unit: str
     kind: str
     """derived, given, cited, assumed, chosen (by a search of the program) or priced."""
     origin: str
-    """Where it comes from, in a line: its formula, place or documents."""
+    """Its origin on one line: formula, place or documents."""
     rests_on: str | None = None
-    """The paper, equation or rule of the formula."""
+    """Source of the formula: paper, equation or rule."""
     place: Mark | None = None
-    """Where the plan, or a price book, gives it."""
+    """Place in the plan or in a price book that sets it."""
     documents: tuple[Reference, ...] = ()
     confidence: str | None = None
     notes: tuple[str, ...] = ()
-    """What else is known: why it is assumed, what a document leaves open, how old a price is."""
+    """Remarks: the reason for an assumption, the scope of a document, the age of a price."""
     inputs: tuple[Node, ...] = ()
     see: str | None = None
-    """The number below which it was explained before; None: it is explained here."""
+    """The number below which it was explained before; None if it is explained here."""
     left_out: int = 0
-    """Inputs that lie deeper than was asked for."""
+    """Number of inputs omitted because of the depth limit."""
 
 
 class Trees:
-    """Makes trees, each derivation once: where it comes up again it is only named, with the number that explains it."""
+    """Builder of trees that explains each derivation once and refers to it afterwards."""
 
     def __init__(self, show: Callable[[Figure], str], depth: int | None = None, currency: str = MONEY) -> None:
         self.show, self.depth, self.currency = show, depth, currency
@@ -69,7 +69,7 @@ class Trees:
         """The number below which a derived figure was explained, by the figure's identity."""
 
     def tree(self, path: str, figure: Figure, name: str | None = None, level: int = 0) -> Node:
-        """The tree of a number at a path; `level` is how far below the number asked for it hangs."""
+        """Return the tree of a number at a path; `level` is its depth below the requested number."""
         return self._node(path, name or path.rpartition(".")[2], figure, level, whole=not level)
 
     def _node(self, path: str, name: str, figure: Figure, level: int, whole: bool = False) -> Node:
@@ -88,7 +88,7 @@ class Trees:
 
 
 def _origin_node(name: str, shown: str, figure: Figure) -> Node:
-    """A figure without its inputs."""
+    """Return the node of a figure without its inputs."""
     node = Node(name, shown, json_value(figure.value), figure.unit, "", origin_text(figure))
     match figure.origin:
         case Derived(formula=derivation):
@@ -112,37 +112,37 @@ def _origin_node(name: str, shown: str, figure: Figure) -> Node:
 
 
 def numbers_below(path: str | None, found: Mapping[str, Figure]) -> dict[str, Figure]:
-    """The numbers at a path and below it; all of them without one."""
+    """Return the numbers at a path and below it; all numbers without a path."""
     return {name: figure for name, figure in found.items() if path is None or is_below(name, path)}
 
 
 def is_below(name: str, path: str) -> bool:
-    """Whether a dotted name is a path, or begins with it."""
+    """Return whether a dotted name is a path or is below it."""
     return name == path or name.startswith(f"{path}.")
 
 
 # money --------------------------------------------------------------------------------------------------------------
-# What a line of the bill comes to, and what all lines do, as trees: quantity, unit price, discount, tax.
+# The amounts of bill lines and totals as trees: quantity, unit price, discount, tax.
 
 TOTALS = "totals"
-"""Where the totals stand in bom.json."""
+"""Path of the totals in bom.json."""
 PRICED = "priced"
-"""The kind of what rests on a price."""
+"""The kind of a node that depends on a price."""
 
 
 class AmountTrees:
-    """Makes trees of the amounts of a report."""
+    """Builder of trees for the amounts of a report."""
 
     def __init__(self, report: Report, trees: Trees, words: Language) -> None:
         self.report, self.trees, self.words = report, trees, words
         self.plan: QuotePlan = report.plan.quote
 
     def lines_below(self, path: str) -> list[QuoteLine]:
-        """The lines whose id is a path or begins with it."""
+        """Return the lines whose id is a path or is below it."""
         return [line for line in self.report.quote.all_lines if is_below(line.line.id, path)]
 
     def line(self, priced: QuoteLine) -> Node:
-        """What a line comes to: quantity, spares, unit price and discount."""
+        """Return the tree of a line's amount: quantity, spares, unit price and discount."""
         line = priced.line
         inputs = [self.trees.tree(line.id, line.quantity, "quantity", 1)]
         if line.spare:
@@ -211,7 +211,7 @@ class AmountTrees:
         return node._replace(origin=origin, place=price.mark, notes=tuple(notes))
 
     def totals(self, path: str) -> Iterator[tuple[str, Node]]:
-        """The totals at a path and below it."""
+        """Yield the totals at a path and below it."""
         totals = self.report.quote.totals
         least = "" if totals.complete else f"at least: {totals.lines - totals.priced_lines} lines have no price"
         lines = [
@@ -238,29 +238,29 @@ class AmountTrees:
         return f"{pieces}{off}; {priced.line.description}"
 
     def _cut(self, node: Node, level: int) -> Node:
-        """A tree of amounts as deep as was asked for."""
+        """Return a tree of amounts, cut at the requested depth."""
         if self.trees.depth is not None and level >= self.trees.depth:
             return node._replace(inputs=(), left_out=len(node.inputs))
         return node._replace(inputs=tuple(self._cut(each, level + 1) for each in node.inputs))
 
 
 # explanation --------------------------------------------------------------------------------------------------------
-# How numbers were worked out and why things were chosen, as trees of plain data, for what a reader asks about.
+# Derivations of numbers and reasons for choices, as trees of plain data, for the paths that a reader asks about.
 #
-# A path is that of a number of bom.json, the start of one, the id of a line of the bill or its start, or a total.
+# A path is that of a number of bom.json, the id of a bill line, the start of either, or a total.
 
 __all__ = ["Explanation", "Node", "NotKnown", "explained", "names"]
 
 SUGGESTED = 3
-"""Paths that are offered in place of one that is not there."""
+"""Number of paths suggested for one that does not exist."""
 
 
 class NotKnown(Exception):
-    """The result has nothing at a path; the message names what is near."""
+    """The result has nothing at a path; the message suggests similar paths."""
 
 
 class Explanation(NamedTuple):
-    """What was asked about: numbers, amounts and lines by path or id, and reasons."""
+    """Trees of numbers and amounts by path or line id, and reasons."""
 
     trees: dict[str, Node]
     reasons: tuple[Reason, ...]
@@ -274,11 +274,11 @@ def explained(
     why: Callable[[], list[Reason]] = list,
     trees: bool = True,
 ) -> Explanation:
-    """Everything at a path and below it; without one every number.
+    """Return the explanation of everything at a path and below it; of every number without a path.
 
-    `why` gives the reasons, `trees` asks for derivations, `depth` for no more than so many levels of them.
+    `why` selects the reasons, `trees` the derivations, `depth` limits the levels of derivations.
 
-    Raises NotKnown when there is nothing at the path.
+    Raises NotKnown if there is nothing at the path.
     """
     making = Trees(words.shown, depth, report.plan.quote.currency)
     money = AmountTrees(report, making, words)
@@ -304,7 +304,7 @@ def explained(
 
 
 def names(report: Report) -> list[str]:
-    """All that can be explained of a result: the paths of its numbers, the ids of the lines of its bill, its totals."""
+    """Return all names that can be explained: paths of numbers, ids of bill lines, totals."""
     return [*map(dotted, numbers_of(report)), *_bill_paths(report)]
 
 

@@ -1,1 +1,1 @@
-"""Why something was chosen, and which alternatives were not, with the reason."""
+"""Reasons for choices, and for the rejected alternatives."""

@@ -1,4 +1,4 @@
-"""Why a fabric has this topology, these switches and line cards, so many tiers, and these modules and cables."""
+"""Reasons for the topology, switches, line cards, tiers, modules and cables of a fabric."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from bomgen.results.reasons.types import (
 from bomgen.results.what_if import compare_design
 
 SHOWN = 5
-"""Runners-up that are named: the nearest say the most."""
+"""Maximum number of rejected alternatives shown, nearest first."""
 STEP = 2
-"""From a rate of links to the next."""
+"""Ratio of one link rate to the next."""
 _TIERS = {1: "one-tier", 2: "two-tiers", 3: "three-tiers"}
 
 
 def fabric_topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """Topology, tiers, up-links and switches of every fabric."""
+    """Yield topology, tiers, uplinks and switches of every fabric."""
     for built in asked.report.design.fabrics:
         base, of = f"fabrics.{built.plan.name}", built.plan.name
         yield Topic(f"{base}.topology", (), partial(_topology, asked, built))
@@ -78,7 +78,7 @@ def _topology(asked: ReasonInputs, built: BuiltFabric) -> Reason:
 
 
 def _dealt(asked: ReasonInputs, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
-    """What one plane of a fabric must carry, homed as it is built, and the ports that have leaves of their own."""
+    """Return the demand on one plane of a fabric, with its homing, and the ports that have separate leaves."""
     servers, deal_ports = asked.report.design.sizing.servers, built.plan.declared.deal_ports
     if built.attachment is None or servers is None or deal_ports is None:
         return None
@@ -126,7 +126,7 @@ def _other_tiers(asked: ReasonInputs, tried: Tried, wanted: int) -> Other:
 
 
 def _impossible(asked: ReasonInputs, why: str) -> Message:
-    """That something cannot be built, and why, unless that is said in another language only."""
+    """Return a message that something cannot be built, with the reason if it is available in the language."""
     if isinstance(why, Message) or asked.words.code == ENGLISH:
         return message("not-possible-because", reason=why)
     return message("not-possible")
@@ -155,7 +155,7 @@ def _division(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | None:
-    """The rate of links between switches, and what the fabric would take at others that both ends carry."""
+    """Return the reason for the link rate between switches, with the fabric at other rates that both ends support."""
     tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
     spec, taken = built.plan.links[links.kind], links.rate_gbps
     ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in tiers)
@@ -181,7 +181,7 @@ def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | Non
 
 
 def _rails_per_leaf(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
-    """The rails that a leaf serves, and what the fabric would take with more or fewer."""
+    """Return the reason for the rails per leaf, with the fabric for fewer or more."""
     taken = built.fabric.rails_per_leaf
     if taken is None or built.attachment is None:
         return None
@@ -204,7 +204,7 @@ def _rails_per_leaf(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _build_out(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
-    """Whether what serves nobody is bought, and what the other way would take."""
+    """Return the reason for exact or full build-out, with the difference to the other."""
     by, place, because = chosen_by(asked, built.plan.build_out)
     taken, title = (
         asked.words.value(built.plan.build_out.value, "word"),
@@ -240,7 +240,7 @@ def _size(shape: ClosShape) -> Message:
 
 
 def _worse(best: ClosShape, clos_shape: ClosShape) -> Message:
-    """What a shape has more of than the best: switches, else links between them."""
+    """Return by how much a shape exceeds the best one: in switches, else in links between them."""
     if clos_shape.switches > best.switches:
         more = message("more-switches", count=clos_shape.switches - best.switches)
     elif clos_shape.links > best.links:
@@ -265,9 +265,9 @@ def _switch(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Reason:
 
 
 def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
-    """What the fabric would take with other switches of one protocol whose ports are as fast.
+    """Yield the fabric with other switches of the same protocol and port rate.
 
-    Those first that change the number of switches least, of the same vendor, by id; then those that are impossible.
+    Those with the nearest number of switches come first, then the same vendor, then by id; impossible ones are last.
     """
     servers, attached = asked.report.design.sizing.servers, built.attachment
     if servers is None or attached is None:
@@ -288,7 +288,7 @@ def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Oth
 
 
 def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
-    """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
+    """Yield the other catalogue switches with the same protocol and the same highest port rate."""
     rate = max(group.port_gbps.value for group in switch.groups)
     for id in asked.report.catalog.ids("switch"):
         if id == switch.identity.id:
@@ -302,7 +302,7 @@ def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
 
 
 def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
-    """A fabric with another switch in a tier, and in those above that have the same."""
+    """Return a fabric plan with another switch in a tier, and in higher tiers with the same switch."""
     plans = dict[str, TierChoice]()
     for name, choice in plan.tier_plans.items():
         changes = (tier.name in plans or name == tier.name) and choice.switch.identity.id == tier.switch.identity.id
@@ -311,11 +311,11 @@ def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
 
 
 # line cards ---------------------------------------------------------------------------------------------------------
-# Why a modular switch is fitted with so many line cards.
+# Reasons for the number of line cards in a modular switch.
 
 
 def line_card_topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """The line cards of every tier of modular switches."""
+    """Yield the line cards of every tier of modular switches."""
     for built in asked.report.design.fabrics:
         name = built.plan.name
         for fitted in built.chassis:
@@ -351,14 +351,14 @@ def _line_card_reason(
 
 
 # links --------------------------------------------------------------------------------------------------------------
-# Why a kind of link is built of these modules and cables.
+# Reasons for the modules and cables of a kind of link.
 
 BY_PLAN = ("named", "asked", "copper")
-"""Reason codes of what the plan decides."""
+"""Reason codes for decisions of the plan."""
 
 
 def link_topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """Every kind of link of every fabric."""
+    """Yield every kind of link of every fabric."""
     for built in asked.report.design.fabrics:
         for chosen in built.interconnect.choices:
             name, kind = built.plan.name, chosen.kind
@@ -392,7 +392,7 @@ def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Rea
 
 
 def rejection(option: MediumOption) -> Message:
-    """Return why an option for building a kind of link was not chosen."""
+    """Return why an option for a kind of link was rejected."""
     code = f"rejected-{option.reason}"
     return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
 

@@ -1,4 +1,4 @@
-"""Why these servers, NICs and racks, and why a model is cut up as it is."""
+"""Reasons for servers, NICs, racks, and the parallelism of a model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 
 def machine_topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """Servers, the NICs of every fabric, servers of a rack."""
+    """Yield servers, the NICs of every fabric, and servers per rack."""
     report = asked.report
     if report.plan.cluster.server:
         yield Topic("cluster.server", ("server", "gpu", "cluster.servers"), partial(_server, asked))
@@ -68,7 +68,7 @@ def _server(asked: ReasonInputs) -> Reason | None:
 
 
 def _alike(asked: ReasonInputs, gpu: str) -> list[tuple[Record, Server]]:
-    """The servers of the catalogue with a GPU; none where a part file that the plan does not use is wrong."""
+    """Return the catalogue servers with a GPU; none if an unused part file is invalid."""
     try:
         return [
             (record, part_records.server(record)) for record in asked.report.catalog.records_where("server", "gpu", gpu)
@@ -153,13 +153,13 @@ def _per_rack(asked: ReasonInputs) -> Reason | None:
 
 
 # parallelism --------------------------------------------------------------------------------------------------------
-# Why a model is cut up as it is.
+# Reasons for the parallelism of a model.
 
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
 
 def parallelism_topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """The split of a training run, or of a replica that serves."""
+    """Yield the parallelism of a training run, or of a serving replica."""
     sizing, plan = asked.report.design.sizing, asked.report.plan
     if sizing.fit and plan.training:
         yield Topic("workload.parallelism", COVERS, partial(_training_reason, asked))
@@ -194,7 +194,7 @@ def _training_reason(asked: ReasonInputs) -> Reason | None:
 
 
 def _faster(sizing: Sizing) -> Iterator[Other]:
-    """A split that is faster, and is not taken because it leaves GPUs idle or recomputes more than what fits."""
+    """Yield a faster configuration that was rejected because it idles GPUs or recomputes more than needed."""
     faster = sizing.faster() if sizing.faster else None
     if sizing.fit and faster and (reason := describe_faster(sizing.fit, faster, int(sizing.gpus.value))):
         yield Other(str(faster.candidate), reason)
@@ -221,7 +221,7 @@ def _serving_reason(asked: ReasonInputs) -> Reason | None:
 
 
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
-    """Splits that are slower or do not fit; what is said beside them is no other split."""
+    """Return configurations that are slower or do not fit."""
     slower = (reason for reason in reasons if reason.code == "split-runner-up")
     refused = (reason for reason in reasons if reason.code == "split-does-not-fit")
     return (
@@ -231,7 +231,7 @@ def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
 
 
 def _split(reason: Message) -> str:
-    """The split that a reason is about; a message, which other languages have words for."""
+    """Return the configuration that a reason is about; as a message, for translation."""
     split = reason.parameters["split"]
     return split if isinstance(split, str) else str(split)
 

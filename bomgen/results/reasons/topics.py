@@ -1,4 +1,4 @@
-"""Why something was chosen, and which alternatives were not, with the reason: pure functions over a report."""
+"""Reasons for all choices of a result, as pure functions of a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Other", "Reason", "ReasonInputs", "Topic", "find_reasons", "reasons"
 
 
 def topics(asked: ReasonInputs) -> Iterator[Topic]:
-    """Everything that was chosen for a plan."""
+    """Yield every choice that was made for a plan."""
     for topics_of in (
         machines.parallelism_topics,
         machines.machine_topics,
@@ -26,9 +26,9 @@ def topics(asked: ReasonInputs) -> Iterator[Topic]:
 
 
 def find_reasons(report: Report, words: Language, path: str | None = None, wide: bool = True) -> list[Reason]:
-    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+    """Return the reasons for the choices at a path of a result; for all choices without a path.
 
-    `words`: the language of the numbers in the texts; `wide`: also the reasons for what lies below the path.
+    `words`: the language of the numbers in the texts; `wide`: include reasons below the path.
     """
     found = list[Reason]()
     for cluster in report.each_cluster:
@@ -45,9 +45,9 @@ def find_reasons(report: Report, words: Language, path: str | None = None, wide:
 
 
 def reasons(asked: ReasonInputs, path: str | None, wide: bool = True) -> list[Reason]:
-    """The reasons for what stands at a path of bom.json or on a line of the bill; all of them without one.
+    """Return the reasons for the choices at a bom.json path or on a bill line; all of them without a path.
 
-    `wide`: also those for what lies below the path.
+    `wide`: include reasons below the path.
     """
     found = (topic.reason() for topic in topics(asked) if path is None or _is_about(topic, path, wide))
     return [reason for reason in found if reason]

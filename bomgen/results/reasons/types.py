@@ -1,4 +1,4 @@
-"""A choice as data: what was taken, by whom, why, and what was not."""
+"""Choices as data: what was selected, by whom, why, and what was rejected."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
 from bomgen.results.result import Report
 
 PLAN, DEFAULT, RULE, SEARCH = "plan", "default", "rule", "search"
-"""Who chose: the plan, a default of the catalogue, a rule, a search of the program."""
+"""Origin of a choice: the plan, a catalogue default, a rule, a search of the program."""
 
 
 class Other(NamedTuple):
-    """What was not taken, and why not."""
+    """A rejected alternative and the reason."""
 
     name: str
     reason: str
 
 
 class Reason(NamedTuple):
-    """A choice and its reason; texts are messages, which other languages have sentences for, or names."""
+    """A choice and its reason; texts are translatable messages, or names."""
 
     subject: str
-    """What was chosen, as a dotted path."""
+    """Dotted path of the choice."""
     title: Message
-    """The same in words."""
+    """Title of the choice."""
     chosen: str
     by: str
     """One of `PLAN`, `DEFAULT`, `RULE` and `SEARCH`."""
     because: str
     place: Mark | None
-    """Where the plan says it."""
+    """Place in the plan that sets it."""
     others: tuple[Other, ...] = ()
 
 
 class Topic(NamedTuple):
-    """Something that was chosen; the reason is worked out when somebody asks."""
+    """A choice whose reason is calculated on request."""
 
     subject: str
     covers: tuple[str, ...]
-    """Numbers of bom.json and lines of the bill that rest on the choice, by the start of their path or id."""
+    """Numbers of bom.json and bill lines that depend on the choice, by path or id prefix."""
     reason: Callable[[], Reason | None]
 
 
 class ReasonInputs(NamedTuple):
-    """What reasons are worked out from."""
+    """Inputs for reasons."""
 
     report: Report
     words: Language
-    """The language that numbers in the texts are written in."""
+    """Language of the numbers in the texts."""
 
     def given(self, *path: str | int) -> Mark | None:
-        """The place at which the plan gives a key; None: it does not."""
+        """Return the place at which the plan sets a key; None if it does not."""
         data: Any = self.report.source.data
         for step in path:
             if not isinstance(data, Mapping) or step not in data:
@@ -65,12 +65,12 @@ class ReasonInputs(NamedTuple):
         return self.report.source.key_mark(path)
 
     def value(self, figure: Figure) -> str:
-        """A figure as a person writes it."""
+        """Return a figure as text."""
         return self.words.shown(figure)
 
 
 def chosen_by(asked: ReasonInputs, figure: Figure) -> tuple[str, Mark | None, str]:
-    """Who gave a figure, where, and what is said for it: the plan, an assumption, a search, or a rule."""
+    """Return who set a figure, where, and the reason: the plan, an assumption, a search, or a rule."""
     origin = figure.origin
     if isinstance(origin, Given):
         return PLAN, origin.mark, message("because-plan")
@@ -84,5 +84,5 @@ def chosen_by(asked: ReasonInputs, figure: Figure) -> tuple[str, Mark | None, st
 
 
 def named(identity: Identity) -> str:
-    """A part by its id and name."""
+    """Return the id and name of a part."""
     return identity.id if identity.id == identity.name else message("part-by-id", id=identity.id, name=identity.name)

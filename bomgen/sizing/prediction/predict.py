@@ -387,43 +387,43 @@ def numbers(figures: Iterable[Figure]) -> Iterator[float]:
 
 @formula("FLOP/s")
 def flops_of_peak(peak_tflops: Fraction) -> Fraction:
-    """Peak of a GPU in FLOP/s."""
+    """Peak rate of a GPU in FLOP/s."""
     return peak_tflops * TERA
 
 
 @formula("sequences")
 def sequences_of_step(batch_tokens: int, sequence: float) -> float:
-    """Sequences of a step."""
+    """Sequences per step."""
     return batch_tokens / sequence
 
 
 gpus_of_experts = product("gpus_of_experts", "GPUs", "expert", "tensor")
-"""GPUs that the experts of a layer are spread over: tensor parallelism splits each of them."""
+"""GPUs over which the experts of a layer are distributed; tensor parallelism splits each expert."""
 gpus_of_run = product("gpus_of_run", "GPUs", "tensor", "pipeline", "context", "data")
-"""GPUs that train."""
+"""GPUs of the run: the product of its degrees of parallelism."""
 
 
 @formula("count")
 def replicas(gpus: int, tensor: int, pipeline: int, context: int) -> int:
-    """Replicas of the model in a run of the user's own."""
+    """Replicas of the model in a measured run of the user."""
     return gpus // (tensor * pipeline * context)
 
 
 seconds_of_term = product("seconds_of_term", "s", "at_line_rate", "inverse_efficiency")
-"""Seconds that a kind of work takes in a step."""
+"""Seconds per step of a term: its time at line rate times the fitted inverse efficiency."""
 corrected = product("corrected", "s", "step_seconds", "own_measurements")
-"""A step with what own measurements say of the cluster."""
+"""Step time, corrected by the user's own measurements on the cluster."""
 
 
 @formula("s")
 def lower_bound(step_seconds: float, times: float, spread: float) -> float:
-    """Lower bound of a step: so many spreads below it."""
+    """Lower bound of the step time, at a multiple of the spread."""
     return step_seconds * exp(-times * spread)
 
 
 @formula("s")
 def upper_bound(step_seconds: float, times: float, spread: float) -> float:
-    """Upper bound of a step: so many spreads above it."""
+    """Upper bound of the step time, at a multiple of the spread."""
     return step_seconds * exp(times * spread)
 
 

@@ -193,25 +193,25 @@ def micro_batches(sequences: float, data: float, micro_batch: float) -> float:
 
 @formula("slots", "Narayanan et al. 2021, arXiv 2104.04473, section 2.2: the pipeline bubble with interleaved stages")
 def slots(micro_batches: float, pipeline: float, interleave: float) -> float:
-    """Micro-batches that a step lasts, with those of the pipeline bubble."""
+    """Duration of a step in micro-batches, including the pipeline bubble."""
     return micro_batches + (pipeline - 1) / interleave
 
 
 @formula("tokens")
 def tokens_of_gpu(micro_batch: float, sequence: float, context: float) -> float:
-    """Tokens of a micro-batch on a GPU."""
+    """Tokens per micro-batch and GPU."""
     return micro_batch * sequence / context
 
 
 @formula("share")
 def share_of_stage(layers: float, pipeline: float) -> float:
-    """The share of a model's layers that the fullest pipeline stage has."""
+    """Share of the layers in the fullest pipeline stage."""
     return -(-layers // pipeline) / layers
 
 
 @formula("passes")
 def passes(recompute: float) -> float:
-    """Forward passes that a step is worth."""
+    """Compute per step in forward passes, with recomputation."""
     return PASSES + recompute
 
 
@@ -219,13 +219,13 @@ def passes(recompute: float) -> float:
 def parameters_of_gpu(
     parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float
 ) -> float:
-    """Weights that a GPU works with."""
+    """Weights per GPU."""
     return (parameters / tensor + expert_parameters / expert) / pipeline
 
 
 @formula("bytes/s")
 def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU of a ring through `size` GPUs side by side."""
+    """Bandwidth per GPU of a ring through `size` adjacent GPUs."""
     return (size <= domain) * scale_up + (size > domain) * lesser(scale_up, network * lesser(size, domain))
 
 
@@ -233,7 +233,7 @@ def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain
 def bandwidth_of_group(size: float, inner: float, scale_up: float, network: float, domain: float) -> float:
     """Bandwidth per GPU of a ring through `size` GPUs that are `inner` apart.
 
-    A ring that leaves the domain enters and leaves it by the NICs of all its GPUs there.
+    A ring that leaves a scale-up domain enters and leaves it through the NICs of all its GPUs there.
     """
     return (size * inner <= domain) * scale_up + (size * inner > domain) * lesser(
         scale_up, network * greater(1.0, lesser(size, domain / inner))
@@ -242,25 +242,25 @@ def bandwidth_of_group(size: float, inner: float, scale_up: float, network: floa
 
 @formula("GPUs")
 def neighbours_in_domain(domain: float, inner: float) -> float:
-    """GPUs of a group in a domain, where they are `inner` apart."""
+    """GPUs of a group in one scale-up domain, where they are `inner` apart."""
     return greater(1.0, domain / inner)
 
 
 @formula("count")
 def domains_of_ring(size: float, neighbours: float) -> float:
-    """Domains that a ring through `size` GPUs spans, so many of them in each."""
+    """Scale-up domains that a ring through `size` GPUs spans."""
     return size / lesser(size, neighbours)
 
 
 @formula("s", "NCCL 2.8, src/graph/tuning.cc: a hop per GPU, those between domains over the network")
 def ring_latency(size: float, domains: float) -> float:
-    """Time that a message of no size takes once around a ring through `size` GPUs."""
+    """Time of an empty message for one round of a ring through `size` GPUs."""
     return LINK_HOP_S * (size - domains) + NETWORK_HOP_S * (domains - 1)
 
 
 @formula("bytes/s")
 def bandwidth_of_stages(gpus: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU between pipeline stages, which are in one domain only where all GPUs are."""
+    """Bandwidth per GPU between pipeline stages, which share a scale-up domain only if all GPUs do."""
     return (gpus <= domain) * scale_up + (gpus > domain) * lesser(scale_up, network)
 
 
@@ -271,7 +271,7 @@ def bandwidth_of_stages(gpus: float, scale_up: float, network: float, domain: fl
 def matrix_seconds(
     weights: float, tokens: float, share: float, passes: float, slots: float, tensor: float, peak: float
 ) -> float:
-    """Matrix products with weights that every token passes."""
+    """Matrix products with the weights that process every token (no routed experts)."""
     return 2 * weights * share / tensor * tokens * passes * slots / peak
 
 
@@ -279,7 +279,7 @@ def matrix_seconds(
 def narrow_seconds(
     matrix_seconds: float, expert_seconds: float, tensor: float, hidden: float, expert_width: float
 ) -> float:
-    """Time that matrix products lose where a GPU's share of a matrix is narrow."""
+    """Efficiency loss of matrix products whose width per GPU is small: hidden / tensor, or the expert width."""
     return NARROW_WIDTH * (matrix_seconds * tensor / hidden + expert_seconds / expert_width)
 
 
@@ -293,13 +293,13 @@ def short_seconds(
     topk: float,
     experts: float,
 ) -> float:
-    """Time that matrix products lose where few tokens meet a matrix."""
+    """Efficiency loss of matrix products with few tokens per micro-batch and GPU, or per expert."""
     return NARROW_WIDTH * (matrix_seconds + expert_seconds * experts * tensor / (topk * expert)) / tokens
 
 
 @formula("s")
 def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float, plain_peak: float) -> float:
-    """The output projection, which the last stage has alone."""
+    """Matrix product of the output projection, on the last pipeline stage only."""
     return 2 * PASSES * head / tensor * tokens * micro_batches / plain_peak
 
 
@@ -307,7 +307,7 @@ def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float
 def logit_seconds(
     head: float, hidden: float, tokens: float, micro_batches: float, tensor: float, memory_bandwidth: float
 ) -> float:
-    """The loss, which reads and writes a logit per token and word of the vocabulary, on the last stage alone."""
+    """Memory traffic of the loss, which reads and writes one logit per token and vocabulary entry."""
     return LOGIT_BYTES * head / hidden / tensor * tokens * micro_batches / memory_bandwidth
 
 
@@ -323,7 +323,7 @@ def attention_seconds(
     plain_peak: float,
     attention_share: float,
 ) -> float:
-    """Attention scores and their product with the values; without FlashAttention the masked half is computed, too."""
+    """Attention scores and their product with the values; without FlashAttention the masked half is computed too."""
     return (
         2
         * products
@@ -350,7 +350,7 @@ def memory_seconds(
     sequence_parallel: float,
     memory_bandwidth: float,
 ) -> float:
-    """Activations that are read and written; only sequence parallelism splits the hidden state."""
+    """Memory traffic of activations; only sequence parallelism splits the hidden state."""
     return (
         BYTES
         * (
@@ -376,7 +376,7 @@ def score_seconds(
     attention_recompute: float,
     memory_bandwidth: float,
 ) -> float:
-    """Score matrices that are read and written; none with FlashAttention."""
+    """Memory traffic of the score matrices; none with FlashAttention."""
     return (
         (1 - flash)
         * SCORE_TRAFFIC
@@ -393,13 +393,13 @@ def score_seconds(
 
 @formula("s")
 def weight_seconds(parameters: float, passes: float, micro_batches: float, memory_bandwidth: float) -> float:
-    """Weights that each micro-batch reads, and gradients that it adds to."""
+    """Memory traffic of weights and gradients, per micro-batch."""
     return parameters * (BYTES * passes + 2 * GRADIENT_BYTES) * micro_batches / memory_bandwidth
 
 
 @formula("s")
 def update_seconds(parameters: float, sharded: float, data: float, context: float, memory_bandwidth: float) -> float:
-    """The optimizer's step, on a share of the weights where its states are sharded."""
+    """Memory traffic of the optimizer step, on a share of the weights if its states are sharded."""
     return UPDATE_BYTES * parameters * (sharded / (data * context) + 1 - sharded) / memory_bandwidth
 
 
@@ -415,7 +415,7 @@ def launch_seconds(
     memory_seconds: float,
     score_seconds: float,
 ) -> float:
-    """Starts of kernels by the host, as far as the GPU has to wait for them."""
+    """Kernel launches of the host that the GPU waits for."""
     return greater(
         0.0,
         LAUNCH_S * layers * share * passes * slots
@@ -425,7 +425,7 @@ def launch_seconds(
 
 @formula("s")
 def routing_seconds(expert_layers: float, share: float, passes: float, slots: float) -> float:
-    """A unit of what the routing of tokens to experts takes."""
+    """Unit of the fitted time for routing tokens to experts."""
     return ROUTING_S * expert_layers * share * passes * slots
 
 
@@ -441,7 +441,7 @@ def tensor_seconds(
     link_bandwidth: float,
     latency: float,
 ) -> float:
-    """All-reduces of tensor parallelism, each twice around the ring."""
+    """All-reduces of tensor parallelism, each with two rounds of the ring."""
     return (
         2
         * layers
@@ -454,13 +454,13 @@ def tensor_seconds(
 
 @formula("s")
 def inside(seconds: float, size: float, domain: float) -> float:
-    """Seconds of a collective whose GPUs are all in one scale-up domain."""
+    """Time of a collective whose GPUs share one scale-up domain, else 0."""
     return seconds * (size <= domain)
 
 
 @formula("s")
 def outside(seconds: float, size: float, domain: float) -> float:
-    """Seconds of a collective whose GPUs are in several scale-up domains."""
+    """Time of a collective whose GPUs are in several scale-up domains, else 0."""
     return seconds * (size > domain)
 
 
@@ -475,7 +475,7 @@ def context_seconds(
     context: float,
     link_bandwidth: float,
 ) -> float:
-    """Keys and values, and their gradients, that context parallelism passes on."""
+    """Keys, values and their gradients that context parallelism sends around its ring."""
     return (context - 1) * BYTES * kv_width / tensor * share * tokens * passes * slots / link_bandwidth
 
 
@@ -490,7 +490,7 @@ def pipeline_seconds(
     sequence_parallel: float,
     link_bandwidth: float,
 ) -> float:
-    """Activations and gradients that pipeline stages pass on."""
+    """Activations and gradients sent between pipeline stages."""
     return (
         (pipeline > 1)
         * 2
@@ -508,7 +508,7 @@ def pipeline_seconds(
 def data_seconds(
     parameters: float, tensor: float, pipeline: float, replicas: float, gathers: float, link_bandwidth: float
 ) -> float:
-    """The ring through which replicas add up their gradients; none where each micro-batch gathers weights."""
+    """All-reduce of gradients among replicas; 0 if each micro-batch gathers weights."""
     return (
         (gathers == 0)
         * 2
@@ -523,7 +523,7 @@ def data_seconds(
 
 @formula("GPUs")
 def expert_replicas(data: float, context: float, tensor: float, expert: float) -> float:
-    """Copies of each expert."""
+    """Replicas of each expert."""
     return greater(1.0, data * context * tensor / expert)
 
 
@@ -539,7 +539,7 @@ def gather_seconds(
     link_bandwidth: float,
     latency: float,
 ) -> float:
-    """Weights that are gathered, and gradients that are scattered, for each micro-batch, once around the ring."""
+    """All-gather of weights and reduce-scatter of gradients per micro-batch, one round of the ring each."""
     return (
         gathers
         * micro_batches
@@ -559,7 +559,7 @@ def exchanged_bytes(
     tensor: float,
     expert: float,
 ) -> float:
-    """What a GPU sends to experts on other GPUs and back, forward and backward."""
+    """Bytes per GPU sent to experts on other GPUs and back, forward and backward."""
     return (
         (EXCHANGES + 2 * recompute)
         * BYTES
@@ -577,42 +577,42 @@ def exchanged_bytes(
 
 @formula("s")
 def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
-    """The all-to-all of experts that stays in a scale-up domain."""
+    """Expert all-to-all inside a scale-up domain."""
     return exchanged * lesser(1.0, domain / expert) / scale_up
 
 
 @formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
 def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
-    """The all-to-all of experts that leaves a scale-up domain."""
+    """Expert all-to-all between scale-up domains."""
     return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
 
 
 hidden = product("hidden", "s", "seconds", "overlapped")
-"""Seconds of a collective that runs beside matrix products."""
+"""Time of a collective that overlaps with matrix products."""
 
 
 @formula("s")
 def exposed(seconds: float, overlapped: float) -> float:
-    """Seconds of a collective that nothing runs beside."""
+    """Time of a collective that does not overlap."""
     return seconds * (1 - overlapped)
 
 
 @formula("s")
 def constant_seconds() -> float:
-    """A unit of what a step takes whatever its size."""
+    """Unit of the fitted constant time per step."""
     return CONSTANT_S
 
 
 @formula("s")
 def network_constant_seconds(gpus: float, domain: float) -> float:
-    """A unit of what a step takes in addition where it spans scale-up domains."""
+    """Unit of the fitted constant time per step of a run that spans scale-up domains."""
     return CONSTANT_S * (gpus > domain)
 
 
 product_of_degrees = product("product_of_degrees", "count", "one", "other")
-"""GPUs of two degrees of parallelism together."""
+"""GPUs of two degrees of parallelism combined."""
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
-"""Seconds of two parts of a term, or of two terms."""
+"""Time of two parts of a term, or of two terms."""
 
 
 def apply_plain(formula: Formula, *arguments: Any) -> Any:

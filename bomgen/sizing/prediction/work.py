@@ -81,4 +81,4 @@ def key_value_elements(layers: int, kv_heads: int, head_dim: int) -> int:
 weights_of_head = product("weights_of_head", "count", "hidden", "vocab")
 """Weights of the output projection."""
 parameters_beside_experts = difference("parameters_beside_experts", "count", "parameters", "expert_parameters")
-"""Weights that are not those of routed experts."""
+"""Weights without those of routed experts."""

@@ -229,7 +229,7 @@ def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction
 def weights_of_gpu_by_requests(
     weights: Fraction, parameters: int, expert_parameters: Fraction, tensor: int, stages: Fraction
 ) -> Fraction:
-    """Weights on a GPU that works on requests of its own [bytes]: its part of the routed experts, and all others."""
+    """Weights per GPU [bytes] with data-parallel attention: a share of the routed experts, all other weights."""
     return (
         Fraction(weights)
         * (parameters - expert_parameters + Fraction(expert_parameters, tensor))
@@ -238,7 +238,7 @@ def weights_of_gpu_by_requests(
 
 
 kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=_SGLANG)
-"""A request's KV cache as a mean over GPUs that each hold whole requests."""
+"""KV cache of a request, averaged over GPUs that each hold whole requests."""
 
 
 @formula("bytes", _KWON)
@@ -257,19 +257,19 @@ def latent_bytes_per_token(layers: int, kv_lora_rank: int, rope_head_dim: int, v
 def entry_bytes_per_token(
     layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction, compress_rate: int
 ) -> Fraction:
-    """A token's share of the compressed entries of these layers, which are keys and values at once."""
+    """Compressed entries per token; an entry serves as key and value."""
     return Fraction(layers * kv_heads * head_dim * Fraction(value_bytes)) / compress_rate
 
 
 @formula("bytes", _DEEPSEEK_V4)
 def shared_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
-    """Vectors of a token in these layers, which are keys and values at once."""
+    """Vectors of a token that serve as key and value."""
     return layers * kv_heads * head_dim * Fraction(value_bytes)
 
 
 @formula("bytes", f"{_DEEPSEEK_V32}: one key serves all heads of the indexer")
 def index_bytes_per_token(index_layers: int, index_head_dim: int, value_bytes: Fraction) -> Fraction:
-    """The indexers' keys of a token."""
+    """Keys of the indexers per token."""
     return index_layers * index_head_dim * Fraction(value_bytes)
 
 
@@ -277,48 +277,48 @@ def index_bytes_per_token(index_layers: int, index_head_dim: int, value_bytes: F
 def index_bytes_of_entries(
     index_layers: int, index_head_dim: int, value_bytes: Fraction, compress_rate: int
 ) -> Fraction:
-    """A token's share of the indexers' keys of compressed entries."""
+    """Keys of the indexers per token, for compressed entries."""
     return Fraction(index_layers * index_head_dim * Fraction(value_bytes)) / compress_rate
 
 
 @formula("bytes", _VLLM_STATES)
 def state_bytes(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int, value_bytes: int) -> int:
-    """The states of a request: one matrix for each head of each layer."""
+    """States of a request: one matrix per head and layer."""
     return linear_layers * value_heads * key_head_dim * value_head_dim * value_bytes
 
 
 @formula("bytes", _VLLM_STATES)
 def add_convolution(states: int, linear_layers: int, linear_conv_kernel: int, width: int, value_bytes: int) -> int:
-    """The states of a request, plus the last inputs of the convolution of each layer."""
+    """States of a request, including the last inputs of the convolution of each layer."""
     return states + linear_layers * (linear_conv_kernel - 1) * width * value_bytes
 
 
 @formula("bytes")
 def kv_bytes_of_request(kv_bytes_per_token: Fraction, tokens: Fraction) -> Fraction:
-    """What layers keep of a request when they keep all tokens."""
+    """KV cache of a request in layers that keep all tokens."""
     return Fraction(kv_bytes_per_token) * tokens
 
 
 @formula("bytes", _GEMMA)
 def kv_bytes_of_window(kv_bytes_per_token: Fraction, tokens: Fraction, window: int) -> Fraction:
-    """What layers keep of a request when they keep the tokens of a window."""
+    """KV cache of a request in layers that keep the tokens of a window."""
     return Fraction(kv_bytes_per_token) * min(tokens, Fraction(window))
 
 
 @formula("bytes")
 def kv_bytes_of_chosen(kv_bytes_per_token: Fraction, tokens: Fraction, chosen: int) -> Fraction:
-    """What a step reads of layers with sparse attention."""
+    """KV cache that a step reads in layers with sparse attention."""
     return Fraction(kv_bytes_per_token) * min(tokens, Fraction(chosen))
 
 
 add_layers = sum_of("add_layers", "bytes", "kv_cache", "more_layers")
-"""The KV cache with that of more layers that keep all tokens."""
+"""KV cache, including further layers that keep all tokens."""
 add_windows = sum_of("add_windows", "bytes", "full_attention", "windows")
-"""The KV cache of layers that keep all tokens and of those with a window."""
+"""KV cache of layers that keep all tokens and of layers with a window."""
 add_index = sum_of("add_index", "bytes", "kv_cache", "index_keys")
-"""The KV cache with the keys of indexers."""
+"""KV cache, including the keys of the indexers."""
 add_state = sum_of("add_state", "bytes", "kv_cache", "state")
-"""The KV cache with the state of layers with linear attention or Mamba."""
+"""KV cache, including the state of layers with linear attention or Mamba."""
 
 
 @formula("bytes", _VLLM)

@@ -193,12 +193,12 @@ def kv_of_gpu(
 
 
 gpus_of_replica = product("gpus_of_replica", "GPUs", "tensor", "pipeline")
-"""GPUs that hold the model once."""
+"""GPUs per replica of the model."""
 
 
 @formula("bytes")
 def room_of_gpu(memory_bytes: int, memory_share: Fraction) -> Fraction:
-    """Memory of a GPU that weights and KV cache may use."""
+    """Memory per GPU that weights and KV cache may use."""
     return memory_bytes * Fraction(memory_share)
 
 

@@ -250,13 +250,13 @@ def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
 
 @formula("requests")
 def requests_at_a_time(batch: int, held: int) -> int:
-    """The batch that the plan asks for, at most what a replica holds."""
+    """The batch of the plan, limited to the requests that a replica can hold."""
     return max(1, min(batch, held))
 
 
 @formula("requests")
 def requests_full(held: int) -> int:
-    """The requests that a replica holds, where the plan gives no batch."""
+    """Requests that a replica can hold, at least one, if the plan sets no batch."""
     return max(1, held)
 
 
@@ -279,7 +279,7 @@ def mean_tokens(context: int, output_tokens: int) -> Fraction:
 prompt_flops = product(
     "prompt_flops", "FLOPs", "flops_per_parameter_token", "active_parameters", "prompt_tokens", source=_POPE
 )
-"""FLOPs of a prompt without attention, where the shape of the heads is not known."""
+"""FLOPs of a prompt without attention, for models whose head dimensions are unknown."""
 
 
 @formula("FLOPs", "Chowdhery et al. 2022, PaLM, arXiv 2204.02311, appendix B; half of it under a causal mask")
@@ -346,13 +346,13 @@ def decode_seconds_per_token(pipeline: int, arithmetic: Fraction, reading: Fract
 
 @formula("tokens", _LEVIATHAN)
 def tokens_verified(requests: Fraction, drafted: int) -> Fraction:
-    """Tokens that a turn of a stage works on: the drafted ones of every request, and one more."""
+    """Tokens per turn of a stage with speculative decoding: the drafted ones of every request, and one more each."""
     return requests * (1 + drafted)
 
 
 @formula("s", _LEVIATHAN)
 def seconds_per_token_drafted(step: Fraction, accepted: Fraction) -> Fraction:
-    """Mean time per token of a step that also ends with the drafted tokens that are accepted."""
+    """Mean time per token with speculative decoding, where a step also yields the accepted draft tokens."""
     return step / (1 + Fraction(accepted))
 
 
@@ -365,7 +365,7 @@ def tokens_per_second_of_replica(
 
 
 tokens_per_second_of_answers = quotient("tokens_per_second_of_answers", "tokens/s", "batch", "step")
-"""Tokens/s of a replica that answers alone: one token of every request a step."""
+"""Tokens/s of a replica that only decodes: one token per request and step."""
 tokens_per_second_of_gpu = quotient("tokens_per_second_of_gpu", "tokens/s", "of_replica", "gpus")
 """Tokens/s per GPU."""
 

@@ -398,7 +398,7 @@ def replicas_for_requests(concurrency: int, held: int) -> int:
 
 @formula("GPUs", "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60")
 def gpus_for_rate(demand: Fraction, measured: Fraction) -> int:
-    """GPUs that generate the tokens asked for, at the measured rate per GPU."""
+    """GPUs that generate the requested tokens/s, at the measured rate per GPU."""
     return ceil(Fraction(demand) / measured)
 
 
@@ -410,29 +410,29 @@ def replicas_of_gpus(gpus: int, gpus_per_replica: int) -> int:
 
 @formula("replicas")
 def replicas_for_rate(demand: Fraction, rate_of_replica: Fraction) -> int:
-    """Replicas that generate the tokens asked for."""
+    """Replicas that generate the requested tokens/s."""
     return ceil(Fraction(demand) / rate_of_replica)
 
 
 @formula("replicas", DISTSERVE)
 def replicas_for_prompts(requests_asked: int, occupied: Fraction) -> int:
-    """Replicas that work on prompts alone and take those of the requests per minute."""
+    """Replicas dedicated to prefill that process the prompts of the requests per minute."""
     return ceil(Fraction(requests_asked, SECONDS_A_MINUTE) * Fraction(occupied))
 
 
 replicas_with_prompts = sum_of("replicas_with_prompts", "replicas", "answering", "for_prompts", source=DISTSERVE)
-"""Replicas that answer and those that work on prompts."""
+"""Replicas for decode and for prefill."""
 
 
 @formula("replicas")
 def replicas_that_answer(replicas: int, for_prompts: int) -> int:
-    """Replicas of a cluster that hold the requests in flight."""
+    """Replicas of a cluster that decode, and so hold the requests in flight."""
     return max(1, replicas - for_prompts)
 
 
 @formula("bytes/s", f"{DISTSERVE}: the KV cache of a prompt moves from the GPUs that worked on it to those that answer")
 def kv_bytes_passed_on(kv_of_prompt: Fraction, requests_asked: int, for_prompts: int, answering: int) -> Fraction:
-    """KV cache that a GPU passes on or receives; each passes on what it holds of a prompt, shared parts included."""
+    """KV cache that a GPU sends or receives per second between prefill and decode, replicated parts included."""
     return Fraction(requests_asked, SECONDS_A_MINUTE) * kv_of_prompt / min(for_prompts, answering)
 
 
@@ -451,7 +451,7 @@ def requests_of_replica(concurrency: int, replicas: int) -> int:
 
 
 kv_of_requests = product("kv_of_requests", "bytes", "kv_of_request", "requests")
-"""The KV cache of the requests in flight on a replica."""
+"""KV cache of the requests in flight per replica."""
 weights_and_cache = sum_of("weights_and_cache", "bytes", "weights", "kv_cache")
 """Weights and KV cache."""
 tokens_of_cluster = product("tokens_of_cluster", "tokens/s", "rate_of_gpu", "replicas", "gpus_per_replica")

@@ -187,12 +187,12 @@ def linear_attention_bytes(mixed: int, values: int, element_bytes: int) -> int:
 
 
 add_states = sum_of("add_states", "bytes", "attention", "states")
-"""What layers with attention and layers with a state keep, as a mean of all."""
+"""Activations per token and layer, averaged over layers with attention and layers with a state."""
 
 
 @formula("bytes")
 def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fraction:
-    """What some layers keep, as a mean of all."""
+    """Activations of some layers, averaged over all layers."""
     return Fraction(kept * layers_that_keep, layers)
 
 
@@ -220,13 +220,13 @@ def scores_kept(heads: int, sequence: int, score_bytes: int) -> int:
 
 @formula("bytes", "Dao 2023, FlashAttention-2, section 3.1")
 def sums_kept(heads: int, logsumexp_bytes: int) -> int:
-    """What FlashAttention keeps of a token's scores in one layer [bytes]: one logsumexp per head."""
+    """Statistics that FlashAttention keeps per token in one layer [bytes]: one logsumexp per head."""
     return logsumexp_bytes * heads
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 5")
 def zero_scores() -> int:
-    """Selective recomputation keeps no scores."""
+    """Attention scores kept with selective recomputation: none."""
     return 0
 
 
@@ -250,7 +250,7 @@ def layer_with_sequence_parallel(
 
 
 input_of_layer = product("input_of_layer", "bytes", "hidden", "input_bytes", source=f"{KORTHIKANTI}, table 2: 2 s b h")
-"""What a token keeps in one layer on one GPU [bytes] under full recomputation: the input of the layer."""
+"""Activations of a token in one layer on one GPU [bytes] with full recomputation: the layer's input."""
 
 
 @formula("bytes")

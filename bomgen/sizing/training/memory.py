@@ -108,7 +108,7 @@ def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -
 
 @formula("bytes", OFFLOAD)
 def optimizer_beside_host() -> int:
-    """Optimizer states that stay on a GPU [bytes] while the optimizer runs in host memory: none."""
+    """Optimizer states on a GPU [bytes] if the optimizer runs in host memory: none."""
     return 0
 
 

@@ -102,13 +102,13 @@ sum_of_recomputed = sum_of("sum_of_recomputed", "FLOPs", "parameters_again", "at
 
 @formula("share")
 def mfu_of_rate(achieved_tflops: Fraction, model_flops: int, hardware_flops: int, peak: int) -> Fraction:
-    """MFU at a measured hardware rate: the share of the peak that goes into model FLOPs."""
+    """MFU at a measured hardware rate: the share of the peak spent on model FLOPs."""
     return Fraction(achieved_tflops * TERA * model_flops) / (hardware_flops * peak)
 
 
 @formula("share")
 def mfu_of_tokens(tokens_per_second_per_gpu: Fraction, flops_per_token: int, peak: int) -> Fraction:
-    """MFU at a measured token rate: the share of the peak that goes into model FLOPs."""
+    """MFU at a measured token rate: the share of the peak spent on model FLOPs."""
     return Fraction(tokens_per_second_per_gpu * flops_per_token) / peak
 
 
@@ -124,7 +124,7 @@ achieved_rate = product("achieved_rate", "FLOP/s", "hfu", "peak")
 
 @formula("tokens/s")
 def rate_of_gpu(peak: int, mfu: Fraction, flops_per_token: Fraction) -> Fraction:
-    """Tokens per second and GPU, before parallel efficiency and goodput."""
+    """Tokens per second per GPU, before parallel efficiency and goodput."""
     return peak * mfu / flops_per_token
 
 
@@ -164,7 +164,7 @@ def days_on_gpus(
     parallel_efficiency: Fraction,
     goodput: Fraction,
 ) -> Fraction:
-    """Days that the run takes."""
+    """Duration of the run in days."""
     return Fraction(model_flops) / (gpus * peak * mfu * parallel_efficiency * goodput * SECONDS_A_DAY)
 
 
