@@ -323,7 +323,7 @@ def test_the_list_by_part_number_follows_what_the_reader_adds(quotes, recalculat
     assert _cents(difference) == -5000 == _cents(net) - _cents(_named(workbook, "bom_net"))
     cover = {cell.value for row in workbook.worksheets[0].iter_rows() for cell in row if isinstance(cell.value, str)}
     assert "Covers all 20 charged lines of the bill of materials." in cover
-    assert any(text.startswith("Required parts that have no price yet: 1.") for text in cover)
+    assert any(text.startswith("Required parts not yet priced: 1.") for text in cover)
 
 
 LOGO_PLAN = """bomgen: 1

@@ -202,5 +202,5 @@ def test_fish_proposes(fish):
 def test_fish_shows_what_a_proposal_is(fish):
     """Commands and formats are proposed with what they are."""
     (commands, formats) = fish("bomgen che", "bomgen wiring plans/llama65b.yaml -f parq")
-    assert "wrong with plans" in commands["check"]
+    assert "can be built" in commands["check"]
     assert formats["parquet"]
