@@ -1,4 +1,4 @@
-"""Another hash seed, locale, time zone and umask as a judge: every plan built once more gives the same bytes."""
+"""Another hash seed, locale, time zone and umask as a judge: plans built once more give the same bytes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from judging import skip_or_fail
 CHECKOUT = Path(__file__).parents[2]
 LOCALE, CHARSET = "tr_TR", "ISO-8859-9"
 """No UTF-8, commas in numbers, and an i of its own."""
+REBUILT = ("a100-32-zh", "llama65b-quote", "superpod-h100-floor", "training-and-serving")
+"""A plan in Chinese, one with prices, one with a floor plan and one of several clusters; `make everywhere` has all."""
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,8 @@ def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales: Path, tmp_path: Path) -> None:
-    """Every document of every plan."""
-    plans = [f"plans/{plan.name}" for plan in sorted((CHECKOUT / "plans").glob("*.yaml"))]
+    """Every document of these plans."""
+    plans = [f"plans/{name}.yaml" for name in REBUILT]
     given = [*plans, "-o", str(tmp_path), "-f", "md,html,xlsx,json,csv,cdx", "--root", "."]
     command = [sys.executable, "-O", "-m", "bomgen.cli", "build", "-q", *given]
     there = {"LOCPATH": str(locales), "LC_ALL": f"{LOCALE}.{CHARSET}", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
@@ -41,8 +43,8 @@ def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales
     subprocess.run([sys.executable, "-c", check], env=environment, check=True)
     subprocess.run(command, cwd=CHECKOUT, env=environment, umask=0o077, check=True)
     found = 0
-    for folder in quotes.values():
-        for path in sorted(folder.iterdir()):
+    for name in REBUILT:
+        for path in sorted(quotes[name].iterdir()):
             found += 1
-            assert path.read_bytes() == (tmp_path / folder.name / path.name).read_bytes(), path
-    assert found == 9 * len(quotes)
+            assert path.read_bytes() == (tmp_path / quotes[name].name / path.name).read_bytes(), path
+    assert found == 9 * len(REBUILT)

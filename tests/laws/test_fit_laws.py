@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
@@ -92,6 +92,7 @@ def test_more_memory_never_turns_fit_into_not_fit(
         assert RECOMPUTE.index(recomputed(large)) <= RECOMPUTE.index(recomputed(small))
 
 
+@settings(max_examples=settings.default.max_examples // 4)  # each example is up to four runs
 @given(runs(), st.sampled_from([16, 24, 40, 80]))
 def test_auto_recomputes_the_least_that_fits(
     worked: Worked, drawn: tuple[dict[str, Any], dict[str, int], int], memory: int
