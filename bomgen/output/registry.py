@@ -1,8 +1,8 @@
 """The formats of a folder: each module is a format, named as `-f` names it.
 
 The command line, the library and the documentation list the folder, so a format is added by adding a module. Constants
-of the module describe the format. Help and completion import every module of a folder, so a module imports its writer
-inside `write`: a library that only one format needs is not loaded for the others.
+of the module describe the format. A document imports its renderer inside `write`, because `build` imports every format
+of a document to know the names of its files.
 
 A document, a module of `output/formats/`, has
 
@@ -78,7 +78,7 @@ DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """Formats written by default."""
 DOCUMENTS = Formats("formats", DEFAULT_DOCUMENTS)
 """Document formats of `bomgen build`."""
-WIRINGS = Formats("wiring")
+WIRINGS = Formats("wiring", helpers=("columns", "subnet"))
 """Cable list formats of `bomgen wiring`."""
 PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("forms",))
 """Price book forms of `bomgen prices` (output/price_lists/forms.py)."""

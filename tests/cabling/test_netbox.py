@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.output.cables.netbox import ORDER
+from bomgen.output.wiring.netbox import ORDER
 
 PLAN = """bomgen: 1
 name: large

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 HOSTILE = HERE.parent / "hostile"
 PACKAGE = HERE.parents[1] / "bomgen"
 ELSEWHERE = (
-    *("cli/", "output/xlsx/", "output/drawing/", "output/cables/", "output/price_lists/"),
+    *("cli/", "output/xlsx/", "output/drawing/", "output/wiring/", "output/price_lists/"),
     *("output/markdown_html.py", "output/atomic_write.py", "output/formats/", "output/source.py"),
     *("output/margin.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),

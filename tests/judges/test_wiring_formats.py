@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from bomgen.core.language import language
-from bomgen.output.cables.xlsx import columns
+from bomgen.output.wiring.xlsx import columns
 
 CHECKOUT = Path(__file__).parents[2]
 NETBOX = yaml.safe_load((Path(__file__).parent / "netbox.yaml").read_text("utf-8"))

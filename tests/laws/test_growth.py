@@ -18,7 +18,7 @@ from drawn_fabrics import draw_hosts, draw_plan, draw_switch
 from test_bill_and_cables import built, check_law
 
 from bomgen.cabling.types import Wiring, broken_rules
-from bomgen.output.cables import csv as table
+from bomgen.output.wiring import csv as table
 from bomgen.workflow.pipeline import list_cables
 
 PLANS, SHARDS = 240 * DEEPER, 8

@@ -15,7 +15,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.optics.cages import UNKNOWN, PortDemand, map_ports, name_sockets
-from bomgen.output.cables import infragraph
+from bomgen.output.wiring import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import open_plan

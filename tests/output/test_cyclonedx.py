@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from bomgen.output.cyclonedx import bom_cdx
+from bomgen.output.formats.cdx import bom_cdx
 from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from bomgen.cli.command import main
-from bomgen.output.cables import xlsx
 from bomgen.output.registry import WIRINGS
+from bomgen.output.wiring import xlsx
 from bomgen.output.writer import render, write_wiring
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan
@@ -379,11 +379,11 @@ def test_nothing_is_left_where_nothing_can_be_written(form, tmp_path):
 
 
 def test_help_says_what_every_format_is() -> None:
-    """`--help` lists what each module says of itself, and loads neither NumPy nor PyArrow for it."""
+    """`--help` lists what each module says of itself, and does not load PyArrow, which an extra installs, for it."""
     code = (
         "import sys\nfrom bomgen.cli.command import main\n"
         "try:\n    main(['wiring', '--help'])\nexcept SystemExit:\n    pass\n"
-        "assert not {'numpy', 'pyarrow', 'openpyxl'} & set(sys.modules)\n"
+        "assert 'pyarrow' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
     said = " ".join(done.stdout.split())

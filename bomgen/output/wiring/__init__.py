@@ -1,1 +1,1 @@
-"""The formats of the cable list: each module declares one (output/registry.py), which `cables/` writes."""
+"""Formats of the cable list: each module declares and writes one (output/registry.py)."""

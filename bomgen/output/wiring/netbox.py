@@ -1,23 +1,261 @@
-"""The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them."""
+"""The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them.
+
+Columns and values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1, none newer than 4.0). Before 4.7 a
+row joins two ports only, so a cable with several links has a row per link, with the same label.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from pathlib import Path
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import numpy as np
 
-    from bomgen.cabling.types import Wiring
-    from bomgen.output.registry import Progress
+from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
+from bomgen.catalog.identity import ascii_slug
+from bomgen.catalog.parts import Cable, Module
+from bomgen.optics.types import COPPER_PAIRS
+from bomgen.output.registry import Progress
+from bomgen.output.wiring.columns import batches
+from bomgen.output.wiring.subnet import INFINIBAND
 
 ABOUT = "CSV files for NetBox's bulk import: cables, and beside them devices, interfaces and what these need."
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False
+ORDER = ("sites", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
+"""Objects to import before the cables, in this order; each is a separate file."""
+BESIDE = "{stem}-{name}.csv"
+PLANNED = "planned"
+INTERFACE = "dcim.interface"
+CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
+SINGLE_MODE = "single-mode"
+"""Catalogue value for single-mode fibre."""
+MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
+COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
+"""Fibre colours: aqua and yellow (TIA-598-D), in NetBox's palette."""
+INFINIBAND_TYPES = {
+    **{10: "infiniband-sdr", 20: "infiniband-ddr", 40: "infiniband-qdr", 56: "infiniband-fdr"},
+    **{100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr", 800: "infiniband-xdr"},
+}
+"""Interface types by the rate of four lanes [Gb/s]; the types name the lane rate, `speed` gives the link rate."""
+CAGE_TYPES = {
+    ("sfp", 1): "1000base-x-sfp",
+    ("sfp28", 10): "10gbase-x-sfpp",
+    ("sfp28", 25): "25gbase-x-sfp28",
+    ("qsfp28", 100): "100gbase-x-qsfp28",
+    ("qsfp56", 100): "100gbase-x-qsfp28",
+    ("qsfp56", 200): "200gbase-x-qsfp56",
+    ("qsfp112", 200): "200gbase-x-qsfp56",
+    ("qsfp112", 400): "400gbase-x-qsfp112",
+    ("qsfp-dd", 100): "100gbase-x-qsfpdd",
+    ("qsfp-dd", 200): "200gbase-x-qsfpdd",
+    ("qsfp-dd", 400): "400gbase-x-qsfpdd",
+    ("qsfp-dd", 800): "800gbase-x-qsfpdd",
+    ("osfp", 400): "400gbase-x-osfp",
+    ("osfp", 800): "800gbase-x-osfp",
+}
+"""Ethernet interface types by cage and link rate [Gb/s]; osfp stands for all its variants."""
+RATE_TYPES = {
+    **{1: "1000base-t", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56"},
+    **{100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-osfp", 800: "800gbase-x-osfp"},
+}
+"""Ethernet interface types by link rate alone, with the usual cage."""
+OSFP = "osfp"
+OTHER = "other"
+KBPS = 1_000_000
+"""kbit/s per Gb/s, for interface speeds."""
+GENERIC = "Generic"
+"""Manufacturer of parts without a vendor."""
+RACK_WIDTH_IN = 19
+"""Rail width (EIA-310); the outer dimensions of a rack have separate columns."""
+OUTER_UNIT = "mm"
+MOST_ROWS = 1000
+"""Maximum number of rows per file: NetBox imports a file in one request, with a time limit of a few minutes."""
+MOST_LETTERS = 100
+"""Maximum length of a name or label."""
+ROLE_COLORS = {"server": "2196f3", "leaf": "4caf50", "spine": "ff9800", "core": "f44336"}
+OTHER_COLOR = "9e9e9e"
+
+CABLE_COLUMNS = (
+    *("side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name"),
+    *("type", "status", "label", "color", "length", "length_unit", "description"),
+)
+
+
+class _Model(NamedTuple):
+    manufacturer: str
+    model: str
+    slug: str
+    part_number: str
+    height: str
+    """Rack units; 0 if unknown, which takes no space in a rack."""
+    role: str
 
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
     """Write the cables to `out`, and a file next to it for each object of `ORDER`."""
-    from bomgen.output.cables import netbox
+    models = [_model(kind) for kind in wiring.kinds]
+    used = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
+    kinds = sorted({models[number] for number in np.unique(wiring.kind_numbers[used])})
+    tables: dict[str, tuple[tuple[str, ...], Iterable[tuple[object, ...]]]] = {
+        "sites": (("name", "slug", "status"), [(wiring.site, wiring.site, PLANNED)]),
+        "manufacturers": (
+            ("name", "slug"),
+            [(name, _slug(name)) for name in sorted({model.manufacturer for model in kinds})],
+        ),
+        "device-roles": (
+            ("name", "slug", "color", "vm_role"),
+            [
+                (role, _slug(role), ROLE_COLORS.get(role, OTHER_COLOR), "false")
+                for role in sorted({model.role for model in kinds})
+            ],
+        ),
+        "device-types": (
+            ("manufacturer", "model", "slug", "part_number", "u_height"),
+            sorted({(model.manufacturer, model.model): model[:-1] for model in kinds}.values()),
+        ),
+        "racks": (
+            ("site", "name", "status", "width", "u_height", "outer_width", "outer_depth", "outer_unit"),
+            _racks(wiring),
+        ),
+        "devices": (
+            ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face"),
+            _devices(wiring, models, used.tolist()),
+        ),
+        "interfaces": (("device", "name", "type", "speed", "description"), _interfaces(wiring)),
+    }
+    for name in ORDER:
+        columns, rows = tables[name]
+        if name == "racks" and wiring.places is None:
+            continue
+        _write(out.parent / BESIDE.format(stem=out.stem, name=name), columns, rows)
+    _write(out, CABLE_COLUMNS, _cables(wiring, progress))
 
-    netbox.write(wiring, out, progress)
+
+def _write(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+    """Write a table; rows beyond the limit of an import go to further, numbered files."""
+    waiting = iter(rows)
+    part = list(islice(waiting, MOST_ROWS))
+    for number in count(1):
+        place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(part)
+        part = list(islice(waiting, MOST_ROWS))
+        if not part:
+            return
+
+
+def _model(kind: DeviceKind) -> _Model:
+    word = kind.name(0).rpartition("-")[0]
+    role = kind.device if kind.device in ROLE_COLORS else word
+    identity = kind.identity
+    height = f"{float(kind.height_u.value):g}" if kind.height_u else "0"
+    if identity is None:
+        return _Model(GENERIC, word[:MOST_LETTERS], _slug(word), "", height, role)
+    maker = identity.vendor or GENERIC
+    maker = GENERIC if maker == GENERIC.lower() else maker
+    part = (identity.part_number or "")[:MOST_LETTERS]
+    return _Model(maker[:MOST_LETTERS], identity.name[:MOST_LETTERS], _slug(identity.id), part, height, role)
+
+
+def _slug(name: str) -> str:
+    """Return a name as a NetBox slug: letters, digits and hyphens."""
+    return ascii_slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
+
+
+def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
+    """Yield the racks of the floor, with the plan's height, and the outer dimensions if the part is known."""
+    if wiring.places is None:
+        return
+    part = wiring.places.rack_part
+    outer = [part.width_mm, part.depth_mm] if part else [None, None]
+    sizes = [round(size.value) if size else "" for size in outer]
+    unit = OUTER_UNIT if any(sizes) else ""
+    for rack in range(1, wiring.places.racks + 1):
+        yield wiring.site, rack, PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
+
+
+def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
+    """Yield the devices with cables, with rack and lowest unit if known.
+
+    Of switches in one chassis the first occupies the rack units; NetBox allows one device per position.
+    """
+    for device in devices:
+        model = models[int(wiring.kind_numbers[device])]
+        place: tuple[object, ...] = ("", "", "")
+        if wiring.places is not None and wiring.places.rack[device] != NOWHERE:
+            unit = int(wiring.places.unit[device])
+            kind = wiring.kind_of(device)
+            first_of_box = (device - kind.start) % kind.of_box == 0
+            standing = unit != NOWHERE and float(model.height) > 0 and first_of_box
+            place = (int(wiring.places.rack[device]), unit if standing else "", "front" if standing else "")
+        named = (wiring.names[device], model.role, model.manufacturer, model.model)
+        yield (*named, PLANNED, wiring.site, *place)
+
+
+def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
+    """Yield the cabled ports by device: type, speed and module."""
+    cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
+    end = np.repeat(np.array([0, 1]), len(wiring))
+    device = np.concatenate((wiring.a_device, wiring.b_device))
+    port = np.concatenate((wiring.a_port, wiring.b_port))
+    cage = np.concatenate((wiring.a_cage, wiring.b_cage))
+    lane = np.concatenate((wiring.a_lane, wiring.b_lane))
+    known = [tuple(_interface(cable_type, upper) for upper in (False, True)) for cable_type in wiring.cable_types]
+    for row in np.lexsort((lane, cage, device)).tolist():
+        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[cable_type[row]][end[row]])
+
+
+def _interface(cable_type: CableType, upper: bool) -> tuple[str, int, str]:
+    """Return type, speed [kbit/s] and module of the ports at one end of links."""
+    medium = cable_type.medium
+    module = (medium.upper if upper else medium.lower) if medium else None
+    described = module.identity.part_number or module.identity.name if module else ""
+    return _type(cable_type, module), cable_type.rate_gbps * KBPS, described
+
+
+def _type(cable_type: CableType, module: Module | None) -> str:
+    rate = cable_type.rate_gbps
+    if cable_type.protocol == INFINIBAND:
+        return INFINIBAND_TYPES.get(rate, OTHER)
+    cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else None
+    return CAGE_TYPES.get((cage or "", rate)) or RATE_TYPES.get(rate, OTHER)
+
+
+def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
+    """Yield every link as a cable; links of one cable share its label and have a number."""
+    types = [
+        netbox_cable_type(cable_type.medium.cable if cable_type.medium else None) for cable_type in wiring.cable_types
+    ]
+    of_piece = np.bincount(wiring.piece) if len(wiring) else wiring.piece
+    place = np.arange(len(wiring)) - np.searchsorted(wiring.piece, wiring.piece)
+    for rows, table in batches(wiring):
+        several = of_piece[wiring.piece[rows]]
+        columns = [table[name].tolist() for name in ("a_device", "a_port", "b_device", "b_port", "label")]
+        numbers = (
+            wiring.cable_type[rows].tolist(),
+            wiring.length_m[rows].tolist(),
+            several.tolist(),
+            place[rows].tolist(),
+        )
+        for a, a_port, b, b_port, label, cable_type, length, links, link in zip(*columns, *numbers, strict=True):
+            kind = types[cable_type]
+            described = "" if links == 1 else f"link {link + 1} of {links}"
+            ends = (a, INTERFACE, a_port, b, INTERFACE, b_port)
+            yield (*ends, kind, PLANNED, label, COLORS.get(kind, ""), f"{length:g}", "m", described)
+        progress(len(np.unique(wiring.piece[rows])))
+
+
+def netbox_cable_type(cable: Cable | None) -> str:
+    """Return NetBox's type of a cable; empty without a known part."""
+    if cable is None:
+        return ""
+    if cable.medium in CABLE_TYPES:
+        return CABLE_TYPES[cable.medium]
+    return SINGLE_MODE_CABLE if cable.fibre == SINGLE_MODE else MULTIMODE_CABLE

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, BinaryIO
 
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from bomgen.cabling.types import Wiring
-    from bomgen.output.registry import Progress
+from bomgen.cabling.types import Wiring
+from bomgen.output.registry import Progress, Unsuitable
+from bomgen.output.wiring.columns import NUMBERED, column_names, has_joined_ends, tables
 
 ABOUT = "The columns of the CSV, for notebooks and databases."
 BINARY = True
@@ -18,6 +16,17 @@ ONE_FABRIC = False
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, a row group per batch. Raises Unsuitable if pyarrow is not installed."""
-    from bomgen.output.cables import parquet
-
-    parquet.write(wiring, out, progress)
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise Unsuitable("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
+    wiring = wiring.each_cable
+    names = column_names(wiring)
+    numbers = () if has_joined_ends(wiring) else NUMBERED
+    types: dict[str, Any] = dict.fromkeys(names, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
+    schema = pa.schema(types | {"length_m": pa.float64()})
+    with ParquetWriter(out, schema, compression="zstd") as writer:
+        for table in tables(wiring):
+            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in names], schema))
+            progress(len(table["fabric"]))

@@ -1,1 +1,0 @@
-"""Writers of the cable list, one per format declared in `wiring/`."""
