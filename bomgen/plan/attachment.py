@@ -75,8 +75,8 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     server = plan.cluster.server
     if server is None:
         return
+    switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
     if server.storage is not None:
-        switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
         sharing = [fabric for fabric in switched if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
         used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
         if used > server.storage.count.value:
@@ -86,7 +86,7 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
                 f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
             )
             raise refusal(silent, message, "ports")
-    own = [fabric for fabric in plan.fabrics if fabric.name in attached and _uses_own_nics(fabric, attached)]
+    own = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
     used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
     if server.compute is not None and used > server.compute.count.value:
         message = (
@@ -94,10 +94,6 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
             f"{server.identity.name} has {server.compute.count.value}: name a `nic:` to buy, or give `gpus_per_nic:`"
         )
         raise refusal(own[-1], message, "ports")
-
-
-def _uses_own_nics(fabric: FabricPlan, attached: dict[str, Attachment]) -> bool:
-    return fabric.role == COMPUTE and attached[fabric.name].bought is None
 
 
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
@@ -162,8 +158,7 @@ def _silent(server: str, ports: str) -> str:
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
     if fabric.gpus_per_nic:
         raise refusal(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
-    nic = fabric.nic
-    if nic:
+    if nic := fabric.nic:
         cards = cards_for_ports(ports, nic.ports)
         return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
     return Attachment(ports, ports, ports, gbps, cage, one_port_a_cage(), None)

@@ -86,10 +86,6 @@ def _pool(source: Source, at: int) -> Source:
     for marks, found in ((source.keys, keys), (source.values, values)):
         for path, mark in marks.items():
             if path[:2] == base and len(path) > len(base):
-                found[_place(path[2:])] = mark
+                key = path[2:]
+                found[key if key[0] in BESIDE else ("cluster", *key)] = mark
     return Source(source.file, "", data, keys, values)
-
-
-def _place(path: Path) -> Path:
-    """Return the path of an entry's key in a separate plan."""
-    return path if path[0] in BESIDE else ("cluster", *path)

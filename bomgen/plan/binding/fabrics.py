@@ -71,16 +71,8 @@ def _read_fabric(
         if tier_plan is None and tier == "leaf" and not named:
             message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
             section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
-    ratio = section.data.get("oversubscription")
-    ratios = section.below("oversubscription") if isinstance(ratio, dict) else None
-    leaf_ratio = (
-        ratios.quantity("leaf", "ratio", "fabric-oversubscription")
-        if ratios
-        else section.quantity("oversubscription", "ratio", "fabric-oversubscription")
-    )
-    spine_ratio = (ratios or section.below("oversubscription")).quantity(
-        "spine", "ratio", "fabric-spine-oversubscription"
-    )
+    ratios = section.below("oversubscription")
+    leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
     tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
     any_rails = section.data.get("rails_per_leaf", AUTO) == AUTO
     split = section.data.get("split_servers", AUTO)
@@ -95,8 +87,8 @@ def _read_fabric(
         ports_per_server=section.figure("ports_per_server", "count"),
         link_gbps=section.figure("link", "Gb/s"),
         tiers=tiers,
-        oversubscription=leaf_ratio,
-        spine_oversubscription=spine_ratio,
+        oversubscription=leaf_ratio[0].quantity(leaf_ratio[1], "ratio", "fabric-oversubscription"),
+        spine_oversubscription=ratios.quantity("spine", "ratio", "fabric-spine-oversubscription"),
         scalable_unit=section.below("scalable_unit").figure("servers", "count"),
         rails_per_leaf=None if any_rails else section.figure("rails_per_leaf", "count"),
         split_servers=None if split == AUTO else bool(split),
@@ -125,16 +117,14 @@ def _read_fabric(
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
     """Return the other machines on the fabric, by name, so that their order in a plan does not matter."""
     found = []
-    listed = section.below("hosts")
-    for index, _ in enumerate(section.data.get("hosts") or ()):
-        each = listed.below(index)
-        count = each.figure("count", "count")
+    for listed in section.items("hosts"):
+        count = listed.figure("count", "count")
         if count is not None:
-            ports = each.quantity("ports", "count", "host-ports")
-            part = each.part("part", "appliance", part_records.appliance)
-            nic = each.part("nic", "nic", part_records.nic)
+            ports = listed.quantity("ports", "count", "host-ports")
+            part = listed.part("part", "appliance", part_records.appliance)
+            nic = listed.part("nic", "nic", part_records.nic)
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
-            found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
+            found.append(Hosts(str(listed.data["name"]), count, ports, part, plug))
     return tuple(sorted(found, key=lambda hosts: hosts.name))
 
 
@@ -143,21 +133,21 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
 
     Notes a problem where two fabrics give different numbers or parts for them.
     """
-    known: dict[str, tuple[str, Hosts]] = {}
-    found = []
-    for each in fabrics:
+    buyers: dict[str, tuple[str, Hosts]] = {}
+    changed = []
+    for fabric_plan in fabrics:
         hosts = []
-        for here in each.hosts:
-            where, first = known.get(here.name, (each.name, here))
-            if where != each.name:
-                problems.extend(_at_odds(each, here, where, first))
-            if where == each.name or first.part is None:
-                known[here.name] = (each.name, here)
+        for here in fabric_plan.hosts:
+            where, first = buyers.get(here.name, (fabric_plan.name, here))
+            if where != fabric_plan.name:
+                problems.extend(_conflicts(fabric_plan, here, where, first))
+            if where == fabric_plan.name or first.part is None:
+                buyers[here.name] = (fabric_plan.name, here)
                 hosts.append(here)
             else:
                 hosts.append(here._replace(part=None))
-        found.append(each._replace(hosts=tuple(hosts)))
-    return tuple(found)
+        changed.append(fabric_plan._replace(hosts=tuple(hosts)))
+    return tuple(changed)
 
 
 planes_of_ethernet = floor_div("planes_of_ethernet", "planes", "port_gbps", "ethernet_gbps")
@@ -190,8 +180,7 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     return fabric
 
 
-def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
-    """Yield the conflicts between machines of one name on two fabrics."""
+def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
     said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
     if here.part and first.part:
         said.append((here.part.identity.name, first.part.identity.name))
@@ -221,7 +210,6 @@ def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) 
 
 
 def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:
-    """Return the management ports of a switch or PDU on an out-of-band fabric; None where none are counted."""
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
         if section.has(key):
@@ -276,7 +264,6 @@ def _topology(section: PlanSection, name: str) -> Topology:
 
 
 def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
-    """Return the options of a topology from the plan, with assumptions for missing ones."""
     own = section.below(topology.name)
     found: dict[str, Figure | tuple[Figure, ...]] = {}
     for key, schema in (topology.options or {}).get("properties", {}).items():
@@ -347,7 +334,6 @@ def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
 
 
 def _panels(section: PlanSection) -> PanelSpec | None:
-    """Return the patch panels of a plan; None where it has none."""
     if not section.data.get("panels"):
         return None
     medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
