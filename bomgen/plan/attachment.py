@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bomgen.catalog.parts import ANY, Nic, ServerPorts
+from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product
 from bomgen.optics.types import RJ45
@@ -102,7 +102,7 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
         raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
     if fabric.role == COMPUTE:
-        return _compute_attachment(fabric, cluster)
+        return _compute_attachment(fabric, cluster, server)
     if fabric.role == OUT_OF_BAND:
         given = fabric.ports_per_server
         assumed = given is None or isinstance(given.origin, Assumed)
@@ -164,10 +164,8 @@ def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str)
     return Attachment(ports, ports, ports, gbps, cage, one_port_a_cage(), None)
 
 
-def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
-    server, nic = cluster.server, fabric.nic
-    if server is None:
-        raise ValueError("a compute fabric needs a server")
+def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) -> Attachment:
+    nic = fabric.nic
     if fabric.ports_per_server:
         raise refusal(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
     own = server.compute

@@ -68,8 +68,8 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
         )
         for share in reached.values()
     )
-    place = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
-    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, place)
+    planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
+    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
 
 
 def _share(run: TrainingRun, percent: int) -> Figure:
@@ -91,7 +91,6 @@ def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
 
 
 def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
-    """Return the run with the goodput of a number of GPUs, where it is an estimate."""
     if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
         return run
     server = plan.cluster.server

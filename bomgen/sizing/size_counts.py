@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -169,8 +169,5 @@ def with_count(plan: Plan, count: int) -> Plan:
     Raises ValueError where it sets none.
     """
     cluster, given = plan.cluster, replace(_given(plan), value=count)
-    if cluster.servers:
-        return plan._replace(cluster=cluster._replace(servers=given))
-    if cluster.racks:
-        return plan._replace(cluster=cluster._replace(racks=given))
-    return plan._replace(cluster=cluster._replace(gpus=given))
+    changed: dict[str, Any] = {"servers" if cluster.servers else "racks" if cluster.racks else "gpus": given}
+    return plan._replace(cluster=cluster._replace(**changed))

@@ -248,30 +248,26 @@ def _role(fabrics: PlanSection, name: str) -> str:
 
 def _topology(section: PlanSection, name: str) -> Topology:
     """Return the topology of a fabric, which may only have options under that topology's name."""
-    found: Topology | None = None
-    for topology in describe_topologies():
-        if topology.name == name:
-            found = topology
-        elif section.has(topology.name):
+    topologies = {topology.name: topology for topology in describe_topologies()}
+    for other in topologies:
+        if other != name and section.has(other):
             message = (
-                f"`{topology.name}:` describes that topology, and this fabric is a {name}; remove it, or write "
-                f"`topology: {topology.name}`"
+                f"`{other}:` describes that topology, and this fabric is a {name}; remove it, or write "
+                f"`topology: {other}`"
             )
-            section.problem(topology.name, message, "topology")
-    if found is None:
-        raise ValueError(f"the schema lets no topology {name} pass")
-    return found
+            section.problem(other, message, "topology")
+    return topologies[name]
 
 
 def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
-    own = section.below(topology.name)
-    found: dict[str, Figure | tuple[Figure, ...]] = {}
+    named = section.below(topology.name)
+    options: dict[str, Figure | tuple[Figure, ...]] = {}
     for key, schema in (topology.options or {}).get("properties", {}).items():
         unit = schema["x-unit"]
-        value = own.figures(key, unit) if schema["type"] == "array" else own.figure(key, unit, schema.get(ASSUMED))
+        value = named.figures(key, unit) if schema["type"] == "array" else named.figure(key, unit, schema.get(ASSUMED))
         if value is not None:
-            found[key] = value
-    return found
+            options[key] = value
+    return options
 
 
 def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) -> PlanSection:
@@ -293,30 +289,22 @@ def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierC
     model = own.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
-    line_cards = own.figure("line_cards", "count")
-    if line_cards:
+    if line_cards := own.figure("line_cards", "count"):
         try:
             model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
             own.problem("line_cards", str(error), "chassis")
-    return TierChoice(
-        switch=model,
-        servers=own.figure("servers", "count"),
-        per_pod=own.figure("per_pod", "count"),
-        count=own.figure("count", "count"),
-        downlinks=own.figure("downlinks", "count"),
-        uplinks=own.figure("uplinks", "count"),
-    )
+    fixed = {key: own.figure(key, "count") for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
+    return TierChoice(switch=model, **fixed)
 
 
 def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     section = links.below(kind.name)
     named = section.data.get("module")
-    modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
+    modules = dict.fromkeys(kind.ends, named) if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
-        at = section.below("module") if isinstance(named, dict) else section
-        key = end if isinstance(named, dict) else "module"
         if wrong := unknown_part(section.catalog, MODULES, str(part)):
+            at, key = (section.below("module"), end) if isinstance(named, dict) else (section, "module")
             at.problem(key, wrong, "unknown-part")
     fibre = section.text("fibre")
     if fibre is not None and (wrong := unknown_part(section.catalog, MODULES, fibre)):
@@ -340,7 +328,7 @@ def _panels(section: PlanSection) -> PanelSpec | None:
     if medium in (*COPPER, AOC):
         message = f"a {medium} has fixed ends and cannot go over panels; remove `panels:` or `medium:`"
         section.problem("panels", message, "medium")
-    if PREFER_COPPER in _listed(section.data.get("prefer")):
+    if PREFER_COPPER in section.texts("prefer"):
         section.problem("panels", "copper is preferred, and panels take none; remove one of them", "prefer")
     if section.has("length"):
         message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
@@ -351,13 +339,9 @@ def _panels(section: PlanSection) -> PanelSpec | None:
     return PanelSpec(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
 
 
-def _listed(given: object) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
-
-
 def _policies(section: PlanSection) -> tuple[str, ...]:
     """Return the policies for a kind of link, which must not contradict each other or the medium specified."""
-    prefer = _listed(section.data.get("prefer"))
+    prefer = section.texts("prefer")
     medium = str(section.data.get("medium", AUTO))
     joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))
     if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:

@@ -57,7 +57,7 @@ def quote(section: PlanSection) -> QuotePlan:
         tax=section.figure("tax", "share", zero=True),
         valid_days=section.figure("valid_days", "days"),
         payment=section.text("payment"),
-        terms=_lines(section, "terms"),
+        terms=section.texts("terms"),
         date=section.text("date"),
         date_mark=section.value_mark("date") if section.has("date") else None,
         language=section.text("language") or "en",
@@ -113,11 +113,6 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
     return amount
 
 
-def _lines(section: PlanSection, key: str) -> tuple[str, ...]:
-    given = section.data.get(key) or ()
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
-
-
 def _party(section: PlanSection, key: str) -> Party | None:
     if not section.has(key):
         return None
@@ -125,7 +120,7 @@ def _party(section: PlanSection, key: str) -> Party | None:
         return Party(section.data[key])
     given = section.below(key)
     texts = {key: given.text(key) for key in ("contact", "email", "phone", "tax_id", "reference")}
-    return Party(str(given.data["name"]), _lines(given, "address"), **texts)
+    return Party(str(given.data["name"]), given.texts("address"), **texts)
 
 
 def _exchange(section: PlanSection, currency: str) -> Exchange:

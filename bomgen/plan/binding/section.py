@@ -123,6 +123,11 @@ class PlanSection(NamedTuple):
         raw = self.data.get(key)
         return None if raw is None else str(raw)
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return the text at a key, or those of the list there."""
+        raw = self.data.get(key) or ()
+        return (raw,) if isinstance(raw, str) else tuple(map(str, raw))
+
     def part(self, key: str, kind: str, build: Callable[[Record], T]) -> T | None:
         """Return the part at a key, by id or described by a mapping; None when it is missing or wrong."""
         raw = self.data.get(key)

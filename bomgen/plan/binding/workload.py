@@ -198,6 +198,8 @@ def compute(section: PlanSection) -> Compute | None:
 
 def storage(section: PlanSection) -> Storage:
     """Return the storage of the plan, with assumptions about interruptions where it gives none."""
+    assumption = section.catalog.assumption
+    published = assumption("interruption-gpu-hours-low"), assumption("interruption-gpu-hours-high")
     return Storage(
         mark=section.mark if section.data else section.source.mark(()),
         given=bool(section.data),
@@ -208,15 +210,10 @@ def storage(section: PlanSection) -> Storage:
         write_per_server=section.figure("write_per_server", "bytes/s"),
         level=section.word("level", "storage-level"),
         levels=_storage_levels(section.catalog),
-        unit_servers=section.catalog.assumption("storage-unit-servers"),
-        server_gpus=section.catalog.assumption("storage-server-gpus"),
+        unit_servers=assumption("storage-unit-servers"),
+        server_gpus=assumption("storage-server-gpus"),
         interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
-        interruption_range=None
-        if section.has("interruption_gpu_hours")
-        else (
-            section.catalog.assumption("interruption-gpu-hours-low"),
-            section.catalog.assumption("interruption-gpu-hours-high"),
-        ),
+        interruption_range=None if section.has("interruption_gpu_hours") else published,
         restart_days=section.quantity("restart", "days", "restart-time", zero=True),
         servers=_storage_servers(section),
     )

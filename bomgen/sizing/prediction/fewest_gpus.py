@@ -196,7 +196,6 @@ class _Fits:
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
 
     def fits_given(self, predict: Predictor, count: int) -> bool:
-        """Return whether the split set by the plan fits on a number of GPUs."""
         recompute, unit = str(predict.training.recompute.value), self.gpus.unit
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
@@ -275,7 +274,6 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
 
 
 def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
-    """Return whether a run is known to fit a number of GPUs with a recomputation."""
     if predict.training.parallelism is not None:
         return fits.fits_given(predict, count)
     found = _fitting(predict, gpus, np.array([count], np.int64))

@@ -461,5 +461,4 @@ def seconds_text(seconds: float) -> str:
 
 
 def _gb(amount: int | Fraction) -> str:
-    """Return bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.1f} GB"
