@@ -3,9 +3,7 @@
 A cluster has its workload, fabrics and storage; site, spares, stock, quote and catalogue belong to the whole plan.
 
 Values keep their marks. Sizing, fabrics and racks are calculated for the plan of each cluster. The bill covers all
-designs together, because spares, stock, price breaks and charges are counted over pieces. A `Report` of such a plan has
-a report for each cluster in `pools`, from which chapters about one cluster are written; a chapter about money is
-written once.
+designs together, because spares, stock, price breaks and charges are counted over pieces.
 """
 
 from __future__ import annotations

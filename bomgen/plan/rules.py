@@ -367,7 +367,7 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
         if card and card.protocols:
             others.append((card.identity, card.protocols))
         if fabric.uplink:
-            above = next(each for each in plan.fabrics if each.name == fabric.uplink.fabric)
+            above = next(linked for linked in plan.fabrics if linked.name == fabric.uplink.fabric)
             others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
         for identity, spoken in others:
             if None not in spoken and leaf.protocol not in spoken:
@@ -458,7 +458,7 @@ def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
         if not identity.inline or identity.mark is None:
             continue
         first = found.setdefault((identity.kind, identity.id), identity)
-        marks = [each.mark for each in (first, identity) if each.mark]
+        marks = [part.mark for part in (first, identity) if part.mark]
         described = [below(source, places[mark]).data for mark in marks if mark in places]
         if described[1:] != described[:-1]:
             text = f"'{identity.name}' has the id {identity.id} of another part, at {first.mark}; give it another name"

@@ -126,15 +126,15 @@ def _names(
     whole: dict[str, Any], schema: dict[str, Any], data: Any, path: Path
 ) -> Iterator[tuple[Path, Sequence[str], str]]:
     """Yield the places where a plan's data name parts, with the possible kinds and the names."""
-    for each in unfold(whole, schema):
-        if isinstance(data, str) and data and IDS in each:
-            yield path, each[IDS], data
+    for unfolded in unfold(whole, schema):
+        if isinstance(data, str) and data and IDS in unfolded:
+            yield path, unfolded[IDS], data
         below = list[tuple[str | int, Any, Any]]()
         if isinstance(data, dict):
-            keys = each.get("properties", {})
-            below = [(key, value, keys.get(key, each.get("additionalProperties"))) for key, value in data.items()]
+            keys = unfolded.get("properties", {})
+            below = [(key, value, keys.get(key, unfolded.get("additionalProperties"))) for key, value in data.items()]
         elif isinstance(data, list):
-            below = [(place, value, each.get("items")) for place, value in enumerate(data)]
+            below = [(place, value, unfolded.get("items")) for place, value in enumerate(data)]
         for step, value, described in below:
             if isinstance(described, dict):
                 yield from _names(whole, described, value, (*path, step))

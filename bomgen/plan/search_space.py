@@ -232,9 +232,9 @@ def _values(value: Any, mark: Mark, problems: list[Problem]) -> NumberRange | tu
 def _with_decimals(value: Any) -> Any:
     """Return data with decimals in place of fractions, which YAML cannot write."""
     if isinstance(value, dict):
-        return {key: _with_decimals(each) for key, each in value.items()}
+        return {key: _with_decimals(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_decimals(each) for each in value]
+        return [_with_decimals(item) for item in value]
     return decimal(value) if isinstance(value, Fraction) else value
 
 

@@ -44,7 +44,7 @@ def layers_by_attention(model: Model) -> tuple[Layers, ...]:
         found = _with_windows(model, kv_heads, width)
     else:
         found = _sparse(model, kv_heads, width)
-    return tuple(each for each in found if each.number.value) or tuple(found[:1])
+    return tuple(layers for layers in found if layers.number.value) or tuple(found[:1])
 
 
 def _compressed(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
@@ -125,8 +125,8 @@ CONVENTIONS = {
 
 def products_of_token(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
     """Return the multiply-adds of attention per token of a sequence, in all layers; None when the shape is unknown."""
-    found = [_products(model, each, convention, sequence) for each in layers_by_attention(model)]
-    products = [each for each in (*found, _index(model, convention, sequence), _state(model)) if each is not None]
+    found = [_products(model, layers, convention, sequence) for layers in layers_by_attention(model)]
+    products = [part for part in (*found, _index(model, convention, sequence), _state(model)) if part is not None]
     if not found or None in found:
         return None
     return reduce(add_products, products)

@@ -34,7 +34,7 @@ from bomgen.sizing.servers import (
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import Contents, LostTime, Stored
+from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit
@@ -334,23 +334,18 @@ def _size_run(
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size_training(workload, top, lost.goodput), servers, gpus, lost
-    return _search_size(plan, workload, attached, unhindered, contents, top)
+    return _search_size(plan, workload, attached, unhindered, top)
 
 
 def _search_size(
-    plan: Plan,
-    workload: Training,
-    attached: Mapping[str, Attachment],
-    unhindered: TrainingRun,
-    contents: Contents,
-    top: Figure,
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: TrainingRun, top: Figure
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return the smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
     Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
     and then falls. The search takes growing steps, then bisects, then continues in steps of the rounding unit.
     """
-    needed = training.gpus_needed(workload, unhindered)
+    contents, needed = storage.contents(workload), training.gpus_needed(workload, unhindered)
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:

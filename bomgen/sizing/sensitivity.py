@@ -55,13 +55,13 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     sizes = {figure.value: figure for figure in (_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
     sizes[sized.gpus.value] = sized.gpus
     runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
-    runs = {count: each for count, each in runs.items() if each.goodput.value}
+    runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
     shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
     reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
     outlooks = tuple(
         SensitivityRun(
             share,
-            tuple(days(workload, each._replace(mfu=share), sizes[count]) for count, each in runs.items()),
+            tuple(days(workload, sized_run._replace(mfu=share), sizes[count]) for count, sized_run in runs.items()),
             gpus_for_days(
                 sized.days, run.flops, run.peak_flops_per_gpu, share, workload.parallel_efficiency, run.goodput
             ),

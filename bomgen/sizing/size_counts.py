@@ -57,9 +57,9 @@ class SizedCounts(NamedTuple):
         """
         found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
         ratios = [days.as_integer_ratio() for days in self.gpu_days]
-        each = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
+        places = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
         # Python rounds the quotient of two integers once, however large they are.
-        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in each]
+        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in places]
         return found
 
     def refusal(self, row: int) -> Infeasible | PlanErrors:
@@ -99,7 +99,7 @@ def size_counts(
     if workload:
         return _size_runs(found, possible, workload, _Size(given, servers, gpus))
     smallest = with_count(plan, int(numbers[possible].min()))
-    ends = {_can_be_sized(each, attached) for each in (smallest, largest)}
+    ends = {_can_be_sized(end, attached) for end in (smallest, largest)}
     return found._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
 
 

@@ -97,9 +97,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     listed = root.below("fabrics")
     shared = converged(listed, bought.server if bought else None)
     described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])
-    ordered = sorted((each for each in described if each), key=lambda each: (ROLES.index(each.role), each.name))
+    ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
-        ordered = [with_ethernet_planes(each, bought.server_nic, problems) for each in ordered]
+        ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
     fabrics = bought_once(ordered, problems)
     site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
     stored = storage(root.below("storage"))
@@ -118,7 +118,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         cluster=bought,
-        fabrics=tuple(each for each in fabrics if (each.switchless or not bought.gpu.pod_chips)),
+        fabrics=tuple(fabric_plan for fabric_plan in fabrics if (fabric_plan.switchless or not bought.gpu.pod_chips)),
         storage=stored,
         site=site,
         spares=spares,

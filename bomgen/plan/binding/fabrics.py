@@ -233,8 +233,8 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
         message = f"only leaves of topology {linked} are linked into another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
-        name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
-    known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
+        name = next((other for other in fabrics.data if _role(fabrics, other) == IN_BAND), name)
+    known = [other for other in fabrics.data if other != ".".join(str(step) for step in section.path[1:])]
     if name not in known:
         below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
     name = shared[0] if name in shared else name
@@ -277,7 +277,7 @@ def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) ->
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
-    if role == OUT_OF_BAND and any(_role(fabrics, each) == IN_BAND and each not in shared for each in fabrics.data):
+    if role == OUT_OF_BAND and any(_role(fabrics, other) == IN_BAND and other not in shared for other in fabrics.data):
         kind += "-linked"
     record = fabrics.catalog.find("assumption", f"fabric-{kind}-default")
     origin = fabrics.catalog.assumption(record.id).origin

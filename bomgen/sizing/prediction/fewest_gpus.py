@@ -54,7 +54,7 @@ def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: 
     ranks = lcm(one.context, one.expert)
     unit = lcm(one.tensor * one.pipeline * ranks, gpus_per_server)
     for count in range(split.gpus - unit, 0, -unit):
-        degrees = [float(each) for each in (*one, count // one.size)]
+        degrees = [float(degree) for degree in (*one, count // one.size)]
         fewer = split._replace(seconds=float(predict.seconds(*degrees)), gpus=count)
         if fewer.seconds >= split.seconds or not all(
             fits for _, fits in classify_splits(predict.training, gpu, gpus, [fewer])
@@ -213,7 +213,7 @@ def _counts_of_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield the numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
     left = [_may_be_fast(split, gpus.unit, seconds, above, upto) for split in splits]
-    if not any(each.degrees.size for each in left):
+    if not any(split.degrees.size for split in left):
         return
     if upto - above <= SHORT:
         yield from _counts_of_short_range(left, gpus, fits, seconds, np.arange(above + 1, upto + 1) * gpus.unit)
@@ -246,8 +246,8 @@ def _counts_of_short_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, ModelSplit]]] = {}
-    for place, each in enumerate(splits):
-        for candidate, seconds_of_counts in _steps(each, gpus.unit, counts):
+    for place, split in enumerate(splits):
+        for candidate, seconds_of_counts in _steps(split, gpus.unit, counts):
             for row in np.flatnonzero(seconds_of_counts <= seconds).tolist():
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
     predictors = [split.predict for split in splits]

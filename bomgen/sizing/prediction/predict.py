@@ -183,17 +183,16 @@ def predict(
     born = generation(gpu.identity.id)
     moe = work.expert_weights.value > 0
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
-    own = [(each, _plain_step(training, each, work, machine, stack, born)) for each in training.measured]
     total = reduce(add_seconds, terms.values())
     shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
     width_of_run = spread(Terms(**shares), born)
-    for each in training.measured:
-        _check_own(training, each, flops_per_token, machine.peak)
-    if own:
-        spread_within_runs = within(moe)
-        correction, width_of_run = learn(
-            [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], width_of_run, spread_within_runs
-        )
+    errors = []
+    for measured in training.measured:
+        _check_own(training, measured, flops_per_token, machine.peak)
+        step = _plain_step(training, measured, work, machine, stack, born)
+        errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
+    if errors:
+        correction, width_of_run = learn(errors, width_of_run, within(moe))
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
         total = corrected(total, ratio)
     width = Figure(width_of_run, "ratio", Cited(_SPREADS, (_FIT,), "medium"))

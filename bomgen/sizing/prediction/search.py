@@ -166,7 +166,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
         if known == PREDICTED:
             yield TimedSplit(seconds, candidate, gpus, recompute)
             continue
-        one = [float(each) for each in (*candidate, gpus // candidate.size)]
+        one = [float(degree) for degree in (*candidate, gpus // candidate.size)]
         degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
         if known == BOUNDED and len(degrees) > 1:
             least = float(dense.seconds(*one))

@@ -74,15 +74,9 @@ def replica(training: Training, split: ParallelSplit) -> Memory:
 
 def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     """Return the memory of the fullest GPU of a run, which is in the first pipeline stage."""
-    weights, gradients, optimizer = states_of_gpu(
-        training,
-        split.tensor,
-        split.pipeline,
-        equivalent_stages(training.model, split.pipeline),
-        split.expert,
-        split.data,
-        split.context,
-    )
+    stages = equivalent_stages(training.model, split.pipeline)
+    shared_by = (split.expert, split.data, split.context)
+    weights, gradients, optimizer = states_of_gpu(training, split.tensor, split.pipeline, stages, *shared_by)
     kept, activations, host = _kept_of_token(training, split), None, None
     if kept:
         first_stage = _first_stage(training, split, kept)
@@ -280,10 +274,7 @@ def _origins_of_degrees(fastest: bool) -> tuple[Assumed, ...]:
 
 
 def fits_gpu(need: Memory, gpu: Gpu) -> bool | None:
-    """Return whether the memory needed fits a GPU and its share of host memory; None when unknown.
-
-    Unknown host memory is no limit.
-    """
+    """Return whether the memory needed fits a GPU and its share of host memory, if known; None when unknown."""
     if exceeds_host(need, gpu):
         return False
     if gpu.memory_bytes is None:

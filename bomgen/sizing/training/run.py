@@ -3,12 +3,7 @@
 C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
 FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
 
-A second opinion and published runs are shown next to the result and never change it. MFU is shown by every convention
-of counting attention as soon as the plan gives a sequence.
-
-The accelerators of a pod have direct links: fabrics with switches have no effect in such a plan, with a warning. The
-torus between them is counted, and nothing is bought for it. Where the power of a server is unknown, only its GPUs
-count.
+MFU is shown by every convention of counting attention as soon as the plan gives a sequence.
 """
 
 from __future__ import annotations
@@ -233,8 +228,8 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
         works = _counted_parameters(training, str(training.embedding.value))
         if states.adapts(training):
             works = states.sum_of_parameters(works, states.active_adapters(training))
-        each = training.recompute_flops_per_parameter_token
-        again = recomputed_parameters(each, works, training.tokens, training.epochs)
+        again_per_token = training.recompute_flops_per_parameter_token
+        again = recomputed_parameters(again_per_token, works, training.tokens, training.epochs)
     twice = attention_flops.recomputed_attention(training, attention) if attention else None
     if twice:
         again = sum_of_recomputed(again, twice) if again else twice
