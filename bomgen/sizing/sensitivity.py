@@ -1,7 +1,6 @@
 """Sensitivity of a training run: its days by utilisation and by the number of GPUs.
 
-The run is otherwise that of the plan. An estimated goodput is that of each number of GPUs. Varied figures keep the
-origins of the plan's: no result depends on them.
+An estimated goodput is that of each number of GPUs. Varied figures keep the origins of the plan's.
 """
 
 from __future__ import annotations

@@ -164,10 +164,7 @@ def _given(plan: Plan) -> Figure:
 
 
 def with_count(plan: Plan, count: int) -> Plan:
-    """Return the plan with another number of servers, racks or GPUs, whichever it sets.
-
-    Raises ValueError where it sets none.
-    """
+    """Return the plan with another number of servers, racks or GPUs; raises ValueError where it sets none."""
     cluster, given = plan.cluster, replace(_given(plan), value=count)
     changed: dict[str, Any] = {"servers" if cluster.servers else "racks" if cluster.racks else "gpus": given}
     return plan._replace(cluster=cluster._replace(**changed))

@@ -85,12 +85,10 @@ def fit(
     fastest: FastestSplits | None = None,
     unit: int = 1,
 ) -> MemoryFit:
-    """Return the split of a run over a cluster's GPUs: as the plan sets it, else found by search.
+    """Return the split of a run: as the plan sets it, else the fastest, else the one with the fewest GPUs per replica.
 
-    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is the
-    factor of a cluster's GPUs: whole servers or racks.
-
-    Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
+    `unit` is the factor of a cluster's GPUs: whole servers or racks. Raises Infeasible when given degrees do not divide
+    what they split, and when nothing fits.
     """
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, unit)
@@ -407,7 +405,6 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 def _nothing_fits(
     training: Training, refused: list[ModelSplit], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """Return the error when no candidate fits: the best candidate, and its shortage."""
     server = gpus_per_server.value
     within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
     best = min(within, key=lambda candidate: (memory_needed(training, candidate, gpus).total.value, candidate.size))

@@ -162,10 +162,9 @@ def token_rate(
 
 
 def size_training(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
-    """Return the needs of a training run, from the dense peak of a GPU [TFLOP/s] and the goodput.
+    """Return the needs of a training run, from the dense peak of a GPU at its precision [TFLOP/s] and the goodput.
 
-    The peak is that at the run's precision. Raises Infeasible when attention FLOPs are to be counted for a model of
-    unknown shape, or a rate exceeds the peak.
+    Raises Infeasible for attention FLOPs of a model of unknown shape, and for a rate above the peak.
     """
     model, peak = training.model, peak_flops(peak_tflops)
     usual = _parameter_flops(training, model.active_parameters)

@@ -251,10 +251,7 @@ def trainable_parameters(training: Training) -> Figure:
 def states_of_gpu(
     training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure, context: Figure
 ) -> tuple[Figure, Figure, Figure]:
-    """Return weights, gradients and optimizer states of the fullest GPU [bytes].
-
-    `stages` is the number of pipeline stages, each counted as full as the fullest.
-    """
+    """Return weights, gradients and optimizer states of the fullest GPU [bytes]; `stages` count as full as its own."""
     weight, gradient, optimizer = state_bytes(training)
     parameters = training.model.parameters
     if adapts(training):
