@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bomgen.catalog.parts import ANY, Nic, ServerPorts
+from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product
 from bomgen.optics.types import RJ45
@@ -75,8 +75,8 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     server = plan.cluster.server
     if server is None:
         return
+    switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
     if server.storage is not None:
-        switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
         sharing = [fabric for fabric in switched if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
         used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
         if used > server.storage.count.value:
@@ -86,7 +86,7 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
                 f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
             )
             raise refusal(silent, message, "ports")
-    own = [fabric for fabric in plan.fabrics if fabric.name in attached and _uses_own_nics(fabric, attached)]
+    own = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
     used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
     if server.compute is not None and used > server.compute.count.value:
         message = (
@@ -96,17 +96,13 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
         raise refusal(own[-1], message, "ports")
 
 
-def _uses_own_nics(fabric: FabricPlan, attached: dict[str, Attachment]) -> bool:
-    return fabric.role == COMPUTE and attached[fabric.name].bought is None
-
-
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
     server = cluster.server
     if server is None:
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
         raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
     if fabric.role == COMPUTE:
-        return _compute_attachment(fabric, cluster)
+        return _compute_attachment(fabric, cluster, server)
     if fabric.role == OUT_OF_BAND:
         given = fabric.ports_per_server
         assumed = given is None or isinstance(given.origin, Assumed)
@@ -162,17 +158,14 @@ def _silent(server: str, ports: str) -> str:
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
     if fabric.gpus_per_nic:
         raise refusal(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
-    nic = fabric.nic
-    if nic:
+    if nic := fabric.nic:
         cards = cards_for_ports(ports, nic.ports)
         return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
     return Attachment(ports, ports, ports, gbps, cage, one_port_a_cage(), None)
 
 
-def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
-    server, nic = cluster.server, fabric.nic
-    if server is None:
-        raise ValueError("a compute fabric needs a server")
+def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) -> Attachment:
+    nic = fabric.nic
     if fabric.ports_per_server:
         raise refusal(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
     own = server.compute

@@ -3,9 +3,7 @@
 A cluster has its workload, fabrics and storage; site, spares, stock, quote and catalogue belong to the whole plan.
 
 Values keep their marks. Sizing, fabrics and racks are calculated for the plan of each cluster. The bill covers all
-designs together, because spares, stock, price breaks and charges are counted over pieces. A `Report` of such a plan has
-a report for each cluster in `pools`, from which chapters about one cluster are written; a chapter about money is
-written once.
+designs together, because spares, stock, price breaks and charges are counted over pieces.
 """
 
 from __future__ import annotations
@@ -86,10 +84,6 @@ def _pool(source: Source, at: int) -> Source:
     for marks, found in ((source.keys, keys), (source.values, values)):
         for path, mark in marks.items():
             if path[:2] == base and len(path) > len(base):
-                found[_place(path[2:])] = mark
+                key = path[2:]
+                found[key if key[0] in BESIDE else ("cluster", *key)] = mark
     return Source(source.file, "", data, keys, values)
-
-
-def _place(path: Path) -> Path:
-    """Return the path of an entry's key in a separate plan."""
-    return path if path[0] in BESIDE else ("cluster", *path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, minimum, product
@@ -128,11 +129,8 @@ def _rails_per_leaf(fabric: FabricPlan) -> Figure | None:
 
 def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
     """Return the ports of all other machines on a fabric, over all planes; None when there are none."""
-    found: Figure | None = None
-    for host in hosts:
-        ports = ports_of_hosts(host.pieces, host.ports)
-        found = ports if found is None else sum_of_ports(found, ports)
-    return found
+    ports = [ports_of_hosts(host.pieces, host.ports) for host in hosts]
+    return reduce(sum_of_ports, ports) if ports else None
 
 
 def build_planes(
@@ -170,9 +168,8 @@ def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fa
     topology, planes = str(fabric.topology.value), fabric.planes
     if planes.value == 1:
         return topologies.build_fabric(topology, whole)
-    return combine_planes(
-        topologies.build_fabric(topology, demand_of_one_plane(whole, planes, attached.ports_per_plane)), planes, whole
-    )
+    of_plane = demand_of_one_plane(whole, planes, attached.ports_per_plane)
+    return combine_planes(topologies.build_fabric(topology, of_plane), planes, whole)
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:

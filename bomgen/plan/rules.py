@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 
 from bomgen.catalog.identity import metres_of, slug, unavailable_message
-from bomgen.catalog.parts import Identity, Model, Pdu, Rack
+from bomgen.catalog.parts import Identity, Model
 from bomgen.core.diagnostics import Problem, Severity
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given
@@ -45,12 +45,15 @@ def _at(plan: Plan, figure: Figure | None, text: str, rule: str, path: str, seve
     return Problem(mark, severity, text, rule, path)
 
 
+def _at_key(source: Source, text: str, rule: str, path: str) -> Problem:
+    return Problem(source.mark(tuple(path.split("."))), "error", text, rule, path)
+
+
 @rule
 def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
     """Reject names of Windows devices: a folder of such a name cannot be created there."""
     if plan.name in DEVICES:
-        text = f"'{plan.name}' is a reserved device name on Windows; use another"
-        yield Problem(source.mark(("name",)), "error", text, "pattern", "name")
+        yield _at_key(source, f"'{plan.name}' is a reserved device name on Windows; use another", "pattern", "name")
 
 
 @rule
@@ -78,9 +81,7 @@ def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
         return
     if training.predicted and training.tuning:
         text = "mfu: predicted is for pre-training; give a share, or leave `mfu` out"
-        yield Problem(
-            source.mark(("workload", "fine_tuning", "mfu")), "error", text, "one-of", "workload.fine_tuning.mfu"
-        )
+        yield _at_key(source, text, "one-of", "workload.fine_tuning.mfu")
     for number, own in enumerate(training.measured):
         size = own.tensor.value * own.pipeline.value * own.context.value
         if own.gpus.value % size:
@@ -115,7 +116,7 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
             f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, "
             f"or `gpu: {server.gpu}`"
         )
-        yield Problem(source.mark(("cluster", "server")), "error", text, "gpu-of-server", "cluster.server")
+        yield _at_key(source, text, "gpu-of-server", "cluster.server")
 
 
 @rule
@@ -126,11 +127,9 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
         for key in ("compute_efficiency", "bandwidth_efficiency"):
             for end, share in getattr(plan.inference, key)._asdict().items():
                 yield from _at_most_one(plan, share, f"workload.inference.{key}.{end}")
-    training = plan.training
-    if training is None:
-        return
-    for name in ("mfu", "parallel_efficiency", "goodput"):
-        yield from _at_most_one(plan, getattr(training, name), f"workload.training.{name}")
+    if plan.training:
+        for key in ("mfu", "parallel_efficiency", "goodput"):
+            yield from _at_most_one(plan, getattr(plan.training, key), f"workload.training.{key}")
 
 
 def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
@@ -156,10 +155,8 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
 def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit the active parameters of a model to its parameters."""
     for block, workload in (("training", plan.training), ("inference", plan.inference)):
-        if workload is None:
-            continue
-        model = workload.model
-        if model.active_parameters.value > model.parameters.value:
+        model = workload.model if workload else None
+        if model and model.active_parameters.value > model.parameters.value:
             text = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
             yield _at(plan, model.active_parameters, text, "range", f"workload.{block}.model.active_parameters")
 
@@ -226,7 +223,6 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 def _exceeded(model: Model, tokens: Figure) -> int | None:
-    """Return the context of a model if a number of tokens exceeds it, else None."""
     most = model.shape.get("context")
     return int(most.value) if most and tokens.value > most.value > 0 else None
 
@@ -295,8 +291,7 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
                 asked = f"{key}: {fabric.homing.value}" if key == "homing" else key
                 names = " or ".join(kind.name for kind in describe_topologies() if fits(kind, fabric))
                 text = f"{asked} belongs to `topology: {names}`; ask for that, or remove {key}"
-                mark = source.mark(("fabrics", fabric.name, *key.split(".")))
-                yield Problem(mark, "error", text, "topology", f"fabrics.{fabric.name}.{key}")
+                yield _at_key(source, text, "topology", f"fabrics.{fabric.name}.{key}")
 
 
 @rule
@@ -338,7 +333,7 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
         seen, above = {fabric.name}, fabric
         while above.uplink and above.uplink.fabric in fabrics:
             if above.uplink.fabric in seen:
-                text = f"the up-links of {' and '.join(sorted(seen))} form a loop; end it in a fat tree"
+                text = f"the uplinks of {' and '.join(sorted(seen))} form a loop; end it in a fat tree"
                 yield Problem(fabric.mark, "error", text, "uplink", f"fabrics.{fabric.name}.uplink")
                 break
             above = fabrics[above.uplink.fabric]
@@ -372,7 +367,7 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
         if card and card.protocols:
             others.append((card.identity, card.protocols))
         if fabric.uplink:
-            above = next(each for each in plan.fabrics if each.name == fabric.uplink.fabric)
+            above = next(linked for linked in plan.fabrics if linked.name == fabric.uplink.fabric)
             others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
         for identity, spoken in others:
             if None not in spoken and leaf.protocol not in spoken:
@@ -389,16 +384,13 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require that the date of the quote exists."""
     if plan.quote.date:
         try:
-            day = date.fromisoformat(plan.quote.date)
+            far = date.fromisoformat(plan.quote.date).year > LAST_YEAR
+            wrong = "is too far off; a date of this century" if far else None
         except ValueError:
+            wrong = "is not a date; write YYYY-MM-DD"
+        if wrong:
             mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(mark, "error", f"{plan.quote.date} is not a date; write YYYY-MM-DD", "date", "quote.date")
-            return
-        if day.year > LAST_YEAR:
-            mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(
-                mark, "error", f"{plan.quote.date} is too far off; a date of this century", "date", "quote.date"
-            )
+            yield Problem(mark, "error", f"{plan.quote.date} {wrong}", "date", "quote.date")
 
 
 @rule
@@ -466,7 +458,7 @@ def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
         if not identity.inline or identity.mark is None:
             continue
         first = found.setdefault((identity.kind, identity.id), identity)
-        marks = [each.mark for each in (first, identity) if each.mark]
+        marks = [part.mark for part in (first, identity) if part.mark]
         described = [below(source, places[mark]).data for mark in marks if mark in places]
         if described[1:] != described[:-1]:
             text = f"'{identity.name}' has the id {identity.id} of another part, at {first.mark}; give it another name"
@@ -487,14 +479,10 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
         parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
         used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
     if site := plan.site:
-        of_site: tuple[tuple[Rack | Pdu | None, str, str], ...] = (
-            (site.rack, "rack", "part"),
-            (site.pdu, "rack", "pdu"),
-            (site.management_pdu, "management", "pdu"),
-        )
-        for part, block, key in of_site:
+        of_site = {"rack.part": site.rack, "rack.pdu": site.pdu, "management.pdu": site.management_pdu}
+        for key, part in of_site.items():
             if part:
-                used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
+                used.append((part.identity, source.mark(("site", *key.split("."))), f"site.{key}"))
     for identity, mark, path in dict.fromkeys(used):
         if identity.availability != "available":
             text = unavailable_message(identity, identity.kind, identity.name)

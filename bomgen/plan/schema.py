@@ -12,8 +12,7 @@ from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
 from bomgen.core.resources import IDS, languages, unfold
 from bomgen.core.yaml_source import Path, Source
-from bomgen.fabric.declaration import LinkKind, link_kinds, topologies
-from bomgen.fabric.declaration import describe_topologies as declaration_described
+from bomgen.fabric.declaration import LinkKind, describe_topologies, link_kinds, topologies
 from bomgen.fabric.types import SERVER
 
 PLAN, BASE = "plan", "base"
@@ -50,9 +49,8 @@ def check_plan_schema(source: Source, name: str) -> list[Problem]:
 
 
 def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a fabric that name all topologies, with the options of each."""
     named = {"topology": fabric["topology"] | {"enum": list(topologies())}}
-    return named | {each.name: each.options for each in declaration_described() if each.options}
+    return named | {topology.name: topology.options for topology in describe_topologies() if topology.options}
 
 
 def _link_properties(fabric: Mapping[str, Any], link: dict[str, Any]) -> dict[str, Any]:
@@ -128,15 +126,15 @@ def _names(
     whole: dict[str, Any], schema: dict[str, Any], data: Any, path: Path
 ) -> Iterator[tuple[Path, Sequence[str], str]]:
     """Yield the places where a plan's data name parts, with the possible kinds and the names."""
-    for each in unfold(whole, schema):
-        if isinstance(data, str) and data and IDS in each:
-            yield path, each[IDS], data
+    for unfolded in unfold(whole, schema):
+        if isinstance(data, str) and data and IDS in unfolded:
+            yield path, unfolded[IDS], data
         below = list[tuple[str | int, Any, Any]]()
         if isinstance(data, dict):
-            keys = each.get("properties", {})
-            below = [(key, value, keys.get(key, each.get("additionalProperties"))) for key, value in data.items()]
+            keys = unfolded.get("properties", {})
+            below = [(key, value, keys.get(key, unfolded.get("additionalProperties"))) for key, value in data.items()]
         elif isinstance(data, list):
-            below = [(place, value, each.get("items")) for place, value in enumerate(data)]
+            below = [(place, value, unfolded.get("items")) for place, value in enumerate(data)]
         for step, value, described in below:
             if isinstance(described, dict):
                 yield from _names(whole, described, value, (*path, step))

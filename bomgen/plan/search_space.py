@@ -60,7 +60,6 @@ class NumberRange(Sequence[str]):
     def __getitem__(self, place: slice) -> NumberRange: ...
 
     def __getitem__(self, place: int | slice) -> str | NumberRange:
-        """Return a number of the range, or a slice of it."""
         found = self.numbers[place]
         return NumberRange(found) if isinstance(found, range) else str(found)
 
@@ -74,7 +73,6 @@ class NumberRange(Sequence[str]):
         return f"Numbers({self.numbers})"
 
     def __str__(self) -> str:
-        """Return the range as a plan writes it."""
         step = f" step {self.numbers.step}" if self.numbers.step > 1 else ""
         return f"{self.numbers[0]}..{self.numbers[-1]}{step}"
 
@@ -207,16 +205,12 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
         return None
     given = value if isinstance(value, list) else [value]
     if not given:
-        problems.append(
-            Problem(mark, "error", f"no values for {key}; give one at least, or leave the key out", _RULE, key)
-        )
+        message = f"no values for {key}; give one at least, or leave the key out"
+        problems.append(Problem(mark, "error", message, _RULE, key))
         return None
-    ranges = [_range(each, mark, problems) for each in given]
-    if len(given) == 1 and ranges[0]:
-        return Axis(key, NumberRange(ranges[0]), mark)
-    lists = [
-        [_text(each)] if numbers is None else NumberRange(numbers) for each, numbers in zip(given, ranges, strict=True)
-    ]
+    lists = [_values(item, mark, problems) for item in given]
+    if len(lists) == 1 and isinstance(lists[0], NumberRange):
+        return Axis(key, lists[0], mark)
     if sum(map(len, lists)) > MAX_LISTED:
         message = f"more than {MAX_LISTED} values in a list; give one range"
         problems.append(Problem(mark, "error", message, _RULE, key))
@@ -224,28 +218,23 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
     return Axis(key, tuple(dict.fromkeys(chain.from_iterable(lists))), mark)
 
 
-def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:
-    """Return a range of integers, of a too long one its first part; None for another value."""
+def _values(value: Any, mark: Mark, problems: list[Problem]) -> NumberRange | tuple[str, ...]:
+    """Return a range of integers, of a too long one its first part; another value alone."""
     found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
-        return None
+        return (write_scalar(_with_decimals(value)),)
     first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
     if first > last:
         problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
-    return range(first, min(last, first + step * MAX_DESIGNS) + 1, step)
-
-
-def _text(value: Any) -> str:
-    """Return plain data as YAML in one line, which parses as the same data."""
-    return write_scalar(_with_decimals(value))
+    return NumberRange(range(first, min(last, first + step * MAX_DESIGNS) + 1, step))
 
 
 def _with_decimals(value: Any) -> Any:
     """Return data with decimals in place of fractions, which YAML cannot write."""
     if isinstance(value, dict):
-        return {key: _with_decimals(each) for key, each in value.items()}
+        return {key: _with_decimals(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_decimals(each) for each in value]
+        return [_with_decimals(item) for item in value]
     return decimal(value) if isinstance(value, Fraction) else value
 
 

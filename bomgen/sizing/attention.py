@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from math import ceil
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def layers_by_attention(model: Model) -> tuple[Layers, ...]:
         found = _with_windows(model, kv_heads, width)
     else:
         found = _sparse(model, kv_heads, width)
-    return tuple(each for each in found if each.number.value) or tuple(found[:1])
+    return tuple(layers for layers in found if layers.number.value) or tuple(found[:1])
 
 
 def _compressed(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
@@ -64,10 +65,7 @@ def _with_windows(model: Model, kv_heads: Figure | None, width: Figure | None) -
     windows = model.shape["window_layers"]
     full = matrices.layers_without_window(layers, windows)
     wide = model.shape.get("global_head_dim", width)
-    return [
-        Layers(full, matrices.global_kv_heads(model), wide),
-        Layers(windows, kv_heads, width, window),
-    ]
+    return [Layers(full, matrices.global_kv_heads(model), wide), Layers(windows, kv_heads, width, window)]
 
 
 def _sparse(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
@@ -109,12 +107,7 @@ ATTENTION_SHARES = {"causal": CAUSAL_SHARE, "full": Fraction(1)}
 PASS_FLOPS = Figure(
     6,
     "FLOPs",
-    Cited(
-        message("attention-training-flops"),
-        (_PALM,),
-        "high",
-        "12 for both together where they are equally wide",
-    ),
+    Cited(message("attention-training-flops"), (_PALM,), "high", "12 for both together where they are equally wide"),
 )
 FORWARD_SHARE = Figure(Fraction(1, 3), "share", Cited(message("attention-forward-share"), (_KORTHIKANTI,), "high"))
 KERNEL_SHARE = Figure(
@@ -132,14 +125,11 @@ CONVENTIONS = {
 
 def products_of_token(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
     """Return the multiply-adds of attention per token of a sequence, in all layers; None when the shape is unknown."""
-    found = [_products(model, each, convention, sequence) for each in layers_by_attention(model)]
-    products = [each for each in (*found, _index(model, convention, sequence), _state(model)) if each is not None]
+    found = [_products(model, layers, convention, sequence) for layers in layers_by_attention(model)]
+    products = [part for part in (*found, _index(model, convention, sequence), _state(model)) if part is not None]
     if not found or None in found:
         return None
-    total = products[0]
-    for each in products[1:]:
-        total = add_products(total, each)
-    return total
+    return reduce(add_products, products)
 
 
 def _products(model: Model, layers: Layers, convention: Figure, sequence: Figure) -> Figure | None:
@@ -208,10 +198,7 @@ def products(positions: Fraction, heads: int, head_dim: int, value_dim: int) -> 
     return heads * (head_dim + value_dim) * positions
 
 
-@formula(
-    "multiply-adds",
-    "Hugging Face Transformers, modular_deepseek_v32.py: the indexer",
-)
+@formula("multiply-adds", "Hugging Face Transformers, modular_deepseek_v32.py: the indexer")
 def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -> Fraction:
     """Multiply-adds of a token's scores in the indexers of sparse attention."""
     return index_heads * index_head_dim * positions

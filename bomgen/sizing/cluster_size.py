@@ -13,7 +13,6 @@ from itertools import islice, takewhile
 from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
@@ -35,10 +34,10 @@ from bomgen.sizing.servers import (
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import Contents, LostTime, Stored
+from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.memory import FastestSplits, TimedSplit
+from bomgen.sizing.training.memory import TimedSplit
 from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 
@@ -117,7 +116,6 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    """Return the size of a cluster for a target of computing power, or of one whose size is given."""
     target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
     servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
     reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
@@ -125,28 +123,18 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """Return the size of a cluster for a run, with its predicted utilisation, or sized by it if the plan does so.
-
-    Raises Infeasible as `_size_run_that_fits` does, and when inputs of the prediction are unknown.
-    """
     if workload.predicted is None:
         sizing = _size_run_that_fits(plan, workload, attached)
         given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        return (
-            sizing
-            if workload.tuning or given
-            else sizing._replace(predicted=_predict(plan, workload, sizing, attached))
-        )
+        if workload.tuning or given:
+            return sizing
+        return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
         return _size_by_prediction(plan, workload, attached)
     return _search_predicted_size(plan, workload, attached)
 
 
 def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """Return the size of a run on a given number of GPUs, at its predicted utilisation.
-
-    Raises Infeasible as `_size_training` does.
-    """
     predicted = _predict(plan, workload, _size_run_that_fits(plan, workload, attached), attached)
     if predicted is None:
         text = (
@@ -160,10 +148,7 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target.
-
-    Raises Infeasible when there is none.
-    """
+    """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target."""
     from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
 
     target = require(workload.target_days, "the search is for target days")
@@ -176,13 +161,12 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     of_days = float(sum(term.value for term in step.terms.values())) / float(days.value)
     # At full goodput, which belongs to each size where it is estimated.
     seconds = float(target.value) * of_days / float(lost.goodput.value if lost else 1)
-    predictors = [_predictor(plan, choice, attached) for choice in parallelism.with_recomputation(workload)]
     replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
     unit = lcm(replica, gpus_of_unit(plan.cluster))
     server = plan.cluster.server
     gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
-    known = [each for each in predictors if each]
-    for count, step_seconds in islice(counts_in_time(known, gpus, seconds), MOST_CANDIDATES):
+    predictors = _predictors(plan, workload, attached)
+    for count, step_seconds in islice(counts_in_time(predictors, gpus, seconds), MOST_CANDIDATES):
         size_tried = storage.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
@@ -211,12 +195,9 @@ def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[st
 
 
 def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    """Return the size of a cluster for a run with the recomputation of the plan, or the lowest that fits.
+    """Return the size of a cluster for a run. Raises Infeasible when nothing fits, with numbers of GPUs that do.
 
-    A number of GPUs that the plan leaves open is the smallest that meets the target days and that a split fits. A
-    default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
-
-    Raises Infeasible when nothing that the plan allows fits, with numbers of GPUs that do.
+    A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
     found, length = _find_split(plan, workload, attached), workload.sequence
     if length is not None and isinstance(length.origin, Given):
@@ -247,10 +228,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits.
-
-    Raises Infeasible for a size that is impossible.
-    """
+    """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits."""
     found = _try_recomputations(plan, workload, attached)
     if isinstance(found, _SplitRun) or given_gpus(plan.cluster) is not None:
         return found
@@ -270,11 +248,7 @@ def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 
 
 def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """Return a run with the recomputation of the plan or the lowest that fits; or why none fits.
-
-    For a manual split that never fits, full recomputation needs the least memory, or none where activations are
-    unknown.
-    """
+    """Return a run with the recomputation of the plan, or the lowest that fits, else the highest; or why none fits."""
     refused: list[str] = []
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
@@ -291,7 +265,6 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
-    """Return the smallest number of GPUs above `above` that meets the days and that a split fits, or None."""
     found: int | None = None
     for choice in reversed(parallelism.with_recomputation(workload)):
         _, _, gpus, _ = _size_run(plan, choice, attached)
@@ -324,10 +297,7 @@ def _add_counts_that_fit(
     refusal: Infeasible,
     assumed_length: Figure | None = None,
 ) -> Infeasible:
-    """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given.
-
-    The numbers count activations, so that none of them is refused or left without its activations in turn.
-    """
+    """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given."""
     given = given_gpus(plan.cluster)
     if given is None or workload.parallelism:
         return refusal
@@ -364,23 +334,18 @@ def _size_run(
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size_training(workload, top, lost.goodput), servers, gpus, lost
-    return _search_size(plan, workload, attached, unhindered, contents, top)
+    return _search_size(plan, workload, attached, unhindered, top)
 
 
 def _search_size(
-    plan: Plan,
-    workload: Training,
-    attached: Mapping[str, Attachment],
-    unhindered: TrainingRun,
-    contents: Contents,
-    top: Figure,
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: TrainingRun, top: Figure
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return the smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
     Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
     and then falls. The search takes growing steps, then bisects, then continues in steps of the rounding unit.
     """
-    needed = training.gpus_needed(workload, unhindered)
+    contents, needed = storage.contents(workload), training.gpus_needed(workload, unhindered)
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
@@ -424,7 +389,6 @@ def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | Non
 
 
 def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
-    """Return the error of a run with estimated goodput that leaves too little time for training on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
     if plan.storage.checkpoint_every:
         remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
@@ -462,7 +426,11 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
         if workload.parallelism is not None:
             return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(plan.cluster))
         predict = _predictor(plan, workload, attached)
-        fastest = _fastest_splits(predict, gpu, gpus) if predict else None
+        fastest = None
+        if predict:
+            from bomgen.sizing.prediction.search import fastest_splits
+
+            fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
@@ -474,7 +442,6 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
 
 
 def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
-    """Return the predictor of a run's steps; None where inputs are unknown."""
     if "layers" not in workload.model.shape:
         return None
     from bomgen.sizing.prediction.run import links_of_gpu
@@ -484,21 +451,18 @@ def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment
     return predictor(workload, plan.cluster.gpu, links) if links else None
 
 
-def _fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure) -> FastestSplits | None:
-    from bomgen.sizing.prediction.search import fastest_splits
-
-    return fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
+def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> list[Predictor]:
+    """Return the predictors of a run with each recomputation that the plan allows, the lowest first."""
+    choices = parallelism.with_recomputation(workload)
+    return [predict for predict in (_predictor(plan, choice, attached) for choice in choices) if predict]
 
 
 def _faster_split(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], memory_fit: MemoryFit, gpus: Figure
 ) -> TimedSplit | None:
-    """Return a split predicted to be faster than the one found, on at most all GPUs; None: there is none."""
     from bomgen.sizing.prediction.fewest_gpus import find_faster_split
 
-    choices = parallelism.with_recomputation(workload)
-    predictors = [each for each in (_predictor(plan, choice, attached) for choice in choices) if each]
-    server = plan.cluster.server
+    predictors, server = _predictors(plan, workload, attached), plan.cluster.server
     per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
     seconds = memory_fit.fastest.seconds if memory_fit.fastest else inf
     return find_faster_split(predictors, gpu_with_host(plan.cluster), gpus, int(per_server), seconds)

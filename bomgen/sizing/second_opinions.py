@@ -19,33 +19,17 @@ SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
 SHOWN = 4
 """Number of published runs that a report shows: the nearest by active parameters."""
 
+_RULE_OF_THUMB = Reference(
+    "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal", None, "2026"
+)
+_RULE_NOTE = "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100"
 RULE = Figure(
     Fraction("13.3"),
     "GPU-hours per 10¹⁸ parameters x tokens",
-    Cited(
-        message("rule-of-thumb"),
-        (
-            Reference(
-                "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal",
-                None,
-                "2026",
-            ),
-        ),
-        "medium",
-        "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100",
-    ),
+    Cited(message("rule-of-thumb"), (_RULE_OF_THUMB,), "medium", _RULE_NOTE),
 )
-
-
-A100_TFLOPS = Figure(
-    312,
-    "TFLOP/s",
-    Cited(
-        message("rule-of-thumb-peak"),
-        (Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026"),),
-        "high",
-    ),
-)
+_DCPTX = Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026")
+A100_TFLOPS = Figure(312, "TFLOP/s", Cited(message("rule-of-thumb-peak"), (_DCPTX,), "high"))
 
 
 class SecondOpinion(NamedTuple):

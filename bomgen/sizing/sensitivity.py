@@ -1,7 +1,6 @@
 """Sensitivity of a training run: its days by utilisation and by the number of GPUs.
 
-The run is otherwise that of the plan. An estimated goodput is that of each number of GPUs. Varied figures keep the
-origins of the plan's: no result depends on them.
+An estimated goodput is that of each number of GPUs. Varied figures keep the origins of the plan's.
 """
 
 from __future__ import annotations
@@ -55,21 +54,21 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     sizes = {figure.value: figure for figure in (_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
     sizes[sized.gpus.value] = sized.gpus
     runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
-    runs = {count: each for count, each in runs.items() if each.goodput.value}
+    runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
     shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
     reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
     outlooks = tuple(
         SensitivityRun(
             share,
-            tuple(days(workload, each._replace(mfu=share), sizes[count]) for count, each in runs.items()),
+            tuple(days(workload, sized_run._replace(mfu=share), sizes[count]) for count, sized_run in runs.items()),
             gpus_for_days(
                 sized.days, run.flops, run.peak_flops_per_gpu, share, workload.parallel_efficiency, run.goodput
             ),
         )
         for share in reached.values()
     )
-    place = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
-    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, place)
+    planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
+    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
 
 
 def _share(run: TrainingRun, percent: int) -> Figure:
@@ -91,7 +90,6 @@ def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
 
 
 def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
-    """Return the run with the goodput of a number of GPUs, where it is an estimate."""
     if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
         return run
     server = plan.cluster.server

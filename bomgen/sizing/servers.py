@@ -80,7 +80,9 @@ def count_servers(
     _check_whole_spare_racks(cluster)
     if cluster.servers or cluster.racks:
         if server is None:
-            raise _unknown_server(cluster)
+            name = cluster.gpu.identity.id
+            message = f"no server is known for the GPU {name}; give `cluster.gpus`, or describe a server"
+            raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
         servers = cluster.servers or trays_of_racks(
             require(cluster.racks, "there are servers or racks"),
             require(server.trays, "plan.rules refuses other racks"),
@@ -93,8 +95,8 @@ def count_servers(
         if cluster.gpus.value % server.gpus.value:
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
-            name, each = server.identity.name, server.gpus.value
-            whole = f"compute trays ({each} GPUs each)" if server.trays else f"{name} servers ({each} GPUs each)"
+            units = "compute trays" if server.trays else f"{server.identity.name} servers"
+            whole = f"{units} ({server.gpus.value} GPUs each)"
             message = f"{cluster.gpus.value} GPUs is not a whole number of {whole}; use {fits}"
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
         return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
@@ -187,13 +189,7 @@ def _racks(count: int) -> str:
     return "1 rack" if count == 1 else f"{count} racks"
 
 
-def _unknown_server(cluster: Cluster) -> PlanErrors:
-    message = f"no server is known for the GPU {cluster.gpu.identity.id}; give `cluster.gpus`, or describe a server"
-    return PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
-
-
 def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
-    """Return the servers rounded up as the plan specifies, and to whole racks of a rack-scale system."""
     cluster = plan.cluster
     unit = cluster.round_up_to
     if unit.unit != "word":
@@ -210,7 +206,8 @@ def whole_racks(server: Server, servers: Figure) -> Figure:
 
 def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
     unit = plan.cluster.round_up_to
-    fabric = _first_compute(plan)
+    switched = (fabric for fabric in plan.fabrics if fabric.role == COMPUTE and not fabric.switchless)
+    fabric = next(switched, None)
     if fabric is None:
         message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
         raise Infeasible(message, because=unit, rule="no-fabric")
@@ -223,11 +220,6 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         servers = round_up_servers(servers, filled)
     message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
     raise Infeasible(message, because=unit, rule="rounding")
-
-
-def _first_compute(plan: Plan) -> FabricPlan | None:
-    switched = (fabric for fabric in plan.fabrics if not fabric.switchless)
-    return next((fabric for fabric in switched if fabric.role == COMPUTE), None)
 
 
 # peak flops ---------------------------------------------------------------------------------------------------------

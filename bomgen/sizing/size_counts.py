@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,9 +57,9 @@ class SizedCounts(NamedTuple):
         """
         found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
         ratios = [days.as_integer_ratio() for days in self.gpu_days]
-        each = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
+        places = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
         # Python rounds the quotient of two integers once, however large they are.
-        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in each]
+        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in places]
         return found
 
     def refusal(self, row: int) -> Infeasible | PlanErrors:
@@ -99,7 +99,7 @@ def size_counts(
     if workload:
         return _size_runs(found, possible, workload, _Size(given, servers, gpus))
     smallest = with_count(plan, int(numbers[possible].min()))
-    ends = {_can_be_sized(each, attached) for each in (smallest, largest)}
+    ends = {_can_be_sized(end, attached) for end in (smallest, largest)}
     return found._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
 
 
@@ -164,13 +164,7 @@ def _given(plan: Plan) -> Figure:
 
 
 def with_count(plan: Plan, count: int) -> Plan:
-    """Return the plan with another number of servers, racks or GPUs, whichever it sets.
-
-    Raises ValueError where it sets none.
-    """
+    """Return the plan with another number of servers, racks or GPUs; raises ValueError where it sets none."""
     cluster, given = plan.cluster, replace(_given(plan), value=count)
-    if cluster.servers:
-        return plan._replace(cluster=cluster._replace(servers=given))
-    if cluster.racks:
-        return plan._replace(cluster=cluster._replace(racks=given))
-    return plan._replace(cluster=cluster._replace(gpus=given))
+    changed: dict[str, Any] = {"servers" if cluster.servers else "racks" if cluster.racks else "gpus": given}
+    return plan._replace(cluster=cluster._replace(**changed))

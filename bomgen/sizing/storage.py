@@ -176,8 +176,8 @@ def _carried(
 ) -> Figure | None:
     """Return the bandwidth of a machine's ports on all storage fabrics [bytes/s]; None: there is no such fabric."""
     fabrics = [fabric for fabric in plan.fabrics if fabric.role == STORAGE and fabric.name in attached]
-    found = [of_fabric(fabric, attached[fabric.name]) for fabric in fabrics]
-    return reduce(carried_by_all_ports, found) if found else None
+    carried = [of_fabric(fabric, attached[fabric.name]) for fabric in fabrics]
+    return reduce(carried_by_all_ports, carried) if carried else None
 
 
 def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figure:
@@ -243,7 +243,6 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
 
 
 def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None) -> Figure:
-    """Return the number of storage servers that the plan specifies: as set, else as needed."""
     if named.pieces:
         return named.pieces
     needs = ((capacity, named.capacity_bytes), (carried.read, named.read), (carried.write, named.write))
@@ -361,11 +360,9 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
     lost = share_lost(written, interval, between, storage.restart_days)
     range_ = None
     if storage.interruption_range:
-        low, high = (mean_time_between(hours, gpus) for hours in storage.interruption_range)
-        range_ = (
-            share_that_trains(share_lost(written, interval, low, storage.restart_days)),
-            share_that_trains(share_lost(written, interval, high, storage.restart_days)),
-        )
+        means = (mean_time_between(hours, gpus) for hours in storage.interruption_range)
+        low, high = (share_that_trains(share_lost(written, interval, mean, storage.restart_days)) for mean in means)
+        range_ = (low, high)
     return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost), range_)
 
 

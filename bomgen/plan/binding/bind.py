@@ -36,38 +36,20 @@ def cluster(section: PlanSection) -> Cluster | None:
         if isinstance(round_up_to, dict)
         else section.word("round_up_to", "cluster-round-up-to")
     )
-    figures = {
-        "gpus": section.figure("gpus", "count"),
-        "servers": section.figure("servers", "count"),
-        "racks": section.figure("racks", "count"),
-        "spare_servers": section.figure("spare_servers", "count", zero=True),
-    }
+    figures = {key: section.figure(key, "count") for key in ("gpus", "servers", "racks")}
+    figures["spare_servers"] = section.figure("spare_servers", "count", zero=True)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
         with suppress(UnknownPart):
             gpu = part_records.gpu(section.catalog.find("gpu", server.gpu))
     if gpu is None and not section.has("gpu") and not section.problems:
-        section.problems.append(
-            Problem(
-                section.mark,
-                "error",
-                "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
-                "missing-key",
-                "cluster",
-            )
-        )
+        text = "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`"
+        section.problems.append(Problem(section.mark, "error", text, "missing-key", "cluster"))
     if gpu is None or rounding is None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
     server = server and estimate_power(server, gpu)
-    return Cluster(
-        mark=section.mark,
-        gpu=gpu,
-        server=server,
-        server_nic=_server_nic(section, server),
-        round_up_to=rounding,
-        **figures,
-    )
+    return Cluster(section.mark, gpu, server, _server_nic(section, server), round_up_to=rounding, **figures)
 
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
@@ -115,9 +97,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     listed = root.below("fabrics")
     shared = converged(listed, bought.server if bought else None)
     described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])
-    ordered = sorted((each for each in described if each), key=lambda each: (ROLES.index(each.role), each.name))
+    ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
-        ordered = [with_ethernet_planes(each, bought.server_nic, problems) for each in ordered]
+        ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
     fabrics = bought_once(ordered, problems)
     site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
     stored = storage(root.below("storage"))
@@ -136,7 +118,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         cluster=bought,
-        fabrics=tuple(each for each in fabrics if (each.switchless or not bought.gpu.pod_chips)),
+        fabrics=tuple(fabric_plan for fabric_plan in fabrics if (fabric_plan.switchless or not bought.gpu.pod_chips)),
         storage=stored,
         site=site,
         spares=spares,
@@ -204,13 +186,12 @@ def _layout(site: PlanSection, rack: Rack | None) -> Layout:
 
 def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False) -> Figure:
     """Return a length on the floor in whole micrometres, so that the routes of millions of cables add up exactly."""
-    found = section.quantity(key, "m", assumption, zero)
-    if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
-        section.problem(
-            key, f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most", "range"
-        )
+    length = section.quantity(key, "m", assumption, zero)
+    if length.value > MOST_METRES or (length.value * MICROMETRES) % 1:
+        text = f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most"
+        section.problem(key, text, "range")
         return section.catalog.assumption(assumption)
-    return found
+    return length
 
 
 def _blocks(layout: PlanSection, row: int) -> Iterator[tuple[str, Figure]]:

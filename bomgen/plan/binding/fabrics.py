@@ -71,16 +71,8 @@ def _read_fabric(
         if tier_plan is None and tier == "leaf" and not named:
             message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
             section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
-    ratio = section.data.get("oversubscription")
-    ratios = section.below("oversubscription") if isinstance(ratio, dict) else None
-    leaf_ratio = (
-        ratios.quantity("leaf", "ratio", "fabric-oversubscription")
-        if ratios
-        else section.quantity("oversubscription", "ratio", "fabric-oversubscription")
-    )
-    spine_ratio = (ratios or section.below("oversubscription")).quantity(
-        "spine", "ratio", "fabric-spine-oversubscription"
-    )
+    ratios = section.below("oversubscription")
+    leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
     tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
     any_rails = section.data.get("rails_per_leaf", AUTO) == AUTO
     split = section.data.get("split_servers", AUTO)
@@ -95,8 +87,8 @@ def _read_fabric(
         ports_per_server=section.figure("ports_per_server", "count"),
         link_gbps=section.figure("link", "Gb/s"),
         tiers=tiers,
-        oversubscription=leaf_ratio,
-        spine_oversubscription=spine_ratio,
+        oversubscription=leaf_ratio[0].quantity(leaf_ratio[1], "ratio", "fabric-oversubscription"),
+        spine_oversubscription=ratios.quantity("spine", "ratio", "fabric-spine-oversubscription"),
         scalable_unit=section.below("scalable_unit").figure("servers", "count"),
         rails_per_leaf=None if any_rails else section.figure("rails_per_leaf", "count"),
         split_servers=None if split == AUTO else bool(split),
@@ -125,16 +117,14 @@ def _read_fabric(
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
     """Return the other machines on the fabric, by name, so that their order in a plan does not matter."""
     found = []
-    listed = section.below("hosts")
-    for index, _ in enumerate(section.data.get("hosts") or ()):
-        each = listed.below(index)
-        count = each.figure("count", "count")
+    for listed in section.items("hosts"):
+        count = listed.figure("count", "count")
         if count is not None:
-            ports = each.quantity("ports", "count", "host-ports")
-            part = each.part("part", "appliance", part_records.appliance)
-            nic = each.part("nic", "nic", part_records.nic)
+            ports = listed.quantity("ports", "count", "host-ports")
+            part = listed.part("part", "appliance", part_records.appliance)
+            nic = listed.part("nic", "nic", part_records.nic)
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
-            found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
+            found.append(Hosts(str(listed.data["name"]), count, ports, part, plug))
     return tuple(sorted(found, key=lambda hosts: hosts.name))
 
 
@@ -143,21 +133,21 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
 
     Notes a problem where two fabrics give different numbers or parts for them.
     """
-    known: dict[str, tuple[str, Hosts]] = {}
-    found = []
-    for each in fabrics:
+    buyers: dict[str, tuple[str, Hosts]] = {}
+    changed = []
+    for fabric_plan in fabrics:
         hosts = []
-        for here in each.hosts:
-            where, first = known.get(here.name, (each.name, here))
-            if where != each.name:
-                problems.extend(_at_odds(each, here, where, first))
-            if where == each.name or first.part is None:
-                known[here.name] = (each.name, here)
+        for here in fabric_plan.hosts:
+            where, first = buyers.get(here.name, (fabric_plan.name, here))
+            if where != fabric_plan.name:
+                problems.extend(_conflicts(fabric_plan, here, where, first))
+            if where == fabric_plan.name or first.part is None:
+                buyers[here.name] = (fabric_plan.name, here)
                 hosts.append(here)
             else:
                 hosts.append(here._replace(part=None))
-        found.append(each._replace(hosts=tuple(hosts)))
-    return tuple(found)
+        changed.append(fabric_plan._replace(hosts=tuple(hosts)))
+    return tuple(changed)
 
 
 planes_of_ethernet = floor_div("planes_of_ethernet", "planes", "port_gbps", "ethernet_gbps")
@@ -190,8 +180,7 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     return fabric
 
 
-def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
-    """Yield the conflicts between machines of one name on two fabrics."""
+def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
     said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
     if here.part and first.part:
         said.append((here.part.identity.name, first.part.identity.name))
@@ -221,7 +210,6 @@ def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) 
 
 
 def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:
-    """Return the management ports of a switch or PDU on an out-of-band fabric; None where none are counted."""
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
         if section.has(key):
@@ -245,8 +233,8 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
         message = f"only leaves of topology {linked} are linked into another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
-        name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
-    known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
+        name = next((other for other in fabrics.data if _role(fabrics, other) == IN_BAND), name)
+    known = [other for other in fabrics.data if other != ".".join(str(step) for step in section.path[1:])]
     if name not in known:
         below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
     name = shared[0] if name in shared else name
@@ -260,31 +248,26 @@ def _role(fabrics: PlanSection, name: str) -> str:
 
 def _topology(section: PlanSection, name: str) -> Topology:
     """Return the topology of a fabric, which may only have options under that topology's name."""
-    found: Topology | None = None
-    for topology in describe_topologies():
-        if topology.name == name:
-            found = topology
-        elif section.has(topology.name):
+    topologies = {topology.name: topology for topology in describe_topologies()}
+    for other in topologies:
+        if other != name and section.has(other):
             message = (
-                f"`{topology.name}:` describes that topology, and this fabric is a {name}; remove it, or write "
-                f"`topology: {topology.name}`"
+                f"`{other}:` describes that topology, and this fabric is a {name}; remove it, or write "
+                f"`topology: {other}`"
             )
-            section.problem(topology.name, message, "topology")
-    if found is None:
-        raise ValueError(f"the schema lets no topology {name} pass")
-    return found
+            section.problem(other, message, "topology")
+    return topologies[name]
 
 
 def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
-    """Return the options of a topology from the plan, with assumptions for missing ones."""
-    own = section.below(topology.name)
-    found: dict[str, Figure | tuple[Figure, ...]] = {}
+    named = section.below(topology.name)
+    options: dict[str, Figure | tuple[Figure, ...]] = {}
     for key, schema in (topology.options or {}).get("properties", {}).items():
         unit = schema["x-unit"]
-        value = own.figures(key, unit) if schema["type"] == "array" else own.figure(key, unit, schema.get(ASSUMED))
+        value = named.figures(key, unit) if schema["type"] == "array" else named.figure(key, unit, schema.get(ASSUMED))
         if value is not None:
-            found[key] = value
-    return found
+            options[key] = value
+    return options
 
 
 def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) -> PlanSection:
@@ -294,7 +277,7 @@ def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) ->
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
-    if role == OUT_OF_BAND and any(_role(fabrics, each) == IN_BAND and each not in shared for each in fabrics.data):
+    if role == OUT_OF_BAND and any(_role(fabrics, other) == IN_BAND and other not in shared for other in fabrics.data):
         kind += "-linked"
     record = fabrics.catalog.find("assumption", f"fabric-{kind}-default")
     origin = fabrics.catalog.assumption(record.id).origin
@@ -306,30 +289,22 @@ def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierC
     model = own.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
-    line_cards = own.figure("line_cards", "count")
-    if line_cards:
+    if line_cards := own.figure("line_cards", "count"):
         try:
             model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
             own.problem("line_cards", str(error), "chassis")
-    return TierChoice(
-        switch=model,
-        servers=own.figure("servers", "count"),
-        per_pod=own.figure("per_pod", "count"),
-        count=own.figure("count", "count"),
-        downlinks=own.figure("downlinks", "count"),
-        uplinks=own.figure("uplinks", "count"),
-    )
+    fixed = {key: own.figure(key, "count") for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
+    return TierChoice(switch=model, **fixed)
 
 
 def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     section = links.below(kind.name)
     named = section.data.get("module")
-    modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
+    modules = dict.fromkeys(kind.ends, named) if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
-        at = section.below("module") if isinstance(named, dict) else section
-        key = end if isinstance(named, dict) else "module"
         if wrong := unknown_part(section.catalog, MODULES, str(part)):
+            at, key = (section.below("module"), end) if isinstance(named, dict) else (section, "module")
             at.problem(key, wrong, "unknown-part")
     fibre = section.text("fibre")
     if fibre is not None and (wrong := unknown_part(section.catalog, MODULES, fibre)):
@@ -347,14 +322,13 @@ def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
 
 
 def _panels(section: PlanSection) -> PanelSpec | None:
-    """Return the patch panels of a plan; None where it has none."""
     if not section.data.get("panels"):
         return None
     medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
     if medium in (*COPPER, AOC):
         message = f"a {medium} has fixed ends and cannot go over panels; remove `panels:` or `medium:`"
         section.problem("panels", message, "medium")
-    if PREFER_COPPER in _listed(section.data.get("prefer")):
+    if PREFER_COPPER in section.texts("prefer"):
         section.problem("panels", "copper is preferred, and panels take none; remove one of them", "prefer")
     if section.has("length"):
         message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
@@ -365,13 +339,9 @@ def _panels(section: PlanSection) -> PanelSpec | None:
     return PanelSpec(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
 
 
-def _listed(given: object) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
-
-
 def _policies(section: PlanSection) -> tuple[str, ...]:
     """Return the policies for a kind of link, which must not contradict each other or the medium specified."""
-    prefer = _listed(section.data.get("prefer"))
+    prefer = section.texts("prefer")
     medium = str(section.data.get("medium", AUTO))
     joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))
     if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:

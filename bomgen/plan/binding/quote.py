@@ -34,7 +34,7 @@ LISTED = ("parts", "lines")
 def quote(section: PlanSection) -> QuotePlan:
     """Return the commercial terms of the plan."""
     assumed = section.catalog.assumption("quote-currency")
-    vendor = section.below("vendor")
+    vendor, exchange = section.below("vendor"), section.below("exchange")
     revision = section.data.get("revision")
     return QuotePlan(
         customer=_party(section, "customer"),
@@ -48,9 +48,7 @@ def quote(section: PlanSection) -> QuotePlan:
         assumed_currency=None if section.has("currency") else assumed,
         price_books=paths(section, "price_book"),
         cost_books=paths(section, "cost_book"),
-        exchange={
-            currency: _exchange(section.below("exchange"), currency) for currency in section.below("exchange").data
-        },
+        exchange={currency: _exchange(exchange, currency) for currency in exchange.data},
         old_after=section.quantity("old_after", "days", "price-age"),
         estimate_below=section.catalog.assumption("price-estimate-below"),
         estimate_above=section.catalog.assumption("price-estimate-above"),
@@ -59,7 +57,7 @@ def quote(section: PlanSection) -> QuotePlan:
         tax=section.figure("tax", "share", zero=True),
         valid_days=section.figure("valid_days", "days"),
         payment=section.text("payment"),
-        terms=_lines(section, "terms"),
+        terms=section.texts("terms"),
         date=section.text("date"),
         date_mark=section.value_mark("date") if section.has("date") else None,
         language=section.text("language") or "en",
@@ -75,9 +73,8 @@ def stock(section: PlanSection) -> dict[str, Figure]:
     for name in section.data:
         figure = section.figure(name, "count")
         if name.lower() in found:
-            section.problem(
-                name, f"{name.lower()} is listed twice in the stock; list it once with all its pieces", "duplicate"
-            )
+            text = f"{name.lower()} is listed twice in the stock; list it once with all its pieces"
+            section.problem(name, text, "duplicate")
         elif figure is not None:
             found[name.lower()] = figure
     return found
@@ -88,15 +85,12 @@ def operation(section: PlanSection) -> Operation | None:
     years = section.figure("years", "years")
     if years is None:
         return None
-    rent = _amount(section, "rack_cost")
-    cost = (
-        Figure(Fraction(rent), MONEY, Given(section.value_mark("rack_cost"), "rack_cost")) if rent is not None else None
-    )
+    rent, origin = _amount(section, "rack_cost"), Given(section.value_mark("rack_cost"), "rack_cost")
     return Operation(
         years=years,
         load=section.quantity("load", "share", "operation-load", zero=True),
         use=section.quantity("use", "share", "operation-use"),
-        rack_cost=cost,
+        rack_cost=None if rent is None else Figure(Fraction(rent), MONEY, origin),
         mark=section.mark,
     )
 
@@ -111,7 +105,6 @@ def paths(section: PlanSection, key: str) -> tuple[tuple[str, Mark], ...]:
 
 
 def _amount(section: PlanSection, key: str) -> Decimal | None:
-    """Return the amount at a key; None where there is none."""
     given = section.data.get(key)
     amount = None if given is None else decimal(given)
     if amount is not None and amount >= MAX_PRICE:
@@ -120,26 +113,14 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
     return amount
 
 
-def _lines(section: PlanSection, key: str) -> tuple[str, ...]:
-    given = section.data.get(key) or ()
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
-
-
 def _party(section: PlanSection, key: str) -> Party | None:
     if not section.has(key):
         return None
     if isinstance(section.data[key], str):
         return Party(section.data[key])
     given = section.below(key)
-    return Party(
-        name=str(given.data["name"]),
-        address=_lines(given, "address"),
-        contact=given.text("contact"),
-        email=given.text("email"),
-        phone=given.text("phone"),
-        tax_id=given.text("tax_id"),
-        reference=given.text("reference"),
-    )
+    texts = {key: given.text(key) for key in ("contact", "email", "phone", "tax_id", "reference")}
+    return Party(str(given.data["name"]), given.texts("address"), **texts)
 
 
 def _exchange(section: PlanSection, currency: str) -> Exchange:
@@ -166,17 +147,15 @@ def _shares(section: PlanSection) -> dict[str, Figure]:
 
 def _charges(section: PlanSection) -> Iterator[Charge]:
     taken: set[str] = set()
-    for at in range(len(section.data.get("charges") or ())):
-        given = section.below("charges").below(at)
+    for at, given in enumerate(section.items("charges")):
         kind, name = str(given.data["kind"]), given.text("name")
         category = SOFTWARE if kind == SOFTWARE else SERVICE
         own = f"{category}.{slug(name or '') or kind}"
         line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
         taken.add(line_id)
         if given.has("share") and given.has("per") and given.text("per") != ORDER:
-            given.problem(
-                "per", f"a share is of all hardware and counts once; write `per: {ORDER}` or leave it out", "charge"
-            )
+            text = f"a share is of all hardware and counts once; write `per: {ORDER}` or leave it out"
+            given.problem("per", text, "charge")
         price = _amount(given, "price")
         yield Charge(
             id=line_id,
@@ -194,11 +173,6 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
 
 
 def _alternatives(section: PlanSection) -> Iterator[Alternative]:
-    for at in range(len(section.data.get("alternatives") or ())):
-        given = section.below("alternatives").below(at)
-        yield Alternative(
-            name=str(given.data["name"]),
-            substitute={str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()},
-            settings=given.data.get("set") or {},
-            mark=given.mark,
-        )
+    for given in section.items("alternatives"):
+        substitute = {str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()}
+        yield Alternative(str(given.data["name"]), substitute, given.data.get("set") or {}, given.mark)

@@ -50,6 +50,11 @@ class PlanSection(NamedTuple):
         """Return the section at a key, or at a list index; empty when it is missing."""
         return PlanSection(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
 
+    def items(self, key: str) -> list[PlanSection]:
+        """Return the sections of the list at a key; none when it is missing."""
+        listed = self.below(key)
+        return [listed.below(index) for index in range(len(self.data.get(key) or ()))]
+
     def value_mark(self, key: str) -> Mark:
         """Return the place of the value of a key."""
         return self.source.mark((*self.path, key))
@@ -89,7 +94,6 @@ class PlanSection(NamedTuple):
         )
 
     def _origin_of(self, key: str) -> Origin:
-        """Return the origin of the value of a key: the plan, or the assumption that the whole section is."""
         path = ".".join(str(step) for step in (*self.path[1:], key))
         if isinstance(self.origin, Assumed):
             return self.origin._replace(name=message("assumption-at", name=self.origin.name, key=path))
@@ -118,6 +122,11 @@ class PlanSection(NamedTuple):
         """Return the text at a key."""
         raw = self.data.get(key)
         return None if raw is None else str(raw)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return the text at a key, or those of the list there."""
+        raw = self.data.get(key) or ()
+        return (raw,) if isinstance(raw, str) else tuple(map(str, raw))
 
     def part(self, key: str, kind: str, build: Callable[[Record], T]) -> T | None:
         """Return the part at a key, by id or described by a mapping; None when it is missing or wrong."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from bomgen.catalog import part_records, parts
@@ -28,6 +29,7 @@ from bomgen.plan.types import (
     Tuning,
 )
 
+DEGREES = ("tensor", "pipeline", "interleave", "context", "expert")
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
 STORAGE_SERVER = "storage server"
@@ -82,25 +84,20 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         offload=tuple(section.data.get("offload", ())),
         predicted=predicted,
         stack=section.word("stack", "") if section.has("stack") else None,
-        measured=tuple(
-            _own_step(section.below("measured").below(place)) for place in range(_count(section, "measured"))
-        ),
+        measured=tuple(map(_own_step, section.items("measured"))),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
 
 
-def _count(section: PlanSection, key: str) -> int:
-    return len(section.data.get(key) or ())
-
-
 def _own_step(section: PlanSection) -> OwnStep:
-    degrees = ("tensor", "pipeline", "interleave", "context", "expert")
-    split = {key: section.quantity(key, "count", "parallelism-degree") for key in degrees}
-    gpus, step = section.figure("gpus", "count"), section.figure("step", "days")
-    return OwnStep(
-        gpus=require(gpus, "the schema asks for the GPUs"), step=require(step, "the schema asks for the step"), **split
-    )
+    gpus = require(section.figure("gpus", "count"), "the schema asks for the GPUs")
+    step = require(section.figure("step", "days"), "the schema asks for the step")
+    return OwnStep(gpus=gpus, step=step, **_degrees(section, DEGREES))
+
+
+def _degrees(section: PlanSection, keys: Sequence[str]) -> dict[str, Figure]:
+    return {key: section.quantity(key, "count", "parallelism-degree") for key in keys}
 
 
 def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
@@ -136,19 +133,8 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
 def _parallelism(section: PlanSection) -> Parallelism | None:
     if not section.data:
         return None
-
-    def degree(key: str) -> Figure:
-        return section.quantity(key, "count", "parallelism-degree")
-
-    return Parallelism(
-        tensor=degree("tensor"),
-        pipeline=degree("pipeline"),
-        interleave=degree("interleave"),
-        context=degree("context"),
-        expert=degree("expert"),
-        sequence_parallel=bool(section.data.get("sequence_parallel", False)),
-        mark=section.mark,
-    )
+    sequence_parallel = bool(section.data.get("sequence_parallel", False))
+    return Parallelism(sequence_parallel=sequence_parallel, mark=section.mark, **_degrees(section, DEGREES))
 
 
 def inference(section: PlanSection) -> Inference | None:
@@ -174,7 +160,7 @@ def inference(section: PlanSection) -> Inference | None:
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
         engine=engine,
         memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
-        degrees=_degrees(section.below("parallelism")),
+        degrees=_replica_degrees(section.below("parallelism")),
         drafted=drafted,
         accepted=accepted,
         disaggregated=bool(section.data.get("disaggregated", False)),
@@ -184,16 +170,11 @@ def inference(section: PlanSection) -> Inference | None:
     return None if model is None else serving(model=model)
 
 
-def _degrees(section: PlanSection) -> Degrees | None:
-    """Return the parallelism degrees that a plan sets for a replica; None when they are left to the program."""
+def _replica_degrees(section: PlanSection) -> Degrees | None:
     if not section.data:
         return None
-    return Degrees(
-        tensor=section.quantity("tensor", "count", "parallelism-degree"),
-        pipeline=section.quantity("pipeline", "count", "parallelism-degree"),
-        mark=section.mark,
-        attention=str(section.data.get("attention", Degrees._field_defaults["attention"])),
-    )
+    attention = str(section.data.get("attention", Degrees._field_defaults["attention"]))
+    return Degrees(mark=section.mark, attention=attention, **_degrees(section, ("tensor", "pipeline")))
 
 
 def _spread(section: PlanSection, key: str, kind: str = "") -> PublishedRange:
@@ -217,6 +198,8 @@ def compute(section: PlanSection) -> Compute | None:
 
 def storage(section: PlanSection) -> Storage:
     """Return the storage of the plan, with assumptions about interruptions where it gives none."""
+    assumption = section.catalog.assumption
+    published = assumption("interruption-gpu-hours-low"), assumption("interruption-gpu-hours-high")
     return Storage(
         mark=section.mark if section.data else section.source.mark(()),
         given=bool(section.data),
@@ -227,15 +210,10 @@ def storage(section: PlanSection) -> Storage:
         write_per_server=section.figure("write_per_server", "bytes/s"),
         level=section.word("level", "storage-level"),
         levels=_storage_levels(section.catalog),
-        unit_servers=section.catalog.assumption("storage-unit-servers"),
-        server_gpus=section.catalog.assumption("storage-server-gpus"),
+        unit_servers=assumption("storage-unit-servers"),
+        server_gpus=assumption("storage-server-gpus"),
         interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
-        interruption_range=None
-        if section.has("interruption_gpu_hours")
-        else (
-            section.catalog.assumption("interruption-gpu-hours-low"),
-            section.catalog.assumption("interruption-gpu-hours-high"),
-        ),
+        interruption_range=None if section.has("interruption_gpu_hours") else published,
         restart_days=section.quantity("restart", "days", "restart-time", zero=True),
         servers=_storage_servers(section),
     )
@@ -292,7 +270,6 @@ def _storage_servers(storage: PlanSection) -> StorageServers | None:
 
 
 def _plug_of_system(system: parts.StorageSystem | None) -> Plug | None:
-    """Return the plug of a storage system; None where its cages are unknown."""
     if system is None or system.cage == parts.ANY:
         return None
     return Plug(system.cage, system.ports_per_cage, system.port_gbps)

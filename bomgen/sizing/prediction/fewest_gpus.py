@@ -54,7 +54,7 @@ def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: 
     ranks = lcm(one.context, one.expert)
     unit = lcm(one.tensor * one.pipeline * ranks, gpus_per_server)
     for count in range(split.gpus - unit, 0, -unit):
-        degrees = [float(each) for each in (*one, count // one.size)]
+        degrees = [float(degree) for degree in (*one, count // one.size)]
         fewer = split._replace(seconds=float(predict.seconds(*degrees)), gpus=count)
         if fewer.seconds >= split.seconds or not all(
             fits for _, fits in classify_splits(predict.training, gpu, gpus, [fewer])
@@ -196,7 +196,6 @@ class _Fits:
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
 
     def fits_given(self, predict: Predictor, count: int) -> bool:
-        """Return whether the split set by the plan fits on a number of GPUs."""
         recompute, unit = str(predict.training.recompute.value), self.gpus.unit
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
@@ -214,7 +213,7 @@ def _counts_of_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield the numbers of a range, in units of the numbers of GPUs: more than `above`, up to `upto`."""
     left = [_may_be_fast(split, gpus.unit, seconds, above, upto) for split in splits]
-    if not any(each.degrees.size for each in left):
+    if not any(split.degrees.size for split in left):
         return
     if upto - above <= SHORT:
         yield from _counts_of_short_range(left, gpus, fits, seconds, np.arange(above + 1, upto + 1) * gpus.unit)
@@ -247,8 +246,8 @@ def _counts_of_short_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, ModelSplit]]] = {}
-    for place, each in enumerate(splits):
-        for candidate, seconds_of_counts in _steps(each, gpus.unit, counts):
+    for place, split in enumerate(splits):
+        for candidate, seconds_of_counts in _steps(split, gpus.unit, counts):
             for row in np.flatnonzero(seconds_of_counts <= seconds).tolist():
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
     predictors = [split.predict for split in splits]
@@ -275,7 +274,6 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
 
 
 def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
-    """Return whether a run is known to fit a number of GPUs with a recomputation."""
     if predict.training.parallelism is not None:
         return fits.fits_given(predict, count)
     found = _fitting(predict, gpus, np.array([count], np.int64))

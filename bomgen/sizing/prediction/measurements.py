@@ -301,4 +301,4 @@ def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping
         key = (fields["cluster"], fields["model"])
         if key not in found or distance < found[key].distance:
             found[key] = Nearest(fields, distance)
-    return sorted(found.values(), key=lambda each: each.distance)[:NEAREST]
+    return sorted(found.values(), key=lambda near: near.distance)[:NEAREST]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache, reduce
 from math import exp, log, sqrt
+from operator import add, mul
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -28,7 +30,7 @@ from bomgen.sizing.prediction.terms import (
     line_rate_terms,
 )
 from bomgen.sizing.prediction.work import work_of_model
-from bomgen.sizing.training.memory import ParallelSplit
+from bomgen.sizing.training.memory import ParallelSplit, data_parallel
 
 # fitted -------------------------------------------------------------------------------------------------------------
 # The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
@@ -66,28 +68,16 @@ def stack_names() -> list[str]:
 
 def stack_of(name: str) -> SoftwareStack:
     """Return a stack by its name, or that of one of its versions."""
-    found = next(
-        each for each in facts()["stacks"].values() if name == each["stack"] or _is_version(name, each["stack"])
-    )
-    return SoftwareStack(
-        name,
-        str(found["kernel"]),
-        bool(found["sequence_parallel"]),
-        bool(found["overlapped"]),
-        int(found.get("messages", 1)),
-    )
-
-
-def _is_version(name: str, stack: str) -> bool:
-    return name.startswith(f"{stack}-") and name[len(stack) + 1 :][:1].isdigit()
+    stacks = facts()["stacks"].values()
+    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack['stack'])}(-[0-9].*)?", name))
+    sequence_parallel, overlapped = bool(stack["sequence_parallel"]), bool(stack["overlapped"])
+    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, int(stack.get("messages", 1)))
 
 
 def newest_stack(generation: str | None) -> str:
     """Return the newest stack with rows of a generation; of all, where there is none for that generation."""
-    known: list[Mapping[str, Any]] = list(facts()["stacks"].values())
-    seen: Mapping[str, list[str]] = fit()["stacks_of_generation"]
-    names = seen.get(generation or "", [str(each["stack"]) for each in known])
-    years = {str(each["stack"]): int(each["year"]) for each in known}
+    years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
+    names: Iterable[str] = fit()["stacks_of_generation"].get(generation or "", years)
     return max(names, key=lambda name: (years[name], name))
 
 
@@ -115,7 +105,7 @@ def spread(shares: Terms[float], generation: str | None) -> float:
         parts.append((found["unseen"]["generation"]["overall"], found["unseen"]["generation"]["terms"]))
     variance = 0.0
     for overall, terms in parts:
-        variance += overall**2 + sum((share * each) ** 2 for share, each in zip(shares, terms, strict=True))
+        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(shares, terms, strict=True))
     return sqrt(variance)
 
 
@@ -193,20 +183,20 @@ def predict(
     born = generation(gpu.identity.id)
     moe = work.expert_weights.value > 0
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
-    own = [(each, _plain_step(training, each, work, machine, stack, born)) for each in training.measured]
     total = reduce(add_seconds, terms.values())
-    width_of_run = spread(Terms(**{name: _share(terms, name, total) for name in Terms._fields}), born)
-    for each in training.measured:
-        _check_own(training, each, flops_per_token, machine.peak)
-    if own:
-        spread_within_runs = within(moe)
-        correction, width_of_run = learn(
-            [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], width_of_run, spread_within_runs
-        )
+    shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
+    width_of_run = spread(Terms(**shares), born)
+    errors = []
+    for measured in training.measured:
+        _check_own(training, measured, flops_per_token, machine.peak)
+        step = _plain_step(training, measured, work, machine, stack, born)
+        errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
+    if errors:
+        correction, width_of_run = learn(errors, width_of_run, within(moe))
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
         total = corrected(total, ratio)
     width = Figure(width_of_run, "ratio", Cited(_SPREADS, (_FIT,), "medium"))
-    gpus = _all_gpus(split)
+    gpus = gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
     steps, mfus = {}, {}
@@ -310,14 +300,6 @@ def _terms(
     return found
 
 
-def _share(terms: Mapping[str, Figure], name: str, total: Figure) -> float:
-    return float(terms[name].value / total.value) if name in terms else 0.0
-
-
-def _all_gpus(split: ParallelSplit) -> Figure:
-    return gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
-
-
 def _plain_step(
     training: Training,
     own_step: OwnStep,
@@ -327,22 +309,21 @@ def _plain_step(
     born: str | None,
 ) -> float:
     """Return the predicted step of the user's measured run, without correction by measurements [s]."""
-    given = training.parallelism
+    parallelism = training.parallelism
     split = ParallelSplit(
         tensor=own_step.tensor,
         pipeline=own_step.pipeline,
         interleave=own_step.interleave,
         context=own_step.context,
         expert=own_step.expert,
-        data=replicas(own_step.gpus, own_step.tensor, own_step.pipeline, own_step.context),
-        sequence_parallel=own_step.tensor.value > 1 and (given is None or given.sequence_parallel),
+        data=data_parallel(own_step.gpus, own_step.tensor, own_step.pipeline, own_step.context),
+        sequence_parallel=own_step.tensor.value > 1 and (parallelism is None or parallelism.sequence_parallel),
     )
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))
 
 
 def _check_own(training: Training, own_step: OwnStep, flops_per_token: Figure, peak: Figure) -> None:
-    """Raise Infeasible for a measured step that would be faster than the peak."""
     step = float(own_step.step.value) * SECONDS_A_DAY
     mfu = mfu_of_step.plain(flops_per_token.value, training.batch_tokens.value, step, own_step.gpus.value, peak.value)
     if mfu > 1:
@@ -374,12 +355,7 @@ def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float,
 def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any], inverse: Terms[float]) -> Any:
     """Return the seconds of steps, for splits as numbers or as NumPy arrays; equal to the results of `predict`."""
     parts = line_rate_terms(apply_plain, work, machine, split)
-    return reduce(lambda sum_, term: sum_ + term, (part * each for part, each in zip(parts, inverse, strict=True)))
-
-
-def numbers(figures: Iterable[Figure]) -> Iterator[float]:
-    """Return the values of figures."""
-    return (float(figure.value) for figure in figures)
+    return reduce(add, map(mul, parts, inverse))
 
 
 # formulas ------------------------------------------------------------------------------------------------------------
@@ -401,12 +377,6 @@ gpus_of_experts = product("gpus_of_experts", "GPUs", "expert", "tensor")
 """GPUs over which the experts of a layer are distributed; tensor parallelism splits each expert."""
 gpus_of_run = product("gpus_of_run", "GPUs", "tensor", "pipeline", "context", "data")
 """GPUs of the run: the product of its degrees of parallelism."""
-
-
-@formula("count")
-def replicas(gpus: int, tensor: int, pipeline: int, context: int) -> int:
-    """Replicas of the model in a measured run of the user."""
-    return gpus // (tensor * pipeline * context)
 
 
 seconds_of_term = product("seconds_of_term", "s", "at_line_rate", "inverse_efficiency")

@@ -78,8 +78,8 @@ def predict_run(
     if found is None:
         return None
     ends = {
-        coverage: (_outlook(workload, run, gpus, each.low), _outlook(workload, run, gpus, each.high))
-        for coverage, each in found.mfus.items()
+        coverage: (_outlook(workload, run, gpus, mfus.low), _outlook(workload, run, gpus, mfus.high))
+        for coverage, mfus in found.mfus.items()
     }
     return Predicted(found, _outlook(workload, run, gpus, found.mfu), ends)
 

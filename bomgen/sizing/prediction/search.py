@@ -166,7 +166,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
         if known == PREDICTED:
             yield TimedSplit(seconds, candidate, gpus, recompute)
             continue
-        one = [float(each) for each in (*candidate, gpus // candidate.size)]
+        one = [float(degree) for degree in (*candidate, gpus // candidate.size)]
         degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
         if known == BOUNDED and len(degrees) > 1:
             least = float(dense.seconds(*one))
@@ -177,10 +177,7 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[ModelSplit]:
-    """Yield every split of all GPUs with tensor parallelism inside scale-up domains and equal parts of a sequence.
-
-    Every stage has a layer or more; experts are all on each GPU.
-    """
+    """Yield every split of all GPUs within scale-up domains, equal parts of a sequence and all experts on each GPU."""
     length = int(predict.work.sequence)
     for tensor in predict.tensor_degrees(gpus):
         for pipeline in divisors(gpus // tensor):

@@ -27,17 +27,19 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     causal = products_of_token(model, CONVENTIONS["causal"], sequence)
     if causal is None:
         return None
-    routed = [each for each in found if each.count.value > each.active.value]
-    others = [each for each in found if each.count.value == each.active.value]
+    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
+    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
     attention_layers, hidden = matrices.attention_layers(model), shape["hidden"]
     width, kv_heads = matrices.width_of_head(model), matrices.kv_heads(model) or shape["heads"]
-    stored = _sum(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed) if routed else NONE
+    stored = (
+        _sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.count) for matrix in routed) if routed else NONE
+    )
     return Work(
         layers=shape["layers"],
         hidden=hidden,
         sequence=sequence,
-        weights=_sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others),
-        split_width=_sum(_width_between(each, hidden) for each in found),
+        weights=_sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in others),
+        split_width=_sum(_width_between(matrix, hidden) for matrix in found),
         products=causal,
         scores=score_elements(attention_layers, shape["heads"], sequence),
         kv_width=key_value_elements(attention_layers, kv_heads, width),

@@ -209,7 +209,6 @@ def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) ->
 
 
 def _gb(amount: Fraction | int) -> str:
-    """Return bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
 

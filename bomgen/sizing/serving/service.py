@@ -47,16 +47,7 @@ _KWON = Reference(
     "https://arxiv.org/abs/2309.06180",
     "2026",
 )
-_HOLDING = Figure(
-    1,
-    "replicas",
-    Assumed(
-        message("replicas-holding"),
-        message("replicas-holding-why"),
-        (_KWON,),
-        "low",
-    ),
-)
+_HOLDING = Figure(1, "replicas", Assumed(message("replicas-holding"), message("replicas-holding-why"), (_KWON,), "low"))
 
 
 class EstimateRange(NamedTuple):

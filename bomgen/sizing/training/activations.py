@@ -41,11 +41,7 @@ def _cited(value: int, of: str) -> Figure:
 
 WHOLE = _cited(10, message("activations-whole"))
 SCORES = _cited(5, message("activations-scores"))
-LOGSUMEXP = Figure(
-    4,
-    "bytes",
-    Cited(message("activations-logsumexp"), (_FLASH,), "high", "in fp32, section 3.1"),
-)
+LOGSUMEXP = Figure(4, "bytes", Cited(message("activations-logsumexp"), (_FLASH,), "high", "in fp32, section 3.1"))
 LAYER_INPUT = _cited(2, message("activations-layer-input"))
 # Section 4.1: an MLP keeps 19 of the 34 bytes: input 2 and mask 1 whole, the two 4h-wide tensors of GeLU 16 divided.
 MLP_WHOLE = _cited(3, message("activations-mlp-whole"))
@@ -53,16 +49,7 @@ PLAIN_BLOCK = _cited(16, message("activations-mlp"))
 ATTENTION = _cited(8, message("activations-attention"))
 ELEMENT = _cited(2, message("activations-element"))
 PLAIN_TENSORS = _cited(2, message("activations-mlp-tensors"))
-GATED_TENSORS = Figure(
-    3,
-    "count",
-    Assumed(
-        message("gated-tensors"),
-        message("gated-tensors-why"),
-        (_GATED,),
-        "medium",
-    ),
-)
+GATED_TENSORS = Figure(3, "count", Assumed(message("gated-tensors"), message("gated-tensors-why"), (_GATED,), "medium"))
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
 """Recomputations in ascending order; AUTO is the first of them that fits."""

@@ -163,8 +163,7 @@ def _fit_of_pair(
 ) -> tuple[Callable[[int, int, int], bool], int]:
     """Return the test whether a pair of tensor and pipeline degrees fits, and the most parts of a sequence.
 
-    The test takes expert and context degrees and replicas. Where activations are unknown GPUs count alike as parts and
-    as replicas.
+    The test takes expert and context degrees and replicas; without activations, parts count like replicas.
     """
     split = split_of(ModelSplit(*pair, 1, 1), gpus)
     need = memory.per_gpu(training, split)

@@ -7,15 +7,14 @@ and the layer that full recomputation restores at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from math import ceil, gcd
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Reference, difference, formula, require, sum_of
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Figure, Reference, difference, formula, sum_of
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import ACTIVATIONS, OPTIMIZER, Training
 from bomgen.sizing.training.activations import (
@@ -32,20 +31,12 @@ from bomgen.sizing.training.activations import (
 from bomgen.sizing.training.states import states_of_gpu, states_of_model
 
 OFFLOAD = "Ren et al. 2021, ZeRO-Offload, arXiv 2101.06840, section 4: optimizer states and its work on the CPU"
+_CPU_OFFLOAD = Reference(
+    "NVIDIA, Transformer Engine, transformer_engine/pytorch/cpu_offload.py: double buffering",
+    "https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/cpu_offload.py",
+)
 LAYERS_KEPT = Figure(
-    2,
-    "layers",
-    Assumed(
-        message("layers-kept"),
-        message("layers-kept-why"),
-        (
-            Reference(
-                "NVIDIA, Transformer Engine, transformer_engine/pytorch/cpu_offload.py: double buffering",
-                "https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/cpu_offload.py",
-            ),
-        ),
-        "medium",
-    ),
+    2, "layers", Assumed(message("layers-kept"), message("layers-kept-why"), (_CPU_OFFLOAD,), "medium")
 )
 
 
@@ -77,24 +68,22 @@ class Memory(NamedTuple):
 
 def replica(training: Training, split: ParallelSplit) -> Memory:
     """Return the memory of one replica of the model on all its GPUs, model states counted once."""
-    return _memory(states_of_model(training), _activations(training, split, _replica_activations))
+    kept = _kept_of_token(training, split)
+    return _memory(states_of_model(training), _replica_activations(training, split, kept) if kept else None)
 
 
 def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     """Return the memory of the fullest GPU of a run, which is in the first pipeline stage."""
-    weights, gradients, optimizer = states_of_gpu(
-        training,
-        split.tensor,
-        split.pipeline,
-        equivalent_stages(training.model, split.pipeline),
-        split.expert,
-        split.data,
-        split.context,
-    )
-    activations, host = _activations(training, split, _first_stage_activations), None
-    if ACTIVATIONS in training.offload and activations is not None:
-        kept = require(_activations(training, split, _activations_beside_host), "their shape is known")
-        activations, host = kept, moved_activations(activations, kept)
+    stages = equivalent_stages(training.model, split.pipeline)
+    shared_by = (split.expert, split.data, split.context)
+    weights, gradients, optimizer = states_of_gpu(training, split.tensor, split.pipeline, stages, *shared_by)
+    kept, activations, host = _kept_of_token(training, split), None, None
+    if kept:
+        first_stage = _first_stage(training, split, kept)
+        activations = activations_of_gpu(*first_stage)
+        if ACTIVATIONS in training.offload:
+            on_gpu = activations_beside_host(*first_stage, LAYERS_KEPT)
+            activations, host = on_gpu, moved_activations(activations, on_gpu)
     if OPTIMIZER in training.offload:
         host = moved_states(optimizer, host) if host else moved_states_alone(optimizer)
         optimizer = optimizer_beside_host()
@@ -154,25 +143,14 @@ class _Kept(NamedTuple):
     micro_batches: Figure
 
 
-_Place = Callable[[Training, ParallelSplit, _Kept], Figure]
-
-
-def _activations(training: Training, split: ParallelSplit, place: _Place) -> Figure | None:
-    """Return the activations of the first stage or of a replica; None when sequence or shape is unknown."""
+def _kept_of_token(training: Training, split: ParallelSplit) -> _Kept | None:
+    """Return the inputs of activations; None when sequence or shape is unknown."""
     layers = training.model.shape.get("layers")
     token = bytes_of_token(training, split.tensor, split.sequence_parallel)
     if training.sequence is None or layers is None or token is None:
         return None
     count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
-    return place(training, split, _Kept(token, training.sequence, layers, count))
-
-
-def _first_stage_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
-    return activations_of_gpu(*_first_stage(training, split, kept))
-
-
-def _activations_beside_host(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
-    return activations_beside_host(*_first_stage(training, split, kept), LAYERS_KEPT)
+    return _Kept(token, training.sequence, layers, count)
 
 
 def _first_stage(training: Training, split: ParallelSplit, kept: _Kept) -> tuple[Figure, ...]:
@@ -271,17 +249,12 @@ def memory_needed(training: Training, candidate: ModelSplit, gpus: Figure) -> Me
 
 def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> ParallelSplit:
     """Return a candidate as a split of all GPUs, chosen as the fastest or for its size."""
-    degree, degree_why, tensor_name, pipeline_name, context_name, expert_name = _names_of_degrees()
-    why, expert_why = _reasons_of_degrees(fastest)
-    one = _chosen(degree, 1, degree_why)
-    tensor = _chosen(tensor_name, candidate.tensor, why)
-    pipeline = _chosen(pipeline_name, candidate.pipeline, why)
-    context = _chosen(context_name, candidate.context, why)
-    expert = _chosen(expert_name, candidate.expert, expert_why)
+    degrees = zip((*candidate, 1), _origins_of_degrees(fastest), strict=True)
+    tensor, pipeline, context, expert, interleave = (Figure(degree, "count", origin) for degree, origin in degrees)
     return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
-        interleave=one,
+        interleave=interleave,
         context=context,
         expert=expert,
         data=data_parallel(gpus, tensor, pipeline, context),
@@ -290,28 +263,18 @@ def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> Para
 
 
 @cache
-def _names_of_degrees() -> tuple[Message, ...]:
-    """Return the names of the degrees of a split, cached for thousands of candidates."""
-    codes = ("degree", "degree-why", "tensor-degree", "pipeline-stages", "context-degree", "expert-degree")
-    return tuple(message(code) for code in codes)
-
-
-@cache
-def _reasons_of_degrees(fastest: bool) -> tuple[Message, Message]:
-    if fastest:
-        return message("fastest-why"), message("fastest-why")
-    return message("split-why"), message("expert-why")
-
-
-def _chosen(name: str, degree: int, why: str) -> Figure:
-    return Figure(degree, "count", Assumed(name, why, (NARAYANAN,), "medium", chosen=True))
+def _origins_of_degrees(fastest: bool) -> tuple[Assumed, ...]:
+    """Return the origins of the degrees of a `ModelSplit` and of `interleave`, cached for thousands of candidates."""
+    why, expert_why = ("fastest-why", "fastest-why") if fastest else ("split-why", "expert-why")
+    reasons = {"tensor-degree": why, "pipeline-stages": why, "context-degree": why, "expert-degree": expert_why}
+    reasons["degree"] = "degree-why"
+    return tuple(
+        Assumed(message(name), message(reason), (NARAYANAN,), "medium", chosen=True) for name, reason in reasons.items()
+    )
 
 
 def fits_gpu(need: Memory, gpu: Gpu) -> bool | None:
-    """Return whether the memory needed fits a GPU and its share of host memory; None when unknown.
-
-    Unknown host memory is no limit.
-    """
+    """Return whether the memory needed fits a GPU and its share of host memory, if known; None when unknown."""
     if exceeds_host(need, gpu):
         return False
     if gpu.memory_bytes is None:

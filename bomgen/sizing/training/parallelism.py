@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, gcd, lcm, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
@@ -49,16 +49,7 @@ _KORTHIKANTI = Reference(
     "https://arxiv.org/abs/2205.05198",
     "2026",
 )
-SERVER_GPUS = Figure(
-    8,
-    "count",
-    Assumed(
-        message("server-gpus"),
-        message("server-gpus-why"),
-        (NARAYANAN,),
-        "medium",
-    ),
-)
+SERVER_GPUS = Figure(8, "count", Assumed(message("server-gpus"), message("server-gpus-why"), (NARAYANAN,), "medium"))
 
 
 class MemoryFit(NamedTuple):
@@ -73,9 +64,9 @@ class MemoryFit(NamedTuple):
     """Host memory per GPU [bytes]; None: unknown, or the plan moves nothing there."""
     fits: bool | None
     """Whether it fits; None: activations (the states alone fit) or the GPU's memory are unknown."""
-    reasons: tuple[Message, ...]
+    reasons: tuple[Message, ...] = ()
     """For a split found by search: why smaller ones do not fit, the largest first, and what was turned on."""
-    warning: Message | None
+    warning: Message | None = None
     """For a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
     recompute: Figure | None = None
     """Word: the recomputation, where the program chose it."""
@@ -94,12 +85,10 @@ def fit(
     fastest: FastestSplits | None = None,
     unit: int = 1,
 ) -> MemoryFit:
-    """Return the split of a run over a cluster's GPUs: as the plan sets it, else found by search.
+    """Return the split of a run: as the plan sets it, else the fastest, else the one with the fewest GPUs per replica.
 
-    That is the first of the fastest splits, else the one with the fewest GPUs per replica that fits. `unit` is the
-    factor of a cluster's GPUs: whole servers or racks.
-
-    Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
+    `unit` is the factor of a cluster's GPUs: whole servers or racks. Raises Infeasible when given degrees do not divide
+    what they split, and when nothing fits.
     """
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, unit)
@@ -145,22 +134,23 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
 
 def _check_given(training: Training, parallelism: Parallelism, gpu: Gpu, gpus: Figure, unit: int) -> MemoryFit:
     check_degrees(training, parallelism, gpus, unit)
-    split = given_split(parallelism, gpus)
-    need = memory.per_gpu(training, split)
-    fits = fits_gpu(need, gpu)
-    warnings = [] if fits is not False else [_shortage(training, split, need, gpu)]
+    found = _fit_of_split(training, given_split(parallelism, gpus), gpu)
+    warnings = [] if found.fits is not False else [_shortage(training, found.split, found.per_gpu, gpu)]
     warnings += _unequal_stages(training, parallelism.pipeline.value * parallelism.interleave.value)
+    if warnings[1:]:
+        return found._replace(warning=message("two-sentences", first=warnings[0], second=warnings[1]))
+    return found._replace(warning=warnings[0]) if warnings else found
+
+
+def _fit_of_split(training: Training, split: ParallelSplit, gpu: Gpu) -> MemoryFit:
+    need = memory.per_gpu(training, split)
     return MemoryFit(
         split=split,
         replica=memory.replica(training, split),
         per_gpu=need,
         gpu_memory=gpu.memory_bytes,
         host_memory=gpu.host_memory if need.host else None,
-        fits=fits,
-        reasons=(),
-        warning=message("two-sentences", first=warnings[0], second=warnings[1])
-        if warnings[1:]
-        else next(iter(warnings), None),
+        fits=fits_gpu(need, gpu),
     )
 
 
@@ -237,11 +227,7 @@ def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int)
 
 
 def _unequal_stages(training: Training, pieces: int) -> list[Message]:
-    """Return a sentence where the layers do not divide evenly into stages, or into the chunks of interleaved ones.
-
-    Published runs also have unequal stages: Llama 3 405B cuts 126 layers into 16 stages, BLOOM 70 into 12, DeepSeek-V3
-    61 into 16.
-    """
+    """Return a sentence where stages or their chunks are unequal, as in Llama 3 405B: 126 layers in 16 stages."""
     layers = training.model.shape.get("layers")
     if layers is None or layers.value % pieces == 0:
         return []
@@ -256,7 +242,7 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
     """
     refused: list[ModelSplit] = []
     for wide, even in itertools.product((False, True), (True, False)):
-        tensors = _tensors_beside_server(training, gpus.value, gpus_per_server.value, wide)
+        tensors = [one for one in tensor_degrees(training, gpus.value) if (gpus_per_server.value % one != 0) is wide]
         chosen: ModelSplit | None = None
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
             if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
@@ -267,11 +253,6 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
         if chosen:
             return _fit_of(training, _narrow_experts(training, chosen, gpu, gpus), refused, gpu, gpus)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
-
-
-def _tensors_beside_server(training: Training, gpus: int, gpus_per_server: int, wide: bool) -> list[int]:
-    """Return tensor degrees within a server, or those that are wider."""
-    return [tensor for tensor in tensor_degrees(training, gpus) if (gpus_per_server % tensor != 0) is wide]
 
 
 def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> MemoryFit:
@@ -289,31 +270,16 @@ def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: 
 
 
 def _fit_of(
-    training: Training,
-    chosen: ModelSplit,
-    refused: list[ModelSplit],
-    gpu: Gpu,
-    gpus: Figure,
-    fastest: bool = False,
+    training: Training, chosen: ModelSplit, refused: list[ModelSplit], gpu: Gpu, gpus: Figure, fastest: bool = False
 ) -> MemoryFit:
-    split = split_of(chosen, gpus, fastest)
-    need = memory.per_gpu(training, split)
+    found = _fit_of_split(training, split_of(chosen, gpus, fastest), gpu)
     alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
     smaller = sorted(alike, key=lambda one: one.size, reverse=True)
     reasons = [_reason(training, candidate, gpu, gpus) for candidate in smaller[:MAX_REASONS]]
-    if split.sequence_parallel:
+    if found.split.sequence_parallel:
         reasons.append(message("sequence-parallelism-on"))
     reasons += _unequal_stages(training, chosen.pipeline)
-    return MemoryFit(
-        split=split,
-        replica=memory.replica(training, split),
-        per_gpu=need,
-        gpu_memory=gpu.memory_bytes,
-        host_memory=gpu.host_memory if need.host else None,
-        fits=fits_gpu(need, gpu),
-        reasons=tuple(reasons),
-        warning=None,
-    )
+    return found._replace(reasons=tuple(reasons))
 
 
 def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) -> list[tuple[int, int]]:
@@ -326,12 +292,7 @@ def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) ->
 
 
 def _narrowest_context(
-    training: Training,
-    gpu: Gpu,
-    gpus: Figure,
-    pair: tuple[int, int],
-    even: bool,
-    refused: list[ModelSplit],
+    training: Training, gpu: Gpu, gpus: Figure, pair: tuple[int, int], even: bool, refused: list[ModelSplit]
 ) -> ModelSplit | None:
     """Return the candidate with the fewest parts of a sequence that fits; others are added to `refused`."""
     ranks = gpus.value // prod(pair)
@@ -355,11 +316,6 @@ def _narrow_experts(training: Training, widest: ModelSplit, gpu: Gpu, gpus: Figu
     return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
 
 
-def _limit(gpu: Gpu) -> Figure:
-    """Return the memory of a GPU [bytes]. Raises ValueError when it is unknown."""
-    return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
-
-
 def _reason(training: Training, candidate: ModelSplit, gpu: Gpu, gpus: Figure) -> Message:
     split = split_of(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), gpu)
@@ -370,7 +326,7 @@ def _shortage(training: Training, split: ParallelSplit, need: Memory, gpu: Gpu) 
     """Return how much memory is missing, what takes most of it, and the smallest sufficient change."""
     if need.host and gpu.host_memory and exceeds_host(need, gpu):
         return message("host-overfull", needed=_gb(need.host.value), memory=_gb(gpu.host_memory.value))
-    limit = _limit(gpu)
+    limit = require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
     term, most = _largest(need)
     sizes = {
         "needed": _gb(need.total.value),
@@ -442,16 +398,13 @@ def _shorter_sequences(
 
 
 def _replace_value(training: Training, key: str, value: int | str) -> Training:
-    """Return a run with another value at one key, for trial only."""
-    figure: Figure = getattr(training, key)
-    changed: dict[str, Figure] = {key: replace(figure, value=value)}
-    return training._replace(**changed)  # type: ignore[arg-type]
+    changed: dict[str, Any] = {key: replace(getattr(training, key), value=value)}
+    return training._replace(**changed)
 
 
 def _nothing_fits(
     training: Training, refused: list[ModelSplit], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """Return the error when no candidate fits: the best candidate, and its shortage."""
     server = gpus_per_server.value
     within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
     best = min(within, key=lambda candidate: (memory_needed(training, candidate, gpus).total.value, candidate.size))
@@ -505,5 +458,4 @@ def seconds_text(seconds: float) -> str:
 
 
 def _gb(amount: int | Fraction) -> str:
-    """Return bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.1f} GB"

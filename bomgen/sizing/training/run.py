@@ -3,12 +3,7 @@
 C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
 FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
 
-A second opinion and published runs are shown next to the result and never change it. MFU is shown by every convention
-of counting attention as soon as the plan gives a sequence.
-
-The accelerators of a pod have direct links: fabrics with switches have no effect in such a plan, with a warning. The
-torus between them is counted, and nothing is bought for it. Where the power of a server is unknown, only its GPUs
-count.
+MFU is shown by every convention of counting attention as soon as the plan gives a sequence.
 """
 
 from __future__ import annotations
@@ -136,12 +131,7 @@ def model_flops_per_token(model_flops: int, tokens: int, epochs: int) -> Fractio
 
 @formula("GPUs", source="T = C / (X A) for X; cite optics-65b, Narayanan et al. 2021, eq. 4")
 def gpus_for_days(
-    target_days: Fraction,
-    model_flops: int,
-    peak: int,
-    mfu: Fraction,
-    parallel_efficiency: Fraction,
-    goodput: Fraction,
+    target_days: Fraction, model_flops: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction
 ) -> int:
     """Whole GPUs that finish the run in the target time."""
     return ceil(Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY))
@@ -157,12 +147,7 @@ def gpus_without_loss(
 
 @formula("days", source="T = C / (X A); cite optics-65b, Narayanan et al. 2021, eq. 4")
 def days_on_gpus(
-    gpus: int,
-    model_flops: int,
-    peak: int,
-    mfu: Fraction,
-    parallel_efficiency: Fraction,
-    goodput: Fraction,
+    gpus: int, model_flops: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction
 ) -> Fraction:
     """Duration of the run in days."""
     return Fraction(model_flops) / (gpus * peak * mfu * parallel_efficiency * goodput * SECONDS_A_DAY)
@@ -177,16 +162,14 @@ def token_rate(
 
 
 def size_training(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
-    """Return the needs of a training run, from the dense peak of a GPU [TFLOP/s] and the goodput.
+    """Return the needs of a training run, from the dense peak of a GPU at its precision [TFLOP/s] and the goodput.
 
-    The peak is that at the run's precision. Raises Infeasible when attention FLOPs are to be counted for a model of
-    unknown shape, or a rate exceeds the peak.
+    Raises Infeasible for attention FLOPs of a model of unknown shape, and for a rate above the peak.
     """
-    model = training.model
-    peak = peak_flops(peak_tflops)
-    usual = _parameter_flops(training, training.model.active_parameters)
+    model, peak = training.model, peak_flops(peak_tflops)
+    usual = _parameter_flops(training, model.active_parameters)
     counted = _counted_parameters(training, str(training.embedding.value))
-    plain = usual if counted is training.model.active_parameters else _parameter_flops(training, counted)
+    plain = usual if counted is model.active_parameters else _parameter_flops(training, counted)
     model_flops, attention = plain, None
     if training.attention.value != NONE:
         attention = attention_flops.attention_flops_of_run(training, training.attention)
@@ -229,15 +212,12 @@ def _counted_parameters(training: Training, embedding: str) -> Figure:
 
 
 def _parameter_flops(training: Training, active: Figure) -> Figure:
-    """Return the FLOPs of all matrix products with parameters, forward and backward.
-
-    They include frozen weights and adapters.
-    """
-    each = training.flops_per_parameter_token
+    """Return forward and backward FLOPs of all matrix products with parameters, also frozen ones and adapters."""
+    of_trained = training.flops_per_parameter_token
     if training.tuning is None or not states.adapts(training):
-        return parameter_flops(each, active, training.tokens, training.epochs)
-    frozen, extra = training.tuning.frozen_flops_per_parameter_token, states.active_adapters(training)
-    return states.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
+        return parameter_flops(of_trained, active, training.tokens, training.epochs)
+    of_frozen, adapters = training.tuning.frozen_flops_per_parameter_token, states.active_adapters(training)
+    return states.adapted_flops(of_frozen, active, of_trained, adapters, training.tokens, training.epochs)
 
 
 def _hardware(training: Training, model_flops: Figure, attention: Figure | None) -> Figure:
@@ -247,8 +227,8 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
         works = _counted_parameters(training, str(training.embedding.value))
         if states.adapts(training):
             works = states.sum_of_parameters(works, states.active_adapters(training))
-        each = training.recompute_flops_per_parameter_token
-        again = recomputed_parameters(each, works, training.tokens, training.epochs)
+        again_per_token = training.recompute_flops_per_parameter_token
+        again = recomputed_parameters(again_per_token, works, training.tokens, training.epochs)
     twice = attention_flops.recomputed_attention(training, attention) if attention else None
     if twice:
         again = sum_of_recomputed(again, twice) if again else twice
@@ -260,16 +240,14 @@ def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, m
     if training.attention.value == NONE and not attention_flops.can_count_attention(training):
         return {}
     shares = {}
-    for convention in attention_flops.CONVENTIONS:
+    for convention, word in attention_flops.CONVENTIONS.items():
         if convention == training.attention.value:
             shares[convention] = mfu
-        elif convention == NONE:
-            shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, plain)
-        else:
-            counted = sum_of_flops(
-                plain, attention_flops.attention_flops_of_run(training, attention_flops.CONVENTIONS[convention])
-            )
-            shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
+            continue
+        counted = plain
+        if convention != NONE:
+            counted = sum_of_flops(plain, attention_flops.attention_flops_of_run(training, word))
+        shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
     return shares
 
 
@@ -304,11 +282,7 @@ def _hfu_by_recomputation(
 def _utilisation(
     training: Training, plain: Figure, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure
 ) -> Figure:
-    """Return the MFU by the plan's convention.
-
-    The assumed MFU refers to 6 N D, so that the convention does not change the speed. Raises Infeasible when hardware
-    FLOPs would exceed the peak.
-    """
+    """Return the MFU by the plan's convention; an assumed one refers to 6 N D, whatever the convention."""
     if training.achieved_tflops:
         because = training.achieved_tflops
         mfu = mfu_of_rate(training.achieved_tflops, model_flops, hardware, peak)

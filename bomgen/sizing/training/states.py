@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 from math import ceil
 
 from bomgen.catalog.model_parameters import counts
@@ -118,17 +119,14 @@ def adapters(training: Training) -> Figure:
 
     Raises Infeasible when the model's shape is unknown, PlanErrors for modules that it does not have.
     """
-    tuning = _tuning(training)
-    return _sum(adapter(tuning.rank, each.inputs, each.outputs, each.count) for each in _adapted(training))
+    rank = _tuning(training).rank
+    return _sum(adapter(rank, matrix.inputs, matrix.outputs, matrix.count) for matrix in _adapted(training))
 
 
 def active_adapters(training: Training) -> Figure:
-    """Return the parameters of the adapters that process a token, without those of idle experts.
-
-    Raises as `adapters` does.
-    """
-    tuning = _tuning(training)
-    return _sum(adapter(tuning.rank, each.inputs, each.outputs, each.active) for each in _adapted(training))
+    """Return the parameters of the adapters that process a token: no idle experts. Raises as `adapters` does."""
+    rank = _tuning(training).rank
+    return _sum(adapter(rank, matrix.inputs, matrix.outputs, matrix.active) for matrix in _adapted(training))
 
 
 def adapter_weights(training: Training, weight_bytes: Figure) -> Figure:
@@ -159,28 +157,25 @@ def _matrices(training: Training) -> tuple[Matrix, ...]:
             f"{', '.join(missing(training.model))}"
         )
         raise Infeasible(message, because=_tuning(training).method, rule="unknown-shape")
-    return tuple(each for each in found if each.name not in LEFT_ALONE)
+    return tuple(matrix for matrix in found if matrix.name not in LEFT_ALONE)
 
 
 def _adapted(training: Training) -> tuple[Matrix, ...]:
     tuning, all_ = _tuning(training), _matrices(training)
     if tuning.modules is None:
         return all_
-    names = tuple(dict.fromkeys(each.name for each in all_))
+    names = tuple(dict.fromkeys(matrix.name for matrix in all_))
     for wanted in tuning.modules:
         if wanted not in names:
             hint = suggestion(wanted, names, f"it has {', '.join(names)}")
             message = f"{training.model.identity.name} has no matrix '{wanted}'; {hint}"
             path = "workload.fine_tuning.target_modules"
             raise PlanErrors([Problem(tuning.modules_mark, "error", message, "unknown-module", path)])
-    return tuple(each for each in all_ if each.name in tuning.modules)
+    return tuple(matrix for matrix in all_ if matrix.name in tuning.modules)
 
 
 def _sum(figures: Iterable[Figure]) -> Figure:
-    total: Figure | None = None
-    for figure in figures:
-        total = figure if total is None else sum_of_parameters(total, figure)
-    return require(total, "a model has matrices")
+    return reduce(sum_of_parameters, figures)
 
 
 # states -------------------------------------------------------------------------------------------------------------
@@ -220,14 +215,7 @@ def _cited(value: Number, unit: str, of: str, *references: Reference, note: str 
 
 HALF = _cited(2, "bytes", message("weight-16-bit"), _ZERO, _DISTRIBUTED)
 HALF_FOR_NARROW = Figure(
-    HALF.value,
-    "bytes",
-    Assumed(
-        message("narrow-weight"),
-        message("narrow-weight-why"),
-        (_LOW_PRECISION,),
-        "medium",
-    ),
+    HALF.value, "bytes", Assumed(message("narrow-weight"), message("narrow-weight-why"), (_LOW_PRECISION,), "medium")
 )
 SINGLE = _cited(4, "bytes", message("value-fp32"), _IEEE)
 DOUBLE = _cited(8, "bytes", message("value-fp64"), _IEEE)
@@ -263,10 +251,7 @@ def trainable_parameters(training: Training) -> Figure:
 def states_of_gpu(
     training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure, context: Figure
 ) -> tuple[Figure, Figure, Figure]:
-    """Return weights, gradients and optimizer states of the fullest GPU [bytes].
-
-    `stages` is the number of pipeline stages, each counted as full as the fullest.
-    """
+    """Return weights, gradients and optimizer states of the fullest GPU [bytes]; `stages` count as full as its own."""
     weight, gradient, optimizer = state_bytes(training)
     parameters = training.model.parameters
     if adapts(training):
@@ -288,10 +273,7 @@ def states_of_gpu(
 
 
 def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
-    """Return the parameters of a model if all stages were as full as its fullest, which may hold an embedding.
-
-    All parameters when the size of the embedding is unknown.
-    """
+    """Return the parameters if all stages were as full as the fullest; all where the embedding is unknown."""
     layers, embeddings = model.shape.get("layers"), _embeddings(model)
     if layers is None or embeddings is None:
         return model.parameters
