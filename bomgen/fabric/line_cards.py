@@ -183,7 +183,6 @@ def _has_links_up(tier: Tier, asked: Figure) -> bool:
 
 
 def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:
-    """Return the ports of a chassis in slots without a line card, as downlinks; None where there are none."""
     if ports_per_card is None or line_cards is None:
         return None
     empty = ports_in_empty_slots(tier.radix, tier.switch.groups[0].ports, line_cards, ports_per_card)
@@ -191,7 +190,6 @@ def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure |
 
 
 def _populated(fitted: Fitted) -> int:
-    """Return the ports in use on a switch, for comparison."""
     return int(fitted.down.value + (fitted.up.value if fitted.up else 0))
 
 

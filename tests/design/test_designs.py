@@ -264,7 +264,10 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
     [
         ({"switch": "qm9700", "ports_per_server": 2}, "is a single point of failure: it has one switch"),
         ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "takes 2 + 1 switches instead of 1 + 1"),
-        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"}, "connect to one module of one leaf"),
+        (
+            {"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"},
+            "connect to one module of one leaf",
+        ),
         ({"switch": "qm9700", "ports_per_server": 2, "planes": 2}, None),
         (
             {"switch": "qm9700", "planes": 2, "hosts": [{"name": "ufm", "count": 1, "ports": 2, "part": "ufm-ndr"}]},

@@ -121,7 +121,6 @@ def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy
 
 
 def _ports_of_rail(ports: int, rails: int, rail: int) -> int:
-    """Return the ports of a rail when all are distributed in turn."""
     return (ports + rails - 1 - rail) // rails
 
 

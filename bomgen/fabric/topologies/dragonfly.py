@@ -203,7 +203,6 @@ def _ports(demand: Demand) -> Ports:
 
 
 def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> DragonflyShape:
-    """Return the numbers that the plan fixes, and the others by balance and demand."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
         p = dragonfly.smallest_balanced(endpoints, g or UNSET, *ports)
@@ -333,7 +332,6 @@ def _alike(kind: RouterGroups) -> Iterator[tuple[Figure, Figure, Figure]]:
 
 
 def _fitted(kind: RouterGroups, exact: bool, p: Figure) -> Iterator[Fitted]:
-    """Yield the equally filled routers of groups with equal numbers of ports to others."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
     up, up_less = (
@@ -378,7 +376,6 @@ def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[
 
 
 def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> None:
-    """Raise Infeasible when no dragonfly has the numbers that the plan fixes and carries the endpoints."""
     values = ports.values
     switch, wanted = demand.leaf.switch.identity.name, group_thousands(endpoints.value)
     if not {"p", "a", "h"} & set(fixed):

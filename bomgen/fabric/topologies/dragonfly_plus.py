@@ -273,7 +273,6 @@ def _check_others(
     g: Figure,
     kinds: tuple[LeafSpineGroups, ...],
 ) -> None:
-    """Raise Infeasible when the last groups do not fit their switches, or the groups do not hold the endpoints."""
     first, last = kinds
     each = ports._replace(parallel=last.parallel.value if last.parallel else 1)
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
@@ -303,12 +302,10 @@ def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
 
 
 def _outer(kind: LeafSpineGroups) -> Figure:
-    """Return the global ports in use on the spine of a group that has the most."""
     return dragonfly.global_ports(kind.group_ports, kind.s)
 
 
 def _spines_alike(kinds: tuple[LeafSpineGroups, ...]) -> Iterator[Fitted]:
-    """Yield the spines of groups with equal numbers of ports in use."""
     for kind in kinds:
         spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
         more = dragonfly.routers_in_row(dragonfly.zero(), spines, kind.s, longer)
@@ -344,7 +341,6 @@ def _free(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figu
 
 
 def _free_on_spines(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
-    """Return the unused ports of all spines, as links to leaves."""
     found = [
         dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
         for kind in kinds
@@ -376,7 +372,6 @@ def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Fig
 def _check(
     demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping[str, Figure], parallel: Figure | None
 ) -> None:
-    """Raise Infeasible when no dragonfly+ has the numbers that the plan fixes and carries the endpoints."""
     if parallel:
         ports = ports._replace(parallel=int(parallel.value))
     wanted = group_thousands(endpoints.value)
