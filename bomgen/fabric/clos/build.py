@@ -41,7 +41,7 @@ def smallest_fabric(demand: PlainDemand) -> ClosShape:
     return require_smallest(demand)
 
 
-@formula("endpoints", source="even spread with every up-link to a switch of its own")
+@formula("endpoints", source="even spread with every uplink to a switch of its own")
 def largest_fabric(demand: PlainDemand) -> int:
     """Endpoints of the largest fabric with the same tiers and switches, and the values that the plan sets."""
     return largest_endpoints(demand)

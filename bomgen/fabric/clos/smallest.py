@@ -22,7 +22,14 @@ from bomgen.fabric.clos.search import (
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
+from bomgen.fabric.requirements import (
+    all_endpoints,
+    build_one_switch,
+    group_thousands,
+    search_figures,
+    search_numbers,
+    servers_among,
+)
 from bomgen.fabric.types import Demand, Fabric
 
 MOST_PORTS = 1024
@@ -171,11 +178,8 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
         return Infeasible(message, next((figure for figure in fixed if figure), because), rule="uneven")
     per_server = demand.ports_per_server.value
     others = because.value - servers * per_server
-    if numbers:
-        reached = most_servers(numbers, servers, per_server)
-    else:
-        ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
-        reached = max((ports - others) // per_server, 0)
+    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
+    reached = most_servers(numbers, servers, per_server) if numbers else servers_among(demand, ports)
     if not reached and others:
         return _refuse_reserved_ports(demand, numbers, others)
     endpoints = group_thousands(reached * per_server + others)

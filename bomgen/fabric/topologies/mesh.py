@@ -334,7 +334,7 @@ def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield equal numbers of links between every two switches."""
     from bomgen.fabric.links.patterns import connect_peers
 
-    yield PEER, connect_peers(*(int(plane.dimensions[name].value) for name in (SWITCHES, "peer_links")))
+    yield PEER, connect_peers(*(plane.dimension(name) for name in (SWITCHES, "peer_links")))
 
 
 TOPOLOGY = Topology(

@@ -81,7 +81,6 @@ from bomgen.optics.counting.uses import (
     ModuleUse,
     choose_medium,
     chosen,
-    distinct_ends,
     machine_modules,
     missing_fibre_message,
     refuse_several_links,
@@ -554,7 +553,8 @@ class _PartCounter:
         if real is None or real.lower is None or real.upper is None:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends, index = [], kind.groups.index(group)
-        for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
+        both = (lower, real.lower), (upper, real.upper)
+        for cage, part in both[:1] if links.within_tier else both:
             code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
             own = cage is lower
             count = self._lower_count(kind, group, part) if own else self._upper_count(kind, index, part)
