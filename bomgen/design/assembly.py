@@ -27,10 +27,9 @@ from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.ports import largest_group, links_per_cage
-from bomgen.fabric.types import Fabric, Tier
-from bomgen.optics.compatibility import SERVER, Cage, rules
-from bomgen.optics.counting import connect as interconnect
-from bomgen.optics.counting.connect import lacks_cages
+from bomgen.fabric.types import SERVER, Fabric, Tier
+from bomgen.optics.compatibility import Cage, rules
+from bomgen.optics.counting.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
@@ -49,7 +48,7 @@ DOUBLE = 2
 ENDS_OF_AOC = 2
 
 
-def islands(fabric: Fabric) -> int:
+def count_separate_parts(fabric: Fabric) -> int:
     """Return the parts of a fabric that no switch connects, over all rails and planes; 1: all machines share a path."""
     plane = fabric.plane or fabric
     linked = plane.tier("core") or any(links.within_tier for links in plane.links)
@@ -90,6 +89,18 @@ class BuiltFabric(NamedTuple):
     def bought_nic(self) -> Nic | None:
         """The NIC that is bought for the fabric; None: the servers' built-in one."""
         return self.attachment.bought if self.attachment else None
+
+
+class FabricContext(NamedTuple):
+    """What a fabric is built for and from, besides its own plan."""
+
+    plan: Plan
+    servers: Figure
+    parts: PartsLookup
+    attached: Attachment
+    hosts: tuple[Hosts, ...] = ()
+    uplink_gbps: Figure | None = None
+    """Rate of its uplinks into another fabric; None: it has none."""
 
 
 class Design(NamedTuple):
@@ -206,7 +217,6 @@ def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
 
 
 def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Figure | None:
-    """Return the number of all PDUs; None when none are counted."""
     racks = facility.count_racks(plan.site, *list_equipment(plan, sizing, built), warnings=[])
     if racks.compute_pdus and racks.management_pdus:
         return sum_of_pdus(racks.compute_pdus, racks.management_pdus)
@@ -333,44 +343,35 @@ def _build_fabric(
         return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
-    place = plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps
-    found = _build_with_cages(fabric, *place)
+    context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
+    found = _build_with_cages(fabric, context)
     if fabric.otherwise:
         with suppress(Infeasible, PlanErrors):
-            other = _build_with_cages(fabric.otherwise, *place)
+            other = _build_with_cages(fabric.otherwise, context)
             raise_errors(other.interconnect)
             if other.fabric.switches.value < found.fabric.switches.value:
                 return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
 
 
-def _build_with_cages(
-    fabric: FabricPlan,
-    plan: Plan,
-    servers: Figure,
-    parts: PartsLookup,
-    attached: Attachment,
-    hosts: tuple[Hosts, ...],
-    uplink_gbps: Figure | None,
-) -> BuiltFabric:
+def _build_with_cages(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
     """Return a fabric whose leaves have a cage for each part, if the plan leaves their downlinks open.
 
     The search for the lowest switch count counts ports. Machines other than servers may need different parts, each kind
     in separate cages: then numbers of downlinks close to that of the lowest switch count are tried, the closest first.
     """
-    place = plan, servers, parts, attached, hosts, uplink_gbps
-    found, leaf = _build_at_best_rates(fabric, *place), fabric.tier_plans["leaf"]
+    found, leaf = _build_at_best_rates(fabric, context), fabric.tier_plans["leaf"]
     if not lacks_cages(found.interconnect) or leaf.downlinks or leaf.servers or fabric.declared.endpoints_option:
         return found
-    rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
+    rate = fabric_demand.rates(fabric, context.attached)[SERVER_LEAF.name]
     of_cage = links_per_cage(largest_group(leaf.switch, rate), rate)
     down, best = found.fabric.tiers[0].down.value, None
-    tried = range(max(down - (1 + len(hosts)) * of_cage, 1), down + of_cage + 1)
+    tried = range(max(down - (1 + len(context.hosts)) * of_cage, 1), down + of_cage + 1)
     for ports in sorted(tried, key=lambda ports: abs(ports - down)):
         origin = Assumed(message("chosen-downlinks"), message("chosen-downlinks-why"), (), "high", chosen=True)
         chosen = replace(leaf, downlinks=Figure(ports, "count", origin))
         try:
-            other = _build_at_best_rates(fabric._replace(tier_plans={**fabric.tier_plans, "leaf": chosen}), *place)
+            other = _build_at_best_rates(fabric._replace(tier_plans={**fabric.tier_plans, "leaf": chosen}), context)
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
@@ -381,27 +382,24 @@ def _build_with_cages(
     return best or found
 
 
-def _build_at_best_rates(
-    fabric: FabricPlan,
-    plan: Plan,
-    servers: Figure,
-    parts: PartsLookup,
-    attached: Attachment,
-    hosts: tuple[Hosts, ...],
-    uplink_gbps: Figure | None,
-) -> BuiltFabric:
+def _build_at_best_rates(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
     """Return a fabric at the rates of the plan, or faster between switches where that is better."""
-    best = found = build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    best = found = build_at_rates(fabric, context)
     for rates in faster_rates(found):
-        links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
         try:
-            other = build_at_rates(fabric._replace(links=links), plan, servers, parts, attached, hosts, uplink_gbps)
+            other = build_at_rates(at_rates(fabric, rates), context)
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        if is_better(other, best, rates, parts):
+        if is_better(other, best, rates, context.parts):
             best = other
     return best
+
+
+def at_rates(fabric: FabricPlan, rates: Mapping[str, Figure]) -> FabricPlan:
+    """Return the plan of a fabric with the rates of some kinds of link replaced."""
+    links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
+    return fabric._replace(links=links)
 
 
 def is_better(built: BuiltFabric, than: BuiltFabric, rates: Mapping[str, Figure], parts: PartsLookup) -> bool:
@@ -467,7 +465,6 @@ def _modules_and_cables(interconnect: Interconnect) -> tuple[int, int]:
 
 
 def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
-    """Return the cost of switches, modules and cables of a fabric; None where one of them has no price."""
     found = [
         *((parts.price(tier.switch, None), boxes_of(tier)) for tier in built.fabric.tiers),
         *((parts.price(use.module, None), use.quantity) for use in built.interconnect.modules),
@@ -480,30 +477,22 @@ def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
     return sum(amounts, Fraction(0)) if len(amounts) == len(found) else None
 
 
-def build_at_rates(
-    fabric: FabricPlan,
-    plan: Plan,
-    servers: Figure,
-    parts: PartsLookup,
-    attached: Attachment,
-    hosts: tuple[Hosts, ...],
-    uplink_gbps: Figure | None,
-) -> BuiltFabric:
+def build_at_rates(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
     """Return a fabric at the rates of its plan. Raises Infeasible when no switches carry it."""
+    plan, servers, _, attached, hosts, uplink_gbps = context
     built = fabric_demand.build_planes(fabric, attached, servers, hosts, uplink_gbps)
-    if not fabric.allow_islands and (pods := islands(built)) > 1:
+    if not fabric.allow_islands and (pods := count_separate_parts(built)) > 1:
         message = (
             f"server 1 and server {servers.value} share no path: nothing connects the {pods} pods; leave out "
             "`tiers: 2`, give larger pods, or write `allow_islands: true`"
         )
         raise Infeasible(message, because=fabric.pod_leaves or servers, rule="unreachable")
     fitted = chassis.fit_line_cards(built, fabric.tier_plans)
-    connected = _connect(built, plan, fabric, attached, servers, hosts, fitted, fabric.links, parts)
     return BuiltFabric(
         fabric,
         attached,
         chassis.count_free_ports_on_cards(built, fitted),
-        connected,
+        _connect(built, fabric, fitted, context),
         nics_of_servers(servers, attached.nics_per_server),
         hosts,
         fitted,
@@ -511,24 +500,22 @@ def build_at_rates(
     )
 
 
-def _connect(
-    built: Fabric,
-    plan: Plan,
-    fabric: FabricPlan,
-    attached: Attachment,
-    servers: Figure,
-    hosts: tuple[Hosts, ...],
-    fitted: tuple[FittedTier, ...],
-    specs: Mapping[str, LinkSpec],
-    parts: PartsLookup,
-) -> Interconnect:
-    cage = server_cage(plan, attached)
+def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], context: FabricContext) -> Interconnect:
+    attached = context.attached
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
-    others = [_attached_hosts(host) for host in hosts]
-    populate_all = not fabric.populate_used_ports_only
-    return interconnect.count_parts(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
+    request = PartsRequest(
+        built,
+        context.servers,
+        server_cage(context.plan, attached),
+        [_attached_hosts(host) for host in context.hosts],
+        rows,
+        fitted,
+        context.parts,
+        populate_all=not fabric.populate_used_ports_only,
+    )
+    return count_parts(request, fabric.links)
 
 
 def server_cage(plan: Plan, attached: Attachment) -> Cage:
@@ -537,18 +524,17 @@ def server_cage(plan: Plan, attached: Attachment) -> Cage:
     return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
 
 
-def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
+def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
     """Return a fabric of a design with changed plan values, and cable lengths by them; None without switches.
 
     Raises Infeasible and PlanErrors as `design` does.
     """
-    servers, uplink_gbps = designed.sizing.servers, built.fabric.uplink_gbps
-    if built.attachment is None or servers is None:
+    context = _context_of(designed, built)
+    if context is None:
         return None
-    plan, hosts = designed.plan, built.hosts
-    found = build_at_rates(wanted, plan, servers, designed.parts, built.attachment, hosts, uplink_gbps)
-    raise_errors(found.interconnect)
-    return found
+    rebuilt = build_at_rates(wanted, context)
+    raise_errors(rebuilt.interconnect)
+    return rebuilt
 
 
 def rebuild_links(
@@ -558,15 +544,19 @@ def rebuild_links(
 
     Raises PlanErrors for parts that do not fit together.
     """
-    servers = designed.sizing.servers
-    if built.attachment is None or servers is None:
+    context, wanted = _context_of(designed, built), built.plan._replace(links=specs)
+    if context is None:
         return built
-    wanted = built.plan._replace(links=specs)
-    connected = _connect(
-        *(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, built.chassis, specs, parts)
-    )
+    connected = _connect(built.fabric, wanted, built.chassis, context._replace(parts=parts))
     raise_errors(connected)
     return built._replace(plan=wanted, interconnect=connected)
+
+
+def _context_of(designed: Design, built: BuiltFabric) -> FabricContext | None:
+    servers, attached = designed.sizing.servers, built.attachment
+    if attached is None or servers is None:
+        return None
+    return FabricContext(designed.plan, servers, designed.parts, attached, built.hosts, built.fabric.uplink_gbps)
 
 
 def raise_errors(*connected: Interconnect) -> None:
@@ -583,7 +573,6 @@ def _attached_hosts(hosts: Hosts) -> AttachedHosts:
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:
-    """Return the bandwidth of one GPU to others; None unless the fabric has role compute."""
     server = plan.cluster.server
     if server is None or fabric.role != COMPUTE:
         return None
@@ -601,13 +590,8 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
     switch = tier.switch
-    return facility.Equipment(
-        switch.identity.name,
-        boxes_of(tier),
-        switch.power_w,
-        switch.rack_units,
-        weight_kg=switch.weight_kg,
-    )
+    name, weight = switch.identity.name, switch.weight_kg
+    return facility.Equipment(name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight)
 
 
 def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:

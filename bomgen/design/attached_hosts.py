@@ -69,7 +69,6 @@ def hosts_on_fabric(
 def _management_hosts(
     fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """Yield everything but servers with a management port: switches of other fabrics, PDUs and other machines."""
     switches: Figure | None = None
     for other in others:
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():

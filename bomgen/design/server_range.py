@@ -25,6 +25,8 @@ from bomgen.core.provenance import Figure, require
 from bomgen.design.assembly import (
     BuiltFabric,
     Design,
+    FabricContext,
+    at_rates,
     build_at_rates,
     facility_of,
     faster_rates,
@@ -39,9 +41,9 @@ from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE, 
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
-from bomgen.fabric.types import Demand
+from bomgen.fabric.types import SERVER, Demand
 from bomgen.optics.cages import FIXED_FORMS, cage_of, plug_at
-from bomgen.optics.compatibility import SERVER, Cage, cable_reason, joins_two_cages
+from bomgen.optics.compatibility import Cage, cable_reason, joins_two_cages
 from bomgen.optics.counting.columns import PieceCounter, TierLinks
 from bomgen.optics.counting.connect import CAGES
 from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
@@ -172,7 +174,6 @@ class FabricRange(NamedTuple):
 
 
 def _counted_figures(built: BuiltFabric) -> list[Figure]:
-    """Return the figures of a fabric that differ between numbers of servers."""
     connected = built.interconnect
     uses: Sequence[ModuleUse | AdapterUse | CableUse] = (*connected.modules, *connected.adapters, *connected.cables)
     return [built.nics, *(tier.count for tier in built.fabric.tiers), *(use.quantity for use in uses)]
@@ -189,6 +190,13 @@ class DesignRanges(NamedTuple):
 NOTHING = np.empty(0, np.int64)
 
 
+class _RangeContext(NamedTuple):
+    plan: Plan
+    servers: Integers
+    parts: PartsLookup
+    attached: Attachment
+
+
 def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]) -> DesignRanges:
     """Return the designs of a plan with a given number of servers, for each of these numbers instead."""
     if not _is_covered(plan):
@@ -197,15 +205,12 @@ def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Ma
     ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(everything, ())]
     refused = NOTHING
     for fabric in plan.fabrics:
-        at_rates, unknown = _range_at_rates(fabric, plan, servers, everything, parts, attached[fabric.name])
-        built = [each.rows for each in at_rates]
+        context = _RangeContext(plan, servers, parts, attached[fabric.name])
+        at_planned_rates, unknown = _range_at_rates(fabric, context, everything)
+        built = [each.rows for each in at_planned_rates]
         refused = np.union1d(refused, np.setdiff1d(everything, np.concatenate([unknown, *built])))
-        found = [
-            faster
-            for each in at_rates
-            for faster in _with_faster_rates(each, plan, servers, parts, attached[fabric.name])
-        ]
-        ranges = [joined for rows, others in ranges for each in found for joined in _join(rows, others, each)]
+        best = [faster for each in at_planned_rates for faster in _with_faster_rates(each, context)]
+        ranges = [joined for rows, others in ranges for each in best for joined in _join(rows, others, each)]
     covered = (DesignRange(rows, plan, servers[rows], built, parts) for rows, built in ranges)
     return DesignRanges(tuple(covered), refused)
 
@@ -213,7 +218,6 @@ def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Ma
 def _join(
     rows: Rows, built: tuple[FabricRange, ...], more: FabricRange
 ) -> Iterator[tuple[Rows, tuple[FabricRange, ...]]]:
-    """Yield the fabrics of the rows that one more fabric has, too."""
     shared = np.intersect1d(rows, more.rows)
     if len(shared):
         yield shared, tuple(each.take(np.isin(each.rows, shared)) for each in (*built, more))
@@ -237,19 +241,14 @@ def _is_covered(plan: Plan) -> bool:
     return plain and server is not None and not on_floor and not filled_by_hand and plan.storage.servers is None
 
 
-def _with_faster_rates(
-    fabric_range: FabricRange, plan: Plan, servers: Integers, parts: PartsLookup, attached: Attachment
-) -> Iterator[FabricRange]:
+def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> Iterator[FabricRange]:
     """Yield a fabric at its rates, or faster between switches, as `design` decides for each row."""
     fabric, best = fabric_range.built.plan, [fabric_range]
     for rates in faster_rates(fabric_range.built):
-        links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
-        others, unknown = _range_at_rates(
-            fabric._replace(links=links), plan, servers, fabric_range.rows, parts, attached
-        )
+        others, unknown = _range_at_rates(at_rates(fabric, rates), context, fabric_range.rows)
         best = [one.take(~np.isin(one.rows, unknown)) for one in best]
         for other in others:
-            best = [each for one in best for each in _better_of(one, other, rates, parts) if len(each.rows)]
+            best = [each for one in best for each in _better_of(one, other, rates, context.parts) if len(each.rows)]
     yield from (each for each in best if len(each.rows))
 
 
@@ -281,16 +280,14 @@ def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, tw
         return found
 
 
-def _range_at_rates(
-    fabric: FabricPlan, plan: Plan, servers: Integers, rows: Rows, parts: PartsLookup, attached: Attachment
-) -> tuple[list[FabricRange], Rows]:
+def _range_at_rates(fabric: FabricPlan, context: _RangeContext, rows: Rows) -> tuple[list[FabricRange], Rows]:
     """Return a fabric at given rates for some rows, and the rows not covered; the other rows cannot be built."""
     found, unknown, counters = list[FabricRange](), list[Rows](), Counters()
-    for planes in _count_planes(fabric, attached, servers, rows):
+    for planes in _count_planes(fabric, context, rows):
         if planes is None:
             return [], rows
-        for same_part in _same_parts(planes, plan, fabric, attached, parts):
-            ranged = _connect(same_part, fabric, plan, servers, parts, attached, counters)
+        for same_part in _same_parts(planes, fabric, context):
+            ranged = _connect(same_part, fabric, context, counters)
             if ranged is None:
                 unknown.append(same_part.rows)
             else:
@@ -309,14 +306,14 @@ class _Planes(NamedTuple):
         return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
 
 
-def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, rows: Rows) -> Iterator[_Planes | None]:
+def _count_planes(fabric: FabricPlan, context: _RangeContext, rows: Rows) -> Iterator[_Planes | None]:
     """Yield the planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
-    first = Figure(int(servers[rows[0]]), "servers", fabric.oversubscription.origin)
+    first = Figure(int(context.servers[rows[0]]), "servers", fabric.oversubscription.origin)
     as_asked = fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE
     try:
-        whole = fabric_demand.demand(fabric, attached, first)
+        whole = fabric_demand.demand(fabric, context.attached, first)
         single = whole if as_asked else whole._replace(homing=fabric_demand.homed_on_one_leaf())
-        one, two = _planes(fabric, attached, single, servers, rows), None
+        one, two = _planes(fabric, single, context, rows), None
     except Infeasible:  # at any number of servers
         return
     if as_asked:
@@ -324,7 +321,7 @@ def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, r
         return
     if one and one.planes == 1:
         with suppress(Infeasible):
-            two = _planes(fabric, attached, whole, servers, rows)
+            two = _planes(fabric, whole, context, rows)
     if one is None or two is None:
         yield one
         return
@@ -335,10 +332,9 @@ def _count_planes(fabric: FabricPlan, attached: Attachment, servers: Integers, r
             yield planes.take(chosen)
 
 
-def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: Integers, rows: Rows) -> _Planes | None:
-    """Return the planes of a fabric for some rows; None where they are not covered. Raises Infeasible."""
+def _planes(fabric: FabricPlan, whole: Demand, context: _RangeContext, rows: Rows) -> _Planes | None:
     planes, declared = int(fabric.planes.value), fabric.declared
-    demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, attached.ports_per_plane)
+    demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, context.attached.ports_per_plane)
     rails: Figure | None = None
     if declared.deal_ports:
         demand, rails = declared.deal_ports(demand)
@@ -347,18 +343,18 @@ def _planes(fabric: FabricPlan, attached: Attachment, whole: Demand, servers: In
         demand = demand_of_one_plane(demand, demand.ports_per_server, one_rail())
     if not is_covered(demand):
         return None
-    counts = count_clos(demand, rails, servers[rows])
+    counts = count_clos(demand, rails, context.servers[rows])
     if rails and not declared.has_rails:
         counts = counts._replace(tiers=np.where(counts.tiers == 1, 0, counts.tiers))
     return _Planes(rows, counts, demand, planes)
 
 
-def _same_parts(
-    planes: _Planes, plan: Plan, fabric: FabricPlan, attached: Attachment, parts: PartsLookup
-) -> Iterator[_Planes]:
+def _same_parts(planes: _Planes, fabric: FabricPlan, context: _RangeContext) -> Iterator[_Planes]:
     """Yield the planes split into those with the same parts for links: by tiers and by parallel links."""
-    counts, together = planes.counts, _links_together(planes, attached, fabric)
-    divided = [np.gcd(together[end.kind], _links_of_cables(end, parts)) for end in _list_ends(planes, plan, attached)]
+    counts, together = planes.counts, _links_together(planes, context.attached, fabric)
+    divided = [
+        np.gcd(together[ends.kind], _links_of_cables(ends, context.parts)) for ends in _list_ends(planes, context)
+    ]
     keys = np.stack([counts.tiers, *divided])
     for key in np.unique(keys, axis=1).T:
         chosen = (keys == key[:, None]).all(axis=0)
@@ -367,22 +363,21 @@ def _same_parts(
 
 
 class _Ends(NamedTuple):
-    """The cages and the rate of a kind of link."""
-
     kind: str
     lower: Cage
     upper: Cage
     rate: Figure
 
 
-def _list_ends(planes: _Planes, plan: Plan, attached: Attachment) -> Iterator[_Ends]:
+def _list_ends(planes: _Planes, context: _RangeContext) -> Iterator[_Ends]:
     """Yield the ends of the kinds of link of a fabric, as far as its switches have ports for them."""
     demand = planes.demand
     switches = {"leaf": demand.leaf.switch, "spine": demand.spine.switch, "core": demand.core.switch}
     for kind in LINK_KINDS[: int(planes.counts.tiers.max())]:
         rate = demand.rates[kind.name]
         lower, upper = (
-            server_cage(plan, attached) if end == SERVER else cage_of(switches[end], end, rate) for end in kind.ends
+            server_cage(context.plan, context.attached) if end == SERVER else cage_of(switches[end], end, rate)
+            for end in kind.ends
         )
         yield _Ends(kind.name, lower, upper, rate)
 
@@ -429,21 +424,16 @@ class _Link(NamedTuple):
 
 
 def _connect(
-    planes: _Planes,
-    fabric: FabricPlan,
-    plan: Plan,
-    servers: Integers,
-    parts: PartsLookup,
-    attached: Attachment,
-    known: Counters,
+    planes: _Planes, fabric: FabricPlan, context: _RangeContext, known: Counters
 ) -> tuple[FabricRange, Rows] | None:
     """Return a fabric with parts for rows whose links are built alike, and the rows without enough cages.
 
     None where it is not covered: where it cannot be built, or only with parts that share cages.
     """
+    plan, servers, parts, attached = context
     first = Figure(int(servers[planes.rows[0]]), "servers", require(plan.cluster.servers, "given").origin)
     try:
-        built = build_at_rates(fabric, plan, first, parts, attached, (), None)
+        built = build_at_rates(fabric, FabricContext(plan, first, parts, attached))
         raise_errors(built.interconnect)
     except (Infeasible, PlanErrors):
         return None
@@ -451,7 +441,7 @@ def _connect(
     if any(option.reason == CAGES for choice in connected.choices for option in choice.others):
         return None
     media = {group.kind: group.medium for group in connected.link_groups}
-    links = [_Link(end, media[end.kind]) for end in _list_ends(planes, plan, attached)]
+    links = [_Link(end, media[end.kind]) for end in _list_ends(planes, context)]
     counters, counts = _piece_counters(planes, links, known), planes.counts
     suffice = np.logical_and.reduce(
         [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]

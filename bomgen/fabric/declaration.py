@@ -197,7 +197,7 @@ def describe_topologies() -> Iterator[Topology]:
     return (topology(name) for name in topologies())
 
 
-def brings_its_own(fabric: Fabric) -> bool:
+def defines_own_links(fabric: Fabric) -> bool:
     """Return whether the module of a fabric's topology has its own connections or bisection."""
     connect, bisection = topology(fabric.topology).connect, fabric.bisection_gbps.origin
     functions = (connect, *([bisection.formula] if isinstance(bisection, Derived) else ()))

@@ -19,7 +19,7 @@ from bomgen.catalog.parts import Chassis, Identity
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.provenance import Figure, ceil_div, difference, floor_div, formula, minimum, product
 from bomgen.fabric.ports import SharedCages, links_in_cage, ports_left_down, radix, shared_cages
-from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
+from bomgen.fabric.types import Fabric, Tier, TierChoice
 
 
 class CardUse(NamedTuple):
@@ -151,52 +151,42 @@ def count_free_ports_on_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fa
 
 
 def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
-    fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
+    fullest = max(
+        (fitted for fitted in tier.fitted if fitted.count.value),
+        key=lambda fitted: int(fitted.down.value + (fitted.up.value if fitted.up else 0)),
+    )
     down, up = fullest.down, fullest.up
     if choice and up:
-        up = choice.uplinks if choice.uplinks and _has_links_up(tier, choice.uplinks) else up
+        if choice.uplinks and choice.uplinks.value == up.value:  # not every topology uses the uplinks of the plan
+            up = choice.uplinks
         down = _requested_ports_down(fabric, tier, choice.downlinks, up) if choice.downlinks else down
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
     if counts[LINE_CARDS] is None:
         counts[LINE_CARDS] = _line_cards(fabric, tier, chassis.ports_per_card, down, up)
         empty = _empty_slots(tier, chassis.ports_per_card, counts[LINE_CARDS])
-    uses = tuple(
-        CardUse(kind, cards.identity, counts[kind], _quantity(tier.count, counts[kind]))
-        for kind, cards in chassis.cards.items()
-    )
-    cards = counts[LINE_CARDS]
-    even = cards is not None and not any(ports.value % cards.value for ports in (down, up) if ports)
+    uses = []
+    for kind, cards in chassis.cards.items():
+        count = counts[kind]
+        quantity = cards_of_switches(tier.count, count) if count else sets_of_switches(tier.count)
+        uses.append(CardUse(kind, cards.identity, count, quantity))
+    line_cards = counts[LINE_CARDS]
+    even = line_cards is not None and not any(ports.value % line_cards.value for ports in (down, up) if ports)
     return FittedTier(
         tier=tier.name,
         switch=tier.switch.identity,
-        uses=uses,
-        card_down=share_of_card(down, cards) if even and cards else None,
-        card_up=share_of_card(up, cards) if even and cards and up else None,
+        uses=tuple(uses),
+        card_down=share_of_card(down, line_cards) if even and line_cards else None,
+        card_up=share_of_card(up, line_cards) if even and line_cards and up else None,
         free_slots=empty,
     )
 
 
-def _has_links_up(tier: Tier, asked: Figure) -> bool:
-    """Return whether a tier has the uplinks set by the plan; not every topology uses them."""
-    return tier.up is not None and bool(tier.up.value == asked.value)
-
-
 def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:
-    """Return the ports of a chassis in slots without a line card, as downlinks; None where there are none."""
     if ports_per_card is None or line_cards is None:
         return None
     empty = ports_in_empty_slots(tier.radix, tier.switch.groups[0].ports, line_cards, ports_per_card)
     return empty if empty.value else None
-
-
-def _populated(fitted: Fitted) -> int:
-    """Return the ports in use on a switch, for comparison."""
-    return int(fitted.down.value + (fitted.up.value if fitted.up else 0))
-
-
-def _quantity(switches: Figure, each: Figure | None) -> Figure:
-    return cards_of_switches(switches, each) if each else sets_of_switches(switches)
 
 
 def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:

@@ -29,7 +29,6 @@ def carries_rate(group: PortGroup, rate: Figure) -> bool:
 
 
 def _lacks_rate(group: PortGroup, rate: Figure) -> bool:
-    """Return whether the record rules out links of a rate on ports of a group."""
     mode = group.modes.get(int(rate.value))
     return mode is not None and mode.value == 0
 
@@ -105,7 +104,6 @@ def limit_to_lanes(switch: Switch, end_cage: str, rate: Figure) -> Switch:
 
 
 def _limit_group(group: PortGroup, rate: Figure, lanes: int) -> PortGroup:
-    """Return ports with no more links of a rate than their lanes carry."""
     if group.cage not in LANES or not carries_rate(group, rate):
         return group
     of_cage = Figure(LANES[group.cage], "lanes", Cited(message("lanes-of-form", form=group.cage), (), "high"))

@@ -153,6 +153,12 @@ def all_endpoints(demand: Demand) -> Figure:
     return shape.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
 
 
+def servers_among(demand: Demand, endpoints: int) -> int:
+    """Return the whole servers among a number of endpoints, without hosts and reserved ports."""
+    others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
+    return max(int((endpoints - others) // demand.ports_per_server.value), 0)
+
+
 def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
     """Return the seats of endpoints that fill leaf after leaf, other machines after the servers."""
     nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
@@ -167,8 +173,7 @@ def build_one_switch(demand: Demand, topology: str) -> Fabric:
     ports = radix(demand.leaf.switch, rate)
     attached, endpoints = attached_ports(demand), all_endpoints(demand)
     if endpoints.value > ports.value:
-        others = endpoints.value - demand.servers.value * demand.ports_per_server.value
-        servers = max((ports.value - others) // demand.ports_per_server.value, 0)
+        servers = servers_among(demand, ports.value)
         message = (
             f"{group_thousands(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
             f"{group_thousands(ports.value)} ports at {rate.value} Gb/s, so at most {servers} servers; "

@@ -185,6 +185,10 @@ class Fabric(NamedTuple):
         """Whether a pod has leaves of several rails."""
         return self.seats is not None and self.seats.value.rows_of_pod > 1
 
+    def dimension(self, name: str) -> int:
+        """Return the value of a dimension; 0 where the fabric does not have it."""
+        return int(self.dimensions[name].value) if name in self.dimensions else 0
+
     def tier(self, name: str) -> Tier | None:
         """Return the tier with a name, or None."""
         return next((tier for tier in self.tiers if tier.name == name), None)

@@ -227,7 +227,6 @@ def map_fabric_ports(
 
 
 def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], CagePlug]) -> Iterator[PortDemand]:
-    """Yield the ports of a fully connected switch by kind of link, downlinks first."""
     kinds = [links for links in fabric.links if tier.name in links.ends]
     for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
         up = links.ends[0] == tier.name and not links.within_tier

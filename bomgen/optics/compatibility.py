@@ -14,8 +14,8 @@ from bomgen.catalog.parts import ANY, Cable, CableEnd, Identity, Module
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, floor_div, minimum
 from bomgen.core.units import parse
+from bomgen.fabric.types import SERVER
 
-SERVER = "server"
 MULTIMODE = "multimode"
 
 
@@ -293,7 +293,6 @@ def pair_reason(lower: Module, upper: Module, rules: Rules) -> Incompatibility |
 
 
 def _differ(one: str | None, other: str | None) -> bool:
-    """Return whether two values are both known and different."""
     return bool(one and other) and ANY not in (one, other) and one != other
 
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from bomgen.catalog.parts import ANY, AVAILABLE, DSP, Cable, Module, Panel
 from bomgen.core.work_budget import OF_PAIR, OF_PART_LOOKUP, spend
+from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import (
     MULTIMODE,
-    SERVER,
     Cage,
     Rules,
     Unbuildable,
@@ -98,7 +98,6 @@ def links_of_receptacle(module: Module, cage: Cage, rate: int, rules: Rules) -> 
 
 
 def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Medium | None:
-    """Return two interoperating modules with their fibre; None when nothing reaches."""
     rules = parts.rules()
     furthest = reach(low, up, rules)
     if low.reach_m is None or up.reach_m is None or furthest is None or furthest < span.length_m:
@@ -131,7 +130,6 @@ def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
 
 
 def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module]]:
-    """Return orderable pairs of modules, whatever their reach, the preferred first."""
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     spend(OF_PAIR * len(uppers) * len(lowers))

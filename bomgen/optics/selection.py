@@ -133,7 +133,6 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """Return a medium with the specified fibre. Raises Unbuildable for a fibre that cannot work."""
     if spec.fibre is None or medium.lower is None or medium.upper is None:
         return medium
     cable = parts.cable(spec.fibre)
@@ -223,7 +222,6 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
-    """Raise Unbuildable for a specified cable that does not connect the two cages of a link."""
     if ANY not in (span.lower.form, span.upper.form) and not cable.identity.generic:
         reason = cable_reason(cable, span.lower, span.upper, span.gbps, parts.rules())
         if reason:
@@ -285,7 +283,6 @@ def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec) -> Link
 
 
 def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[str, str]) -> MediumOption:
-    """Return an option that was not chosen, with the reason."""
     if option.medium is None:
         return option
     if option.name in unwanted:

@@ -66,14 +66,6 @@ class LinkSpec(NamedTuple):
         return ONE_FIBRE_LENGTH in self.prefer
 
 
-def _unknown_panel(name: str) -> Panel:
-    raise LookupError(f"no panel '{name}'")
-
-
-def _empty_panels() -> list[Panel]:
-    return []
-
-
 def _unpriced(_: Module | Cable | Switch, __: Fraction | None) -> Fraction | None:
     return None
 
@@ -92,11 +84,11 @@ class PartsLookup(NamedTuple):
     """All cables of a medium."""
     rules: Callable[[], Rules]
     """The connection rules."""
+    panel: Callable[[str], Panel]
+    panels: Callable[[], list[Panel]]
+    """All patch panels."""
     price: Callable[[Module | Cable | Switch, Fraction | None], Fraction | None] = _unpriced
     """Price of a part, for a cable at a length [m]; None if unknown."""
-    panel: Callable[[str], Panel] = _unknown_panel
-    panels: Callable[[], list[Panel]] = _empty_panels
-    """All patch panels."""
 
 
 class Span(NamedTuple):

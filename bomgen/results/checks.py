@@ -21,7 +21,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
-from bomgen.fabric.declaration import brings_its_own
+from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
@@ -241,7 +241,7 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
     Only failures are reported. Fabrics with very many links are left to `bomgen wiring`, which lists them; a topology
     that inherits both from a family is covered by the tests of that family.
     """
-    if not brings_its_own(built.fabric):
+    if not defines_own_links(built.fabric):
         return
     from bomgen.fabric.links.enumeration import cut_between_halves
 

@@ -14,7 +14,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
-from bomgen.design.assembly import BuiltFabric, Design, islands
+from bomgen.design.assembly import BuiltFabric, Design, count_separate_parts
 from bomgen.fabric.declaration import SERVER_LEAF, link_kinds
 from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.types import tiers_in_words
@@ -67,7 +67,7 @@ def _links(designed: Design) -> Iterator[Problem]:
 def _islands(designed: Design) -> Iterator[Problem]:
     """Yield warnings about pods that the plan leaves without a core."""
     for built in designed.fabrics:
-        parts = islands(built.fabric)
+        parts = count_separate_parts(built.fabric)
         if parts > 1:
             path = f"fabrics.{built.plan.name}"
             yield Problem(built.plan.mark, "warning", message("islands", pods=parts), "unreachable", path)

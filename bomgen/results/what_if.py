@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure, formula
-from bomgen.design.assembly import BuiltFabric, build_otherwise
+from bomgen.design.assembly import BuiltFabric, rebuild_fabric
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import FabricPlan
 from bomgen.pricing.bill import Bill, lines_of_fabric
@@ -90,7 +90,7 @@ def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> Ot
     None if it cannot be built, or has no known parts for links that have known parts now.
     """
     try:
-        before, after = (build_otherwise(report.design, built, plan) for plan in (built.plan, wanted))
+        before, after = (rebuild_fabric(report.design, built, plan) for plan in (built.plan, wanted))
     except (Infeasible, PlanErrors):
         return None
     if before is None or after is None or after.kinds_without_part - before.kinds_without_part:

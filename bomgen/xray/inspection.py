@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.fabric.types import SERVER
 from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
@@ -16,7 +17,7 @@ from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.fitting import DesignFit, NeededPart
 from bomgen.xray.forward import COMPARED
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import SERVER, SERVER_LEAF, Scope, count_rj45_ports, list_scopes
+from bomgen.xray.lines import SERVER_LEAF, Scope, count_rj45_ports, list_scopes
 from bomgen.xray.parts import Requirements, check_parts
 from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
 from bomgen.xray.prices import check_prices

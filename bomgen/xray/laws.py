@@ -15,12 +15,12 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentBill, SentLine, group_lines
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 
-SERVER = "server"
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""

@@ -13,6 +13,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
+from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
@@ -186,8 +187,6 @@ def port_gbps(switch: str, catalog: Catalog) -> int:
 # Counts of lines: links of cables, links that modules serve, switches per tier.
 
 SERVER_LEAF = declaration.SERVER_LEAF.name
-SERVER = "server"
-"""Tier of the link ends at servers."""
 
 
 def leaf_spine() -> str:

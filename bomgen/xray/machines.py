@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import CableEnd
+from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
 from bomgen.reading.bills import SentLine
 from bomgen.xray.forward import Plan
 from bomgen.xray.lines import (
     APPLIANCE,
-    SERVER,
     SERVER_LEAF,
     Scope,
     count_cables,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Mark
 from bomgen.design.assembly import Design
+from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bills import SentLine
@@ -17,7 +18,6 @@ from bomgen.xray.candidates import STAGES, CandidatePlan, list_links, list_switc
 from bomgen.xray.fitting import DesignFit, NeededPart, fit
 from bomgen.xray.forward import COMPARED, Plan, build_design, list_slots
 from bomgen.xray.lines import (
-    SERVER,
     Scope,
     count_engines,
     count_links,

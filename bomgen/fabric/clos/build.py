@@ -41,7 +41,7 @@ def smallest_fabric(demand: PlainDemand) -> ClosShape:
     return require_smallest(demand)
 
 
-@formula("endpoints", source="even spread with every up-link to a switch of its own")
+@formula("endpoints", source="even spread with every uplink to a switch of its own")
 def largest_fabric(demand: PlainDemand) -> int:
     """Endpoints of the largest fabric with the same tiers and switches, and the values that the plan sets."""
     return largest_endpoints(demand)
@@ -204,13 +204,11 @@ class Builder:
         return reserved_elsewhere(self.demand.reserved_ports, leaves, down, self.attached)
 
     def _on_leaves(self, above: Figure | None) -> Figure:
-        """Return the ports in use on all leaves, reserved ones included."""
         if above is None or self.demand.reserved_ports is None:
             return self.attached
         return shape.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
 
     def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None, seats: Figure) -> dict[str, Figure]:
-        """Return the unused ports by tier."""
         leaf, spine, *core = tiers
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
@@ -269,7 +267,6 @@ class Builder:
 
     @cached_property
     def _rows(self) -> Figure:
-        """Rows of leaves over which the ports of a server are distributed."""
         rails = self.figures["rails"]
         return rows_of_rails(rails, self._rails_of_leaf) if self.shape.rails_per_leaf > 1 and self.has_rails else rails
 
@@ -281,7 +278,6 @@ class Builder:
         return fixed or down_of(self._searched)
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
-        """Return the scalable units, where leaves belong to rails, and the leaves."""
         reserved = self.demand.reserved_ports
         if self.has_rails:
             rows = self._rows

@@ -50,7 +50,6 @@ def ports_down_at(numbers: PlainDemand, up: int) -> int:
 
 
 def _links_carried(numbers: PlainDemand, up: int) -> int:
-    """Return the most downlinks that a number of uplinks carries at the ratio."""
     ratio = numbers.oversubscription
     return ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps)
 
@@ -208,7 +207,6 @@ def _all_ports(numbers: PlainDemand, row: _Row) -> Iterator[tuple[int, int, int]
 
 
 def _count_split(server_ports: int, ports: int, down: int) -> int:
-    """Return the servers split over two leaves when ports fill leaf after leaf."""
     period = ports // gcd(ports, down)
     borders = max(ceil(server_ports / down) - 1, 0)
     return borders - borders // period

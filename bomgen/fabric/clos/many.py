@@ -1,12 +1,13 @@
-"""Switch counts of the folded Clos for many numbers of servers at once: the search and the counts, as columns.
+"""Switch counts of the folded Clos for many numbers of servers at once, as columns.
 
-The shapes are those of the search, the seats those of `occupancy`, in whole columns. Covered are fabrics without other
-machines, reserved ports, and fixed numbers of switches or links, built out exactly.
+Shapes, seats and ports in use are those of `search` and `ports_in_use`, number by number. Covered are fabrics without
+other machines, reserved ports, and fixed numbers of switches or links, built out exactly.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +15,11 @@ from numpy.typing import NDArray
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE
+from bomgen.fabric.clos.occupancy import Kinds as PortsInUse
+from bomgen.fabric.clos.ports_in_use import kinds_of_spines, links_up_as_needed, unit_on_leaf, whole_servers_on_leaf
 from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
-from bomgen.fabric.clos.shape import ClosShape
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.clos.smallest import fewest_tiers
-from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import search_figures, search_numbers
 from bomgen.fabric.types import Demand
 
@@ -87,105 +87,83 @@ def count_clos(demand: Demand, rails: Figure | None, servers: Integers) -> ClosC
 
     `rails` and the results are those of `folded_clos`.
     """
-    tiers, found = _find_shapes(demand, rails, servers)
-    down, up, leaves, pods, spines, spine_up, cores, rails_per_leaf = found
-    per_server = int(demand.ports_per_server.value)
-    nic_ports = servers * per_server
-    has_rails = rails is not None
-    rows = np.where(tiers > 1, int(rails.value) // np.maximum(rails_per_leaf, 1), 1) if rails else np.ones_like(tiers)
-    leaf_kinds = _leaf_kinds(demand, has_rails, servers, nic_ports, found, rows)
-    one = tiers == 1
-    leaf_kinds.switches[:, one] = np.array([[1], [0], [0]])
-    leaf_kinds.down[0, one], leaf_kinds.up[:, one] = nic_ports[one], 0
-    leaf_links = (leaf_kinds.switches * leaf_kinds.up).sum(axis=0)
-    all_spines = pods * spines
-    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
-    of_pod = -(-leaves // np.maximum(pods, 1))
-    core_links = all_spines * spine_up
-    core_down = core_links // np.maximum(cores, 1)
+    asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
+    searched = list(_searched_tiers(demand, rails, asked))
+    counted = [_count_one(demand, rails, searched, number) for number in servers.tolist()]
+    tiers, rows = np.array([(one.tiers, one.rows) for one in counted]).T
+    down, up, leaves, pods, spines, spine_up, cores, _ = np.array([one.shape for one in counted]).T
+    leaf_kinds, spine_kinds = (
+        _stack_kinds([one.leaves for one in counted]),
+        _stack_kinds([one.spines for one in counted]),
+    )
+    all_spines, of_pod = pods * spines, -(-leaves // np.maximum(pods, 1))
+    core_down = all_spines * spine_up // np.maximum(cores, 1)
     return ClosCounts(
         tiers,
         rows,
-        {"leaf": np.where(one, 1, leaves), "spine": all_spines, "core": cores},
-        {"leaf": np.where(one, ports, down), "spine": of_pod * up // np.maximum(spines, 1), "core": core_down},
+        {"leaf": leaves, "spine": all_spines, "core": cores},
+        {"leaf": down, "spine": of_pod * up // np.maximum(spines, 1), "core": core_down},
         {"leaf": up, "spine": spine_up, "core": np.zeros_like(up)},
         {
             "leaf": leaf_kinds,
-            "spine": _spine_kinds(leaf_kinds, found, rows),
+            "spine": spine_kinds,
             "core": Kinds(cores[None], core_down[None], np.zeros_like(cores)[None]),
         },
-        {"leaf": leaf_links, "spine": core_links},
+        {"leaf": (leaf_kinds.switches * leaf_kinds.up).sum(axis=0), "spine": all_spines * spine_up},
         np.maximum(pods, 1),
     )
 
 
-NO_SHAPE = ClosShape(0, 0, 0, 0, 0, 0, 0)
+class _OneCount(NamedTuple):
+    tiers: int
+    rows: int
+    shape: ClosShape
+    leaves: PortsInUse
+    spines: PortsInUse
 
 
-def _find_shapes(demand: Demand, rails: Figure | None, servers: Integers) -> tuple[Integers, Integers]:
-    """Return the tiers for each number of servers, 0 where nothing fits, and the shape, one field per row."""
-    per_server = int(demand.ports_per_server.value)
-    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
-    asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
-    found, shapes = np.zeros_like(servers), np.zeros((len(NO_SHAPE), len(servers)), np.int64)
-    for tiers in asked:
-        left = np.flatnonzero(found == 0)
-        if not left.size:
-            break
-        if tiers == 1:
-            left = left[servers[left] * per_server <= ports]
-            shapes[:, left] = np.array(NO_SHAPE._replace(leaves=1))[:, None]
-            found[left] = 1
-            continue
-        try:
-            numbers = search_numbers(search_figures(demand, tiers, rails))
-        except Infeasible:  # no port of a switch has the rate
-            break
-        for row in left.tolist():
-            if shape := find_smallest(numbers._replace(nic_ports=int(servers[row]) * per_server)):
-                found[row], shapes[:, row] = tiers, shape
-    return found, shapes
+NOTHING_FITS = _OneCount(0, 1, ClosShape(0, 0, 0, 0, 0, 0, 0), (), ())
 
 
-def _leaf_kinds(
-    demand: Demand, has_rails: bool, servers: Integers, nic_ports: Integers, shapes: Integers, rows: Integers
-) -> Kinds:
-    """Return the full leaves, those that the last servers fill in part, and empty ones, with the uplinks of each."""
-    down, up, leaves, _, spines, _, _, rails_per_leaf = shapes
-    row = np.maximum(leaves // rows, 1)
+def _searched_tiers(demand: Demand, rails: Figure | None, asked: Iterable[int]) -> Iterator[tuple[int, PlainDemand]]:
+    """Yield each number of tiers with the demand on its search, up to the first whose rates a switch lacks."""
+    with suppress(Infeasible):
+        for tiers in asked:
+            yield tiers, search_numbers(search_figures(demand, max(tiers, 2), rails))
+
+
+def _count_one(
+    demand: Demand, rails: Figure | None, searched: Sequence[tuple[int, PlainDemand]], servers: int
+) -> _OneCount:
+    nic_ports = servers * int(demand.ports_per_server.value)
+    for tiers, numbers in searched:
+        wanted = numbers._replace(nic_ports=nic_ports)
+        if tiers == 1 and nic_ports <= numbers.radix:
+            one = ClosShape(numbers.radix, 0, 1, 0, 0, 0, 0)
+            return _OneCount(1, 1, one, (((nic_ports, 0), 1),), ())
+        if tiers > 1 and (shape := find_smallest(wanted)):
+            rows = numbers.rails // shape.rails_per_leaf if rails else 1
+            return _OneCount(tiers, rows, shape, *_ports_in_use(wanted, shape, rows, rails is not None))
+    return NOTHING_FITS
+
+
+def _ports_in_use(numbers: PlainDemand, shape: ClosShape, rows: int, has_rails: bool) -> tuple[PortsInUse, PortsInUse]:
+    """Return the ports in use on leaves and on spines."""
+    per_server, nic_ports = numbers.ports_per_server, numbers.nic_ports
     if has_rails:
-        unit = -(-servers // row) * rails_per_leaf
+        unit = unit_on_leaf.plain(nic_ports // per_server, shape.leaves // rows, shape.rails_per_leaf)
     else:
-        per_server = int(demand.ports_per_server.value)
-        whole = down // per_server * per_server
-        unit = np.where(whole * leaves >= nic_ports, whole, down)
-    full, rest = np.divmod(nic_ports // rows, np.maximum(unit, 1))
-    partly = (rest > 0).astype(np.int64)
-    count = np.stack([full, partly, np.maximum(row - full - partly, 0)]) * rows
-    filled = np.stack([unit, rest, np.zeros_like(rest)])
-    down_gbps, up_gbps = (int(demand.rates[kind].value) for kind in (SERVER_LEAF.name, LEAF_SPINE.name))
-    ratio = Fraction(down_gbps) / (Fraction(demand.oversubscription.value) * up_gbps)
-    step = np.maximum(spines, 1)
-    needed = -(-filled * ratio.numerator // (ratio.denominator * step)) * step
-    return Kinds(count, filled, np.minimum(needed, up))
+        unit = whole_servers_on_leaf.plain(shape.down, per_server, shape.leaves, nic_ports)
+    ports = (nic_ports, 0, 0, rows, unit, shape.down, shape.up, shape.leaves)
+    rates = (numbers.down_gbps, numbers.up_gbps, numbers.oversubscription)
+    seats = links_up_as_needed.plain(*ports, *rates, shape.spines, shape.rails_per_leaf, shape.down)
+    return seats.kinds(), kinds_of_spines.plain(seats, shape.pods, shape.spines, shape.spine_up)
 
 
-def _spine_kinds(leaf_kinds: Kinds, shapes: Integers, rows: Integers) -> Kinds:
-    """Return the spines by their downlinks: pod by pod of a row of leaves, whose last leaves may have fewer uplinks."""
-    _, _, leaves, pods, spines, spine_up, _, _ = shapes
-    of_row = np.where(pods > 1, pods // rows, 1)
-    merged = np.where(pods > 1, 1, rows)
-    row, size = leaves // rows * merged, leaves // np.maximum(pods, 1)
-    full, partly, _ = leaf_kinds.switches // rows * merged
-    full_up, partly_up, _ = leaf_kinds.up
-
-    def links_of_first(count: Integers) -> Integers:
-        found: Integers = full_up * np.minimum(count, full) + partly_up * np.clip(count - full, 0, partly)
-        return found
-
-    larger = row - size * of_row
-    ends = [np.minimum(pod, of_row) * size + np.minimum(pod, larger) for pod in range(int(of_row.max(initial=1)) + 1)]
-    links = np.diff([links_of_first(end) for end in ends], axis=0)
-    exists = np.arange(len(links))[:, None] < of_row
-    count = np.where(exists, spines * np.where(pods > 1, rows, 1), 0)
-    return Kinds(count, links // np.maximum(spines, 1), np.repeat(spine_up[None], len(links), axis=0))
+def _stack_kinds(kinds_of_rows: Sequence[PortsInUse]) -> Kinds:
+    most = max(1, *map(len, kinds_of_rows))
+    padded = [
+        [(switches, down, up) for (down, up), switches in kinds] + [(0, 0, 0)] * (most - len(kinds))
+        for kinds in kinds_of_rows
+    ]
+    return Kinds(*np.array(padded, np.int64).transpose(2, 1, 0))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -108,20 +109,22 @@ def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy
     """Return every port on its leaf; with `shrinking` a leaf that is not full has only the uplinks it needs."""
     rails = seats.rails
     row = seats.leaves // rails
-    found = []
-    for rail in range(rails):
-        nic = seats.nic_ports // rails
-        hosts = _ports_of_rail(seats.host_ports, rails, rail)
-        reserved = _ports_of_rail(seats.reserved_ports, rails, rails - 1 - rail)
-        groups = _server_groups(nic, seats, row)
+
+    @cache
+    def groups_of_rail(hosts: int, reserved: int) -> tuple[LeafGroup, ...]:
+        groups = _server_groups(seats.nic_ports // rails, seats, row)
         groups = _add_ports(groups, hosts, seats.down, "host_ports")
         groups = _add_ports(groups, reserved, seats.reserved_down or seats.down, "reserved_ports")
-        found.append(tuple(group._replace(up=_links_up(group, seats, shrinking)) for group in groups if group.leaves))
-    return Occupancy(tuple(found))
+        return tuple(group._replace(up=_links_up(group, seats, shrinking)) for group in groups if group.leaves)
+
+    ports = (
+        (_ports_of_rail(seats.host_ports, rails, rail), _ports_of_rail(seats.reserved_ports, rails, rails - 1 - rail))
+        for rail in range(rails)
+    )
+    return Occupancy(tuple(groups_of_rail(*ports_of_rail) for ports_of_rail in ports))
 
 
 def _ports_of_rail(ports: int, rails: int, rail: int) -> int:
-    """Return the ports of a rail when all are distributed in turn."""
     return (ports + rails - 1 - rail) // rails
 
 

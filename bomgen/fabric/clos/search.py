@@ -141,7 +141,6 @@ def cost_of(numbers: PlainDemand, division: Division, shape: ClosShape) -> Cost:
 
 
 def _mixes_a_cage(numbers: PlainDemand, down: int, up: int) -> bool:
-    """Return whether a cage of a leaf holds uplinks together with downlinks."""
     of_cage = numbers.ports_per_cage
     if of_cage == 1 or numbers.down_gbps != numbers.up_gbps:
         return False
@@ -351,7 +350,6 @@ def reach(numbers: PlainDemand) -> int:
 
 
 def _count_servers(numbers: PlainDemand, reserved_ports: int) -> int:
-    """Return the servers on the most leaves, with the other machines and some of the reserved ports."""
     best, most = 0, most_down(numbers)
     for leaves, together in _largest_leaves(numbers):
         down = numbers.leaf_down if numbers.leaf_down <= most else 0

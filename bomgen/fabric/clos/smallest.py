@@ -22,7 +22,14 @@ from bomgen.fabric.clos.search import (
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
+from bomgen.fabric.requirements import (
+    all_endpoints,
+    build_one_switch,
+    group_thousands,
+    search_figures,
+    search_numbers,
+    servers_among,
+)
 from bomgen.fabric.types import Demand, Fabric
 
 MOST_PORTS = 1024
@@ -57,7 +64,6 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
 
 
 def _check_fixed_ports(demand: Demand) -> None:
-    """Raise Infeasible when the plan fixes more ports of a switch than it has."""
     for choice, kinds in (
         (demand.leaf, (SERVER_LEAF.name, LEAF_SPINE.name)),
         (demand.spine, (LEAF_SPINE.name, SPINE_CORE.name)),
@@ -72,7 +78,6 @@ def _check_fixed_ports(demand: Demand) -> None:
 
 
 def _check_pods(demand: Demand, numbers: PlainDemand) -> None:
-    """Raise Infeasible when no spine has the ports for a pod of the leaves set by the plan."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
     most, rows = most_down_of_spine(numbers), numbers.rows_of_pod(max(numbers.rails_per_leaf, 1))
@@ -90,7 +95,6 @@ def _check_pods(demand: Demand, numbers: PlainDemand) -> None:
 
 
 def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
-    """Raise Infeasible when the rails are not a multiple of the rails per leaf set by the plan."""
     given = demand.rails_per_leaf
     if given is None or rails is None or rails.value % given.value == 0:
         return
@@ -100,7 +104,6 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
 
 
 def _check_rails(demand: Demand, numbers: PlainDemand) -> None:
-    """Raise Infeasible when leaves cannot serve the rails per leaf set by the plan."""
     given = demand.rails_per_leaf
     if given is None or numbers.rails == 1:
         return
@@ -135,7 +138,6 @@ def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
 
 
 def _without_fixed_counts(numbers: PlainDemand) -> PlainDemand:
-    """Return a demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
 
 
@@ -176,11 +178,8 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
         return Infeasible(message, next((figure for figure in fixed if figure), because), rule="uneven")
     per_server = demand.ports_per_server.value
     others = because.value - servers * per_server
-    if numbers:
-        reached = most_servers(numbers, servers, per_server)
-    else:
-        ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
-        reached = max((ports - others) // per_server, 0)
+    ports = int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)
+    reached = most_servers(numbers, servers, per_server) if numbers else servers_among(demand, ports)
     if not reached and others:
         return _refuse_reserved_ports(demand, numbers, others)
     endpoints = group_thousands(reached * per_server + others)
@@ -194,7 +193,6 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
 
 
 def _refuse_reserved_ports(demand: Demand, numbers: PlainDemand | None, others: int) -> Infeasible:
-    """Return the error that other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
     because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
@@ -245,7 +243,6 @@ def _least_down(numbers: PlainDemand) -> int:
 
 
 def _refuse_division(demand: Demand, numbers: PlainDemand) -> Infeasible:
-    """Return the error that no division of a leaf's ports fits the plan's fixed values and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
     most = most_down(numbers._replace(leaf_up=0))

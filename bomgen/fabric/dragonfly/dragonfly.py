@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from math import ceil
+from typing import Any
 
 from bomgen.core.provenance import ceil_div, difference, floor_div, formula, maximum, minimum, product, sum_of
 from bomgen.fabric.ports import links_in_cage
@@ -105,6 +107,12 @@ def _transport_flow(
 LETTERS = ("p", "a", "h", "g")
 
 
+def option(title: str, description: str, *examples: int) -> dict[str, Any]:
+    """Return the JSON Schema of an option that is a number of things, at least 1."""
+    text = {"title": title, "description": description, "type": "integer"}
+    return text | {"minimum": 1, "x-unit": "count", "examples": list(examples)}
+
+
 def ports_left_for_endpoints(
     radix: int, local_radix: int, global_radix: int, cages: int, local: int, outer: int
 ) -> int:
@@ -167,13 +175,21 @@ def is_feasible(numbers: Mapping[str, int], endpoints: int, ports: tuple[int, in
 
 def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports: tuple[int, int, int, int]) -> str:
     """Return the nearest value of a number, first of the violated one, that works with the others given."""
+    candidates = {letter: candidate_values(given, letter, endpoints, ports) for letter in given}
+    fits = partial(is_feasible, endpoints=endpoints, ports=ports)
+    return nearest_that_fits(given, broke, candidates, fits) or "leave p, a, h and g to the rules"
+
+
+def nearest_that_fits(
+    given: Mapping[str, int], broke: str, candidates: Mapping[str, Iterable[int]], fits: Callable[..., bool]
+) -> str | None:
+    """Return the nearest value, first of the violated number, that fits with the others given; None without any."""
     for letter in (broke, *(letter for letter in given if letter != broke)):
         value = given[letter]
-        fitting = [each for each in candidate_values(given, letter, endpoints, ports) if each != value]
-        fitting = [each for each in fitting if is_feasible({**given, letter: each}, endpoints, ports)]
+        fitting = [number for number in candidates[letter] if number != value and fits({**given, letter: number})]
         if fitting:
-            return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"
-    return "leave p, a, h and g to the rules"
+            return f"`{letter}: {min(fitting, key=lambda number: (abs(number - value), number))}` works"
+    return None
 
 
 def candidate_values(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from math import ceil, gcd
 from typing import NamedTuple
 
 from bomgen.core.provenance import formula, product, sum_of
 from bomgen.fabric.clos.occupancy import Kinds, Occupancy, split_into_pods
-from bomgen.fabric.dragonfly.dragonfly import flow_at_least
+from bomgen.fabric.dragonfly.dragonfly import flow_at_least, nearest_that_fits
 from bomgen.fabric.ports import SharedCages, ports_left_down
 
 LETTERS = ("p", "a", "s", "h", "g")
@@ -83,19 +84,12 @@ def is_feasible(given: Mapping[str, int], endpoints: int, ports: SwitchPorts) ->
 
 def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports: SwitchPorts) -> str:
     """Return the nearest value of a number, first of the violated one, that works with the others given."""
-    for letter in (broke, *(letter for letter in given if letter != broke)):
-        value = given[letter]
-        numbers = fill_in_numbers(given, endpoints)
-        groups = (ceil(endpoints / (numbers["a"] * numbers["p"])), numbers["s"] * numbers["h"] + 1)
-        candidates = groups if letter == "g" else range(1, max(ports.leaf_down, ports.spine_down) + 1)
-        fitting = [
-            candidate
-            for candidate in candidates
-            if candidate != value and is_feasible({**given, letter: candidate}, endpoints, ports)
-        ]
-        if fitting:
-            return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"
-    return "leave p, a, s, h and g to the rules"
+    numbers = fill_in_numbers(given, endpoints)
+    groups = (ceil(endpoints / (numbers["a"] * numbers["p"])), numbers["s"] * numbers["h"] + 1)
+    values = range(1, max(ports.leaf_down, ports.spine_down) + 1)
+    candidates = {letter: groups if letter == "g" else values for letter in given}
+    fits = partial(is_feasible, endpoints=endpoints, ports=ports)
+    return nearest_that_fits(given, broke, candidates, fits) or "leave p, a, s, h and g to the rules"
 
 
 # plus formulas ------------------------------------------------------------------------------------------------------

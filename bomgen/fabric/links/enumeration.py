@@ -134,8 +134,6 @@ class Cut(NamedTuple):
 
 
 class _Graph(NamedTuple):
-    """Devices as nodes, and the endpoints attached to them."""
-
     one: Column
     other: Column
     gbps: Column
@@ -229,6 +227,5 @@ def _pull(graph: _Graph, side: Column, half: int) -> Column:
 
 
 def _between_nodes(graph: _Graph, nodes: int) -> int:
-    """Return the links between the first and the second half of directly linked nodes [Gb/s]."""
     middle = nodes // 2
     return int(graph.gbps[(graph.one < middle) != (graph.other < middle)].sum())

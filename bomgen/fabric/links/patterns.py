@@ -203,13 +203,8 @@ def connect_switches_of_groups(sizes: GroupSizes) -> Ends:
         start = np.repeat(sizes.starts(np.arange(first, last, dtype=np.int64)), len(one))
         lower, upper = np.tile(one, last - first), np.tile(other, last - first)
         found.append((start + lower, upper - 1, start + upper, lower))
-    large, small = found
-    return (
-        np.concatenate((large[0], small[0])),
-        np.concatenate((large[1], small[1])),
-        np.concatenate((large[2], small[2])),
-        np.concatenate((large[3], small[3])),
-    )
+    lower, lower_port, upper, upper_port = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return lower, lower_port, upper, upper_port
 
 
 def connect_spines_of_groups(seats: Seats | None, leaves: GroupSizes, spines: GroupSizes) -> Ends:

@@ -69,7 +69,7 @@ def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int
 def build(demand: Demand) -> Fabric:
     """Return the lowest leaf count for the endpoints. Raises Infeasible when the uplinks leave no port."""
     switch, rates = demand.leaf.switch, demand.rates
-    uplinks = require(demand.uplinks, "binding lets no access leaves without an up-link pass")
+    uplinks = require(demand.uplinks, "binding lets no access leaves without an uplink pass")
     down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or UNSET

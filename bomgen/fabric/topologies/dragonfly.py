@@ -30,10 +30,19 @@ from bomgen.fabric.dragonfly.dragonfly import (
     is_feasible,
     most_balanced,
     nearest_feasible,
+    option,
     ports_left_for_endpoints,
 )
 from bomgen.fabric.ports import cages_of, carries_rate, group_radix, radix
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier, seat_in_order
+from bomgen.fabric.requirements import (
+    UNSET,
+    all_endpoints,
+    attached_ports,
+    group_thousands,
+    one_tier,
+    seat_in_order,
+    servers_among,
+)
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "dragonfly"
@@ -66,17 +75,6 @@ GLOBAL = LinkKind(
 )
 
 
-def _option(title: str, description: str, *examples: int) -> dict[str, Any]:
-    return {
-        "title": title,
-        "description": description,
-        "type": "integer",
-        "minimum": 1,
-        "x-unit": "count",
-        "examples": list(examples),
-    }
-
-
 _EXAMPLES = {"p": (4, 16), "a": (8, 32), "h": (4, 17), "g": (9, 33)}
 
 OPTIONS: dict[str, Any] = {
@@ -85,16 +83,16 @@ OPTIONS: dict[str, Any] = {
     "the fewest switches that carry the endpoints.",
     "type": "object",
     "properties": {
-        "p": _option("Endpoints a switch", "Links to servers of one switch. Default: h.", *_EXAMPLES["p"]),
-        "a": _option(
+        "p": option("Endpoints a switch", "Links to servers of one switch. Default: h.", *_EXAMPLES["p"]),
+        "a": option(
             "Switches a group", "Switches of one group, joined all to all. Default: 2p or 2h.", *_EXAMPLES["a"]
         ),
-        "h": _option("Global links a switch", "Links of one switch to other groups. Default: a/2.", *_EXAMPLES["h"]),
-        "g": _option("Groups", "Groups, at most a h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
-        "small_groups": _option(
+        "h": option("Global links a switch", "Links of one switch to other groups. Default: a/2.", *_EXAMPLES["h"]),
+        "g": option("Groups", "Groups, at most a h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
+        "small_groups": option(
             "Small groups", "Of the g groups the last ones that have fewer switches. Default: none.", 6
         ),
-        "small_a": _option("Switches a small group", "Switches of one of the small groups.", 16),
+        "small_a": option("Switches a small group", "Switches of one of the small groups.", 16),
     },
     "minProperties": 1,
     "additionalProperties": False,
@@ -203,7 +201,6 @@ def _ports(demand: Demand) -> Ports:
 
 
 def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> DragonflyShape:
-    """Return the numbers that the plan fixes, and the others by balance and demand."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
         p = dragonfly.smallest_balanced(endpoints, g or UNSET, *ports)
@@ -333,7 +330,6 @@ def _alike(kind: RouterGroups) -> Iterator[tuple[Figure, Figure, Figure]]:
 
 
 def _fitted(kind: RouterGroups, exact: bool, p: Figure) -> Iterator[Fitted]:
-    """Yield the equally filled routers of groups with equal numbers of ports to others."""
     local = dragonfly.local_ports(kind.size)
     longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
     up, up_less = (
@@ -378,7 +374,6 @@ def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[
 
 
 def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> None:
-    """Raise Infeasible when no dragonfly has the numbers that the plan fixes and carries the endpoints."""
     values = ports.values
     switch, wanted = demand.leaf.switch.identity.name, group_thousands(endpoints.value)
     if not {"p", "a", "h"} & set(fixed):
@@ -393,7 +388,7 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
         what = f"{groups} groups of a balanced dragonfly" if groups else "a balanced dragonfly"
         message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {group_thousands(reached)}"
-        raise Infeasible(f"{message}: at most {_servers(demand, reached)} servers", because=endpoints)
+        raise Infeasible(f"{message}: at most {servers_among(demand, reached)} servers", because=endpoints)
     given = {letter: int(figure.value) for letter, figure in fixed.items()}
     if is_feasible(given, endpoints.value, values):
         return
@@ -414,29 +409,20 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         held = group_thousands(reached)
         message = f"{wanted} endpoints; {groups} groups of {a} routers with {p} endpoints each hold {held}"
         rule = "infeasible"
-        message += f": at most {_servers(demand, reached)} servers"
+        message += f": at most {servers_among(demand, reached)} servers"
     remedy = nearest_feasible(given, broke, endpoints.value, values)
     raise Infeasible(f"{message}; {remedy}", because=fixed[broke], rule=rule)
-
-
-def _servers(demand: Demand, reached: int) -> int:
-    """Return the whole servers among a number of endpoints, without hosts and reserved ports."""
-    others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
-    return max(int((reached - others) // demand.ports_per_server.value), 0)
 
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the local links between every two switches of a group and the global links between every two groups."""
     from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_switches_of_groups
 
-    def dimension(name: str) -> int:
-        return int(plane.dimensions[name].value) if name in plane.dimensions else 0
-
-    sizes = GroupSizes(dimension(GROUPS), dimension(SIZE), dimension(SMALL), dimension(SMALL_SIZE))
+    sizes = GroupSizes(*(plane.dimension(name) for name in (GROUPS, SIZE, SMALL, SMALL_SIZE)))
     if plane.links_of(LOCAL.name):
         yield LOCAL, connect_switches_of_groups(sizes)
     if plane.links_of(GLOBAL.name):
-        yield GLOBAL, connect_groups(sizes, dimension(BETWEEN), dimension(TO_SMALL))
+        yield GLOBAL, connect_groups(sizes, plane.dimension(BETWEEN), plane.dimension(TO_SMALL))
 
 
 TOPOLOGY = Topology(

@@ -21,6 +21,7 @@ from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, fit_switches, kinds_of_l
 from bomgen.fabric.clos.shape import bandwidth, links_up
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, TierRows, Topology
 from bomgen.fabric.dragonfly import dragonfly, dragonfly_plus
+from bomgen.fabric.dragonfly.dragonfly import option
 from bomgen.fabric.dragonfly.dragonfly_plus import (
     FIRST_GIVEN,
     LETTERS,
@@ -33,7 +34,15 @@ from bomgen.fabric.dragonfly.dragonfly_plus import (
     nearest_feasible,
 )
 from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, seat_in_order, two_tiers
+from bomgen.fabric.requirements import (
+    UNSET,
+    all_endpoints,
+    attached_ports,
+    group_thousands,
+    seat_in_order,
+    servers_among,
+    two_tiers,
+)
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 if TYPE_CHECKING:
@@ -67,17 +76,6 @@ SPINE_SPINE = LinkKind(
 PARALLEL = "parallel"
 
 
-def _option(title: str, description: str, *examples: int) -> dict[str, Any]:
-    return {
-        "title": title,
-        "description": description,
-        "type": "integer",
-        "minimum": 1,
-        "x-unit": "count",
-        "examples": list(examples),
-    }
-
-
 _EXAMPLES = {"p": (40, 16), "a": (18, 16), "s": (18, 16), "h": (22, 16), "g": (23, 9)}
 
 OPTIONS: dict[str, Any] = {
@@ -87,18 +85,18 @@ OPTIONS: dict[str, Any] = {
     "h and p.",
     "type": "object",
     "properties": {
-        "p": _option("Endpoints a leaf", "Links to servers of one leaf.", *_EXAMPLES["p"]),
-        "a": _option("Leaves a group", "Leaves of one group, each linked to all its spines.", *_EXAMPLES["a"]),
-        "s": _option("Spines a group", "Spines of one group, each linked to all its leaves.", *_EXAMPLES["s"]),
-        "h": _option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
-        "g": _option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
-        PARALLEL: _option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
-        "other_groups": _option(
+        "p": option("Endpoints a leaf", "Links to servers of one leaf.", *_EXAMPLES["p"]),
+        "a": option("Leaves a group", "Leaves of one group, each linked to all its spines.", *_EXAMPLES["a"]),
+        "s": option("Spines a group", "Spines of one group, each linked to all its leaves.", *_EXAMPLES["s"]),
+        "h": option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
+        "g": option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
+        PARALLEL: option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
+        "other_groups": option(
             "Other groups", "Number of groups, the last of g, with other sizes. Requires p, a, s, h and g.", 2
         ),
-        "other_a": _option("Leaves per other group", "Leaves of each other group.", 14),
-        "other_s": _option("Spines per other group", "Spines of each other group.", 32),
-        "other_parallel": _option(
+        "other_a": option("Leaves per other group", "Leaves of each other group.", 14),
+        "other_s": option("Spines per other group", "Spines of each other group.", 32),
+        "other_parallel": option(
             "Parallel links in other groups", "Links between a leaf and a spine in the other groups. Default: 1.", 1
         ),
     },
@@ -273,7 +271,6 @@ def _check_others(
     g: Figure,
     kinds: tuple[LeafSpineGroups, ...],
 ) -> None:
-    """Raise Infeasible when the last groups do not fit their switches, or the groups do not hold the endpoints."""
     first, last = kinds
     each = ports._replace(parallel=last.parallel.value if last.parallel else 1)
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
@@ -291,7 +288,7 @@ def _check_others(
     held = p.value * (first.leaves.value + last.leaves.value)
     if held < endpoints.value:
         message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
-        raise Infeasible(f"{message}: at most {_servers(demand, held)} servers", because=endpoints)
+        raise Infeasible(f"{message}: at most {servers_among(demand, held)} servers", because=endpoints)
 
 
 def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
@@ -303,12 +300,10 @@ def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
 
 
 def _outer(kind: LeafSpineGroups) -> Figure:
-    """Return the global ports in use on the spine of a group that has the most."""
     return dragonfly.global_ports(kind.group_ports, kind.s)
 
 
 def _spines_alike(kinds: tuple[LeafSpineGroups, ...]) -> Iterator[Fitted]:
-    """Yield the spines of groups with equal numbers of ports in use."""
     for kind in kinds:
         spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
         more = dragonfly.routers_in_row(dragonfly.zero(), spines, kind.s, longer)
@@ -344,7 +339,6 @@ def _free(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figu
 
 
 def _free_on_spines(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
-    """Return the unused ports of all spines, as links to leaves."""
     found = [
         dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
         for kind in kinds
@@ -376,7 +370,6 @@ def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Fig
 def _check(
     demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping[str, Figure], parallel: Figure | None
 ) -> None:
-    """Raise Infeasible when no dragonfly+ has the numbers that the plan fixes and carries the endpoints."""
     if parallel:
         ports = ports._replace(parallel=int(parallel.value))
     wanted = group_thousands(endpoints.value)
@@ -392,7 +385,9 @@ def _check(
         reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
         what = f"{groups} groups of a balanced dragonfly+" if groups else "a balanced dragonfly+"
         message = f"{wanted} endpoints; {what} of {leaf} reach{'' if groups else 'es'} {group_thousands(reached)}"
-        raise Infeasible(f"{message}: at most {_servers(demand, reached)} servers", because=fixed.get("g") or endpoints)
+        raise Infeasible(
+            f"{message}: at most {servers_among(demand, reached)} servers", because=fixed.get("g") or endpoints
+        )
     given = {letter: int(figure.value) for letter, figure in fixed.items()}
     broke: str
     if is_feasible(given, endpoints.value, ports):
@@ -414,30 +409,21 @@ def _check(
         broke, rule = "g" if "g" in given else next(iter(given)), "infeasible"
         groups, held = given.get("g") or s * h + 1, group_thousands(reached)
         message = f"{wanted} endpoints; {groups} groups of {a} leaves with {p} endpoints each hold {held}"
-        message += f": at most {_servers(demand, reached)} servers"
+        message += f": at most {servers_among(demand, reached)} servers"
     remedy = nearest_feasible(given, broke, endpoints.value, ports)
     raise Infeasible(f"{message}; {remedy}", because=fixed[broke], rule=rule)
-
-
-def _servers(demand: Demand, reached: int) -> int:
-    """Return the whole servers among a number of endpoints, without hosts and reserved ports."""
-    others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
-    return max(int((reached - others) // demand.ports_per_server.value), 0)
 
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the links from every leaf to every spine of its group and the global links between groups."""
     from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_spines_of_groups
 
-    def dimension(name: str) -> int:
-        return int(plane.dimensions[name].value) if name in plane.dimensions else 0
-
-    groups, others = dimension(GROUPS), dimension(OTHER_GROUPS)
-    spines = GroupSizes(groups, dimension(SPINES), others, dimension(OTHER_SPINES))
-    leaves = GroupSizes(groups, dimension(LEAVES), others, dimension(OTHER_LEAVES))
+    groups, others = plane.dimension(GROUPS), plane.dimension(OTHER_GROUPS)
+    spines = GroupSizes(groups, plane.dimension(SPINES), others, plane.dimension(OTHER_SPINES))
+    leaves = GroupSizes(groups, plane.dimension(LEAVES), others, plane.dimension(OTHER_LEAVES))
     yield LEAF_SPINE, connect_spines_of_groups(seats, leaves, spines)
     if plane.links_of(SPINE_SPINE.name):
-        yield SPINE_SPINE, connect_groups(spines, dimension(BETWEEN), dimension(TO_OTHERS))
+        yield SPINE_SPINE, connect_groups(spines, plane.dimension(BETWEEN), plane.dimension(TO_OTHERS))
 
 
 TOPOLOGY = Topology(

@@ -280,7 +280,6 @@ def build(demand: Demand) -> Fabric:
 
 
 def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure) -> None:
-    """Raise Infeasible when the ports of a server cannot be distributed in equal shares."""
     if ports.value % homes.value:
         message = (
             f"homing: {homing.value} deals the ports of a server out to {homes.value} switches in equal shares; "
@@ -315,7 +314,6 @@ def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_b
 def _explain_refusal(
     demand: Demand, switches: Figure, of_switch: Figure, homes: Figure, wanted: Figure, most: int
 ) -> Infeasible:
-    """Return why the switches have too few ports, and the most servers for which they have enough."""
     each = demand.ports_per_server.value
     others = all_endpoints(demand).value - demand.servers.value * each
 
@@ -336,7 +334,7 @@ def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield equal numbers of links between every two switches."""
     from bomgen.fabric.links.patterns import connect_peers
 
-    yield PEER, connect_peers(*(int(plane.dimensions[name].value) for name in (SWITCHES, "peer_links")))
+    yield PEER, connect_peers(*(plane.dimension(name) for name in (SWITCHES, "peer_links")))
 
 
 TOPOLOGY = Topology(

@@ -334,7 +334,6 @@ def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
 
 
 def _check(demand: DirectDemand, given: Sequence[Figure]) -> None:
-    """Raise Infeasible when the dimensions set make no whole tori of the nodes, or one larger than a pod."""
     nodes, of_one = int(demand.nodes.value), prod(int(figure.value) for figure in given)
     shape = " x ".join(str(figure.value) for figure in given)
     if demand.pod and of_one > demand.pod.value:

@@ -30,7 +30,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
 from bomgen.fabric.declaration import topology
 from bomgen.fabric.line_cards import FittedTier
-from bomgen.fabric.types import Fabric, Fitted, Links
+from bomgen.fabric.types import SERVER, Fabric, Fitted, Links
 from bomgen.optics.cages import (
     FIXED_FORMS,
     UNKNOWN,
@@ -45,7 +45,7 @@ from bomgen.optics.cages import (
     plug_at,
     without_fixed_modules,
 )
-from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
+from bomgen.optics.compatibility import Cage, Unbuildable, adapter_for
 from bomgen.optics.counting.per_device import (
     BOTH_ENDS,
     CAGES_OF_SWITCH,
@@ -81,7 +81,6 @@ from bomgen.optics.counting.uses import (
     ModuleUse,
     choose_medium,
     chosen,
-    distinct_ends,
     machine_modules,
     missing_fibre_message,
     refuse_several_links,
@@ -106,40 +105,36 @@ from bomgen.optics.types import (
 )
 
 
-def count_parts(
-    fabric: Fabric,
-    servers: Figure,
-    server_cage: Cage,
-    others: Sequence[AttachedHosts],
-    rows: Figure,
-    fitted: Sequence[FittedTier],
-    specs: Mapping[str, LinkSpec],
-    parts: PartsLookup,
-    populate_all: bool,
-) -> Interconnect:
-    """Return the modules and cables of a fabric whose servers connect with `server_cage`.
+class PartsRequest(NamedTuple):
+    """A fabric with the ends of its links, for which parts are counted."""
 
-    `others` are the other machines on the fabric; their links are distributed over `rows` of leaves: planes, or rails.
-    `fitted` are the line cards of its modular switches; `populate_all` gives unused ports modules, too. Links that
-    cannot be built are among the problems of the result.
-    """
+    fabric: Fabric
+    servers: Figure
+    server_cage: Cage
+    others: Sequence[AttachedHosts]
+    """The other machines on the fabric."""
+    rows: Figure
+    """Rows of leaves over which the links of other machines are distributed: planes, or rails."""
+    fitted: Sequence[FittedTier]
+    """The line cards of its modular switches."""
+    parts: PartsLookup
+    populate_all: bool
+    """Whether unused ports have modules, too."""
 
-    def count_parts(wanted: Mapping[str, LinkSpec]) -> Interconnect:
-        builder = _PartCounter(fabric, servers, server_cage, others, rows, fitted, parts, populate_all)
-        for links in fabric.links:
-            builder.choose(links, wanted[links.kind])
-        return builder.count()
 
-    found = count_parts(specs)
-    if not lacks_cages(found):
-        return found
+def count_parts(request: PartsRequest, specs: Mapping[str, LinkSpec]) -> Interconnect:
+    """Return the modules and cables of a fabric; links that cannot be built are among the problems of the result."""
+    first = _PartCounter(request, specs).count()
+    if not lacks_cages(first):
+        return first
     for options in SHARING:
-        again = count_parts(
-            {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
-        )
-        if not lacks_cages(again) and all(choice.option for choice in again.choices):
-            return again
-    return found
+        limited = {
+            kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()
+        }
+        counted = _PartCounter(request, limited).count()
+        if not lacks_cages(counted) and all(choice.option for choice in counted.choices):
+            return counted
+    return first
 
 
 def _is_open(spec: LinkSpec) -> bool:
@@ -176,21 +171,10 @@ class _Kind(NamedTuple):
 
 
 class _PartCounter:
-    """The modules and cables of one fabric: how each kind of link is built, then the parts it takes."""
-
-    def __init__(
-        self,
-        fabric: Fabric,
-        servers: Figure,
-        server_cage: Cage,
-        others: Sequence[AttachedHosts],
-        rows: Figure,
-        fitted: Sequence[FittedTier],
-        parts: PartsLookup,
-        populate_all: bool,
-    ) -> None:
-        self.fabric, self.servers, self.server_cage, self.parts = fabric, servers, server_cage, parts
-        self.others, self.rows, self.fitted, self.populate_all = others, rows, fitted, populate_all
+    def __init__(self, request: PartsRequest, specs: Mapping[str, LinkSpec]) -> None:
+        self.fabric, self.fitted, self.parts = request.fabric, request.fitted, request.parts
+        self.servers, self.server_cage, self.others = request.servers, request.server_cage, request.others
+        self.rows, self.populate_all = request.rows, request.populate_all
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
@@ -200,6 +184,8 @@ class _PartCounter:
         self.kinds: dict[str, _Kind] = {}
         self.port_maps: Mapping[tuple[str, str], PortMap] = {}
         self.leaf_shares: dict[str, LeafShares] = {}
+        for links in self.fabric.links:
+            self.choose(links, specs[links.kind])
 
     def choose(self, links: Links, spec: LinkSpec) -> None:
         span = self._span(links, spec)
@@ -320,7 +306,6 @@ class _PartCounter:
                 self._module(links, upper, group.medium.upper, count, group.links)
 
     def _lower_count(self, kind: _Kind, group: EndpointGroup, module: Module | None = None) -> Figure:
-        """Return the modules at the lower end of a group; `module` overrides the group's."""
         module = module or require(group.medium and group.medium.lower, f"no module for {kind.links.kind} links")
         if group.lower.device != SERVER:
             return self._pieces_of_tier(kind, group.lower.device, module.ports)
@@ -371,7 +356,6 @@ class _PartCounter:
         return pieces_on_leaves(fill_leaves(seats, self.fabric.planes or SINGLE_FABRIC, ports, filling))
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
-        """Add modules, merged with equal ones, and their adapters."""
         if links.within_tier:
             ends = ends_of_links(ends, BOTH_ENDS)
         adapter = adapter_for(cage, module.cage, self.parts.rules())
@@ -385,7 +369,6 @@ class _PartCounter:
         self.modules.append(ModuleUse(links.kind, cage.device, module, count, ends))
 
     def _cable(self, kind: _Kind, group: EndpointGroup) -> None:
-        """Add the cables of a group, merged with equal ones."""
         medium, name = group.medium, kind.links.kind
         cable = medium.cable if medium else None
         length = medium.length_m if medium else Fraction(kind.spec.length_m.value)
@@ -512,7 +495,6 @@ class _PartCounter:
         self._problem(spec, "warning", text, "no-part-known", links.kind)
 
     def _part_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        """Warn about parts that cannot be ordered, such as placeholders."""
         links, spec, upper = kind.links, kind.spec, kind.upper
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
@@ -555,7 +537,6 @@ class _PartCounter:
             self._warn_once(kind, text, "foreign-module")
 
     def _warn_once(self, kind: _Kind, text: Message, rule: str) -> None:
-        """Warn about a kind of link, unless another has caused the same warning."""
         if all(problem.message != text for problem in self.problems):
             self._problem(kind.spec, "warning", text, rule, kind.links.kind)
 
@@ -572,7 +553,8 @@ class _PartCounter:
         if real is None or real.lower is None or real.upper is None:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends, index = [], kind.groups.index(group)
-        for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
+        both = (lower, real.lower), (upper, real.upper)
+        for cage, part in both[:1] if links.within_tier else both:
             code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
             own = cage is lower
             count = self._lower_count(kind, group, part) if own else self._upper_count(kind, index, part)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
@@ -246,14 +246,6 @@ def chosen(kind: str, choice: LinkChoice) -> Chosen:
     return Chosen(
         kind, medium.option if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
     )
-
-
-End = TypeVar("End")
-
-
-def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
-    """Return the values at the two ends of a kind of link; only one when both ends are the same kind of device."""
-    return (lower,) if links.within_tier else (lower, upper)
 
 
 def refuse_several_links(links: Links, medium: Medium | None) -> None:
