@@ -24,9 +24,12 @@ from bomgen.workflow.plan_files import STANDARD_INPUT
 @click.argument("quote", shell_complete=files)
 @plan_argument
 @click.option(
-    "--write", "writing", is_flag=True, help="Write the plan and its price book; without it nothing is written."
+    "--write",
+    "writing",
+    is_flag=True,
+    help="Write the plan and its price book; without this option, only show the changes.",
 )
-@click.option("--force", is_flag=True, help="Take a workbook of another plan, or of an older state of this one.")
+@click.option("--force", is_flag=True, help="Accept a workbook of another plan, or of an older version of this one.")
 @root_option
 @talk_options
 def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -> None:

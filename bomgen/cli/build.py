@@ -144,7 +144,7 @@ def _order_templates() -> list[tuple[str, str]]:
     metavar="DIR",
     callback=named_path,
     shell_complete=files,
-    help="Folder of the results; - writes one format of one plan to standard output.",
+    help="Output folder; - writes one format of one plan to standard output.",
 )
 @click.option(
     "-f",
@@ -153,7 +153,7 @@ def _order_templates() -> list[tuple[str, str]]:
     show_default=True,
     metavar="LIST",
     shell_complete=proposed("documents"),
-    help="What to write; see below.",
+    help="Formats to write; see below.",
 )
 @click.option(
     "--template",
@@ -161,7 +161,7 @@ def _order_templates() -> list[tuple[str, str]]:
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Render a template of your own, NAME.j2, to NAME, or one that comes with bomgen, by its name; repeatable.",
+    help="Also render a template: a file NAME.j2, or the name of a built-in one; repeatable.",
 )
 @click.option(
     "--jobs",
@@ -169,9 +169,9 @@ def _order_templates() -> list[tuple[str, str]]:
     default=1,
     show_default=True,
     metavar="N",
-    help="Plans to build at a time, each in a process of its own.",
+    help="Number of plans to build in parallel.",
 )
-@click.option("--watch", is_flag=True, help="Build again whenever a plan or a file that plans name has changed.")
+@click.option("--watch", is_flag=True, help="Rebuild when a plan or a file that it names changes.")
 @locked_option
 @set_option
 @root_option

@@ -18,7 +18,7 @@ from bomgen.workflow.catalog_listing import topologies_listed, topology
 @click.command()
 @click.argument("kind", required=False, shell_complete=proposed("kinds"))
 @click.argument("id", required=False, shell_complete=proposed("ids"))
-@click.option("--where", metavar="CONDITIONS", help="The parts with these values: 'rate=800G fibre=single-mode'.")
+@click.option("--where", metavar="CONDITIONS", help="List the parts with these values: 'rate=800G fibre=single-mode'.")
 @click.option("--audit", is_flag=True, help="List facts that are missing, weakly sourced or outdated.")
 def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources.

@@ -32,14 +32,14 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
     type=click.Choice(["text", "json", "github"]),
     default="text",
     show_default=True,
-    help="How problems are written: for people, programs, or annotations of a code host.",
+    help="Format of the problems; github prints annotations for a pull request.",
 )
 @locked_option
 @set_option
 @root_option
 @talk_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
-    """Say what is wrong with plans, and whether they can be built; write nothing.
+    """Validate plans and report whether they can be built; write nothing.
 
     A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book.
     """

@@ -51,13 +51,13 @@ SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xls
     help="For a terminal, a review comment, a document, or programs. [default: by the suffix of FILE, else text]",
 )
 @output_option
-@click.option("--all", "every", is_flag=True, help="Show every number and line of the text, not those that matter.")
+@click.option("--all", "every", is_flag=True, help="Show all numbers and lines, not only the important ones.")
 @click.option(
     "--max-increase",
     "limits",
     multiple=True,
     metavar="LIMIT",
-    help="Exit with 4 if the total grows by more: 5% of the old one, or 100000 in its currency.",
+    help="Exit with 4 if the total increases by more than LIMIT: 5% of OLD, or 100000 in its currency.",
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything changed.")
 @set_option
@@ -66,7 +66,7 @@ SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xls
     multiple=True,
     metavar="KEY=VALUE",
     shell_complete=proposed("settings"),
-    help="Override a value of NEW alone.",
+    help="Override a value of NEW only.",
 )
 @root_option
 @talk_options
@@ -82,10 +82,10 @@ def diff(
     set_new: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Say what changed from OLD to NEW: the plan, sizing, fabrics, the bill and the money.
+    """Show what changed from OLD to NEW: the plan, sizing, fabrics, the bill and the money.
 
     Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
-    - for standard input; or somebody's bill (xlsx, csv ...), whose lines are matched by part number. Servers that are
+    - for standard input; or a vendor's bill (xlsx, csv ...), whose lines are matched by part number. Servers that are
     added read as an order: what to buy, what to plug elsewhere, what is left over; as html, xlsx or pdf it is a quote
     for the customer. --set overrides a value on both sides.
 

@@ -43,18 +43,18 @@ COUNT = click.IntRange(min=1)
     "design",
     metavar="DESIGN",
     shell_complete=proposed("designs"),
-    help="Begin with a design that bomgen carries; see --list.",
+    help="Start from a built-in design; see --list.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
-@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="From an inquiry: which GPU is asked for.")
-@click.option("--gpus", type=COUNT, metavar="N", help="How many GPUs; or --servers, or --racks.")
-@click.option("--servers", type=COUNT, metavar="N", help="How many servers.")
-@click.option("--racks", type=COUNT, metavar="N", help="How many racks of a rack-scale system.")
+@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="GPU of the cluster.")
+@click.option("--gpus", type=COUNT, metavar="N", help="Number of GPUs; or use --servers or --racks.")
+@click.option("--servers", type=COUNT, metavar="N", help="Number of servers.")
+@click.option("--racks", type=COUNT, metavar="N", help="Number of racks of a rack-scale system.")
 @click.option(
     "--server",
     metavar="ID",
     shell_complete=proposed("servers"),
-    help="Which server. [default: the usual for the GPU]",
+    help="Server. [default: the default server for the GPU]",
 )
 @click.option(
     "--topology",
@@ -68,11 +68,18 @@ COUNT = click.IntRange(min=1)
     shell_complete=proposed("switches"),
     help="Switch of the compute fabric. [default: the cited default fabric]",
 )
-@click.option("--oversubscription", type=click.FloatRange(min=0, min_open=True), metavar="R", help="R to one.")
-@click.option("--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, as seller.yaml.")
+@click.option(
+    "--oversubscription",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="R",
+    help="Oversubscription ratio, R to 1.",
+)
+@click.option(
+    "--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, such as seller.yaml."
+)
 @click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book of the quote.")
-@click.option("--customer", metavar="NAME", help="Who the quote is made for.")
-@click.option("--seller", is_flag=True, help="Write seller.yaml, which the plans of a seller extend; no plan.")
+@click.option("--customer", metavar="NAME", help="Customer named on the quote.")
+@click.option("--seller", is_flag=True, help="Write seller.yaml, the base of a seller's plans, instead of a plan.")
 @talk_options
 def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.

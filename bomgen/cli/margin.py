@@ -26,7 +26,7 @@ from bomgen.workflow.pipeline import compute_margin
     type=click.Choice(["text", "csv", "json"]),
     default="text",
     show_default=True,
-    help="What is written.",
+    help="Output format.",
 )
 @output_option
 @set_option

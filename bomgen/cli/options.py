@@ -114,7 +114,7 @@ set_option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     shell_complete=proposed("settings"),
-    help="Override a value of the plan; dots between keys.",
+    help="Override a value of the plan; KEY is dotted.",
 )
 
 
@@ -126,7 +126,7 @@ def output_option(command: Command) -> Command:
         metavar="FILE",
         callback=_named_output,
         shell_complete=files,
-        help="Where to write; - is standard output. [default: standard output]",
+        help="Output file; - is standard output. [default: standard output]",
     )
     force = click.option(
         "--force",

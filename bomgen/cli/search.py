@@ -63,10 +63,10 @@ STAGES = {
     "--minimize",
     multiple=True,
     metavar="NAME,...",
-    help="What to compare by. [default: cost,days,power]",
+    help="Measures to minimise. [default: cost,days,power]",
 )
 @click.option("--within", multiple=True, metavar="NAME=MOST,...", help="Bounds, such as power=5MW,days=30.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. [default: 1]")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes. [default: 1]")
 @click.option(
     "--scheduler",
     metavar="ADDRESS",

@@ -48,21 +48,21 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
     multiple=True,
     metavar="NAME",
     shell_complete=proposed("fabrics"),
-    help="Only the cables of a fabric; repeatable.",
+    help="List only the cables of this fabric; repeatable.",
 )
 @click.option(
     "--from",
     "old",
     metavar="OLD",
     shell_complete=proposed("sides"),
-    help="The plan that stands today, or REV:PATH: what stays keeps its names and ports, and each row says what to do.",
+    help="Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
 )
 @click.option(
     "--cluster",
     "cluster",
     metavar="NAME",
     shell_complete=proposed("clusters"),
-    help="The cluster whose cables are listed, of a plan with several.",
+    help="Cluster to list, if the plan has several.",
 )
 @set_option
 @root_option

@@ -37,7 +37,7 @@ SEVERITIES = ("error", "doubt")
     metavar="PLAN",
     callback=named_path,
     shell_complete=files,
-    help="Write a plan that rebuilds it; never overwrites a file.",
+    help="Write a plan that rebuilds the bill; an existing file is never overwritten.",
 )
 @click.option(
     "--columns",
@@ -46,8 +46,8 @@ SEVERITIES = ("error", "doubt")
     help="What columns of the bill are, by letter or heading; also spare, price, amount and others, currency=USD, "
     "decimal=comma, sheet=NAME, header=LINE; none leaves one out.",
 )
-@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 if there is a finding so severe.")
-@click.option("--all", "every", is_flag=True, help="Show in the text what each line was read as, too.")
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 on a finding of this severity or worse.")
+@click.option("--all", "every", is_flag=True, help="Also show how each line was read.")
 @click.option(
     "--language",
     "code",
@@ -60,7 +60,7 @@ SEVERITIES = ("error", "doubt")
 def xray(
     bill: str, form: str, output: str | None, columns: tuple[str, ...], fail_on: str | None, every: bool, code: str
 ) -> None:
-    """Say what is wrong with somebody's BILL (xlsx, xls, ods, csv, pdf), and which fabrics explain its counts.
+    """Check a vendor's BILL (xlsx, xls, ods, csv, pdf) and find the fabrics that explain its quantities.
 
     Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
     built and compared with the lines: those that fit equally well are all listed. Errors are incorrect
