@@ -226,7 +226,6 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
 
 
 def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote) -> Proposal:
-    """The edits that give what was changed, as far as the plan can say it."""
     proposal = Proposal(base, returned, problems=list(changes.problems))
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
@@ -305,7 +304,6 @@ def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base
 
 
 def _try_edits(inputs: Inputs, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
-    """Return the files that hold edits and what the plan then comes to. Raises NotEditable and PlanErrors."""
     edited, files = edit_files(inputs.file, proposal.base, edits, proposal.prices)
     if not files:
         return files, proposal.base

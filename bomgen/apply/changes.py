@@ -254,7 +254,6 @@ def _is_renamed_area(
     base: ReturnedQuote,
     returned: ReturnedQuote,
 ) -> bool:
-    """Whether the area of a name is where its column, or its total, is in the workbook that came back."""
     if after.sheet != returned.bill:
         return False
     if area.first in totals:
@@ -325,7 +324,6 @@ def _key(row: tuple[TableCell, ...]) -> tuple[str, ...]:
 
 
 def _side_by_side(before: tuple[TableCell, ...], after: tuple[TableCell, ...]) -> Iterator[tuple[TableCell, TableCell]]:
-    """The cells of two rows, column by column."""
     width = max(len(before), len(after))
     mark = (after or before)[0].mark
     for at in range(width):

@@ -218,7 +218,6 @@ def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUAN
 
 
 def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
-    """That the edited plan comes to another total than the workbook."""
     currency = rebuilt.report.plan.quote.currency
     came = {line.id: line.cells for line in typed.lines}
     lines = [

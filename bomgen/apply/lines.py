@@ -123,7 +123,6 @@ def count_spares(report: Report, line: Line, pieces: int) -> int:
 
 
 def _first_line(base: Base, line: Line) -> Line:
-    """Return the line that the spares of a line's part stand on."""
     same = (line.line for line in base.report.quote.lines if has_spares(line.line))
     return next((each for each in same if part_key(each) == part_key(line)), line)
 
@@ -264,7 +263,6 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
 
 
 def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal | None:
-    """The number that was typed, 0 for none; None where the plan cannot have it, which is noted."""
     cell, number = change.after, number_in(change.after)
     what = None
     if isinstance(cell.value, Broken):

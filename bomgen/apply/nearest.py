@@ -82,14 +82,12 @@ def name_nearest(report: Report, inputs: Inputs, wanted: Wanted) -> str:
 
 
 def _try(inputs: Inputs, setting: str) -> Report | None:
-    """Return the result of a plan with a setting; None where that cannot be built."""
     with suppress(PlanErrors, BrokenResult):
         return work_out_variant(read_all(inputs.file, [setting], known=inputs))
     return None
 
 
 def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
-    """Return what else an offer changes, and the total of the quote before and after."""
     pieces, now = _pieces(before), _pieces(offer.report)
     own = {wanted.line.id}
     if wanted.key != QUANTITY or offer.how:
@@ -116,14 +114,12 @@ def _pieces(report: Report) -> dict[str, str]:
 
 
 def _quantity(report: Report | None, line_id: str) -> int | None:
-    """Return the installed quantity of a line; None without a result."""
     if report is None:
         return None
     return sum(int(line.quantity.value) for line in report.bill.lines if line.id == line_id)
 
 
 def _bought(report: Report) -> dict[tuple[str, str], int]:
-    """Return the charged quantity of each part, over all lines."""
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         if not line.in_stock:
@@ -201,7 +197,6 @@ def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None
 
 
 def _with_ratio(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
-    """Try another oversubscription of the fabric."""
     line = wanted.line
     if line.fabric is None:
         return

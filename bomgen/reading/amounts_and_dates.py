@@ -29,9 +29,7 @@ _UNITS = re.compile(
     r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
 )
 _NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
-"""A note in brackets after an amount."""
 _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
-"""The most frequent form of amounts."""
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
@@ -209,7 +207,6 @@ _NAME_AND_DAY = re.compile(r"(?P<month>[^\W\d]+)[ .-]*(?P<day>[0-9]{1,2})[ .,-]+
 
 @cache
 def _months() -> dict[str, int]:
-    """Return month numbers by full and abbreviated names in all languages."""
     return {
         name: number
         for language in languages().values()
@@ -247,7 +244,6 @@ def read_dates(text: str) -> Mapping[str, date]:
 
 
 def _day(year: str, month: str | int, day: str) -> date | None:
-    """Return a calendar day; None if it does not exist."""
     if len(year) not in (SHORT_YEAR, LONG_YEAR) or len(day) > SHORT_YEAR:
         return None
     try:

@@ -30,7 +30,6 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
     "moment": datetime.fromisoformat,
     "time": time.fromisoformat,
 }
-"""Constructors of values that JSON lacks, by their type names."""
 
 
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
@@ -61,7 +60,6 @@ def written(tables: tuple[RawTable, ...], problems: Sequence[Problem]) -> bytes:
 
 
 def _plain(table: RawTable) -> dict[str, Any]:
-    """Return a table as JSON; the place of a cell is its row and column."""
     rows = [[_plain_value(cell.value) for cell in row] for row in table.rows]
     hidden = {"hidden_rows": [*table.hidden_rows], "hidden_columns": [*table.hidden_columns]}
     return {"name": table.name, "rows": rows, "hidden": table.hidden, "merged": table.merged, **hidden}

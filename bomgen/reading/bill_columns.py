@@ -146,7 +146,6 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
 
 
 def _may_have(row: Sequence[TableCell], name: str) -> bool:
-    """Return whether a row may have the column given by a letter or a heading."""
     return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
 
 
@@ -155,7 +154,6 @@ def _has_both(roles: Collection[str]) -> bool:
 
 
 def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
-    """Return the first row of a bill without a header, by the requested columns; None if there is none."""
     if not _has_both(asked.columns):
         return None
     column = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
@@ -169,12 +167,10 @@ def _has_number(row: Sequence[TableCell]) -> bool:
 
 
 def _is_number(cell: TableCell) -> bool:
-    """Return whether a cell has a value other than text, or an amount."""
     return cell.filled and (not isinstance(cell.value, str) or read_amount(cell.value) is not None)
 
 
 def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
-    """Return the roles in the cells of a row, by the words for bills, then for price lists."""
     found: dict[str, list[int]] = {}
     for at, cell in enumerate(row):
         if isinstance(cell.value, str) and (role := _role(cell.value)):
@@ -201,7 +197,6 @@ def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
 def _as_asked(
     roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: RequestedColumns
 ) -> dict[str, list[int]]:
-    """Return the roles of columns with those requested. Raises PlanErrors if there is no such column."""
     if not asked.columns:
         return {role: [*places] for role, places in roles.items()}
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
@@ -222,7 +217,6 @@ def _as_asked(
 def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[TableCell]], table: RawTable, at: int, file: str
 ) -> Columns:
-    """Return the columns by role. Raises PlanErrors if several may be the quantities or the prices."""
     texts = _headings_of(table, at)
     # Prices including tax do not enter amounts without tax.
     if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
@@ -269,7 +263,6 @@ def _counts_lines(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
 
 
 def _headings_of(table: RawTable, at: int) -> list[str]:
-    """Return the headings of a row as written; empty if there is no such row."""
     cells = table.rows[at] if at >= 0 else ()
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
 
@@ -280,7 +273,6 @@ def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
 
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
-    """Return an error that a requested column does not exist."""
     message = lacks_column(name, role, _headings_of(table, at))
     return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
 

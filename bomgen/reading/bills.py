@@ -243,7 +243,6 @@ def require_whole(bill: SentBill) -> SentBill:
 
 
 def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
-    """Return the tables, or the requested sheet. Raises PlanErrors if it does not exist."""
     chosen = [table for table in tables if asked.sheet in (None, table.name)]
     if tables and not chosen:
         names = ", ".join(f"'{table.name}'" for table in tables)
@@ -253,7 +252,6 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
-    """Return the decimal separator that the amounts of a bill determine; None if they determine none, or both."""
     places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
     texts = (
         row[place].value
@@ -327,7 +325,6 @@ _Counted = tuple[str, bool]
 
 
 def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
-    """Return the pieces of each part, with spares and without."""
     found = Counter[_Counted]()
     for line in lines:
         if line.quantity is not None:
@@ -370,7 +367,6 @@ class _BlockReader:
         return found
 
     def _is_title(self, cell: TableCell) -> bool:
-        """Return whether a lone cell is the title of a section rather than a part number."""
         return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[TableCell]) -> Mark:
@@ -413,7 +409,6 @@ class _BlockReader:
         )
 
     def _listed(self, row: Sequence[TableCell]) -> Listed | None:
-        """Return the list price and discount next to a net price; None unless there is one of each."""
         places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
         price = self._amount(row[places[0]]) if len(places) == 1 else None
         cell = _cell(row, self.columns, DISCOUNT)
@@ -433,7 +428,6 @@ class _BlockReader:
                 yield name, value
 
     def _currency(self, row: Sequence[TableCell]) -> str:
-        """Return the currency that a row states for its price, else that of the heading."""
         for name in (CURRENCY, PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
             texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
@@ -455,7 +449,6 @@ class _BlockReader:
         return None if unclear else int(number)
 
     def _amount(self, cell: TableCell | None) -> Decimal | None:
-        """Return the number of a cell, with any currency and separators; None if it has none."""
         if cell is None or isinstance(cell.value, bool):
             return None
         if isinstance(cell.value, Decimal):
@@ -465,7 +458,6 @@ class _BlockReader:
         return written.value(written.point or self.point or POINT) if written else None
 
     def _sum(self, row: Sequence[TableCell], quantity: int | None, above: int) -> SumRow | None:
-        """Return the row of a subtotal, a tax or a total; None for other rows."""
         if quantity is not None and _cell(row, self.columns, PART):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
@@ -488,13 +480,11 @@ def _twin(row: Sequence[TableCell]) -> str:
 
 
 def _fabric_in(text: str) -> str:
-    """Return the network that a text names; empty if it names none."""
     text = f" {text.lower()} ".replace("_", " ")
     return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
 
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:
-    """Return the position of a line: from columns that state it, else from its text."""
     text = f" {words.lower()} ".replace("_", " ")
     found = fabric or _fabric_in(text)
     if role:
@@ -547,7 +537,6 @@ def _share(cell: TableCell | None) -> Decimal | None:
 
 
 def _currency_of(blocks: Sequence[BillTable]) -> str:
-    """Return the currency in cells or headings, if it is unique."""
     found, headings = set[str](), list[str]()
     ends: dict[int, int] = {}
     """End of the previous block in each table."""
@@ -566,5 +555,4 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
 
 
 def _yen_of(headings: Sequence[str]) -> str:
-    """Return the currency of the yuan and yen sign, from the language of headings; empty if undetermined."""
     return yen_of(language_of(map(read_heading, headings))) or ""

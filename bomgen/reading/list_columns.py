@@ -174,7 +174,6 @@ def layouts(
 
 
 def _hide_columns(table: RawTable, asked: RequestedColumns) -> RawTable:
-    """Return the table without hidden columns, except requested ones."""
     wanted = {column_number(name) for name in asked.columns.values() if _LETTER.fullmatch(name)}
     hidden = table.hidden_columns - wanted
     if not hidden:
@@ -374,7 +373,6 @@ class _Choice:
         raise self._question(PART, better, what)
 
     def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
-        """Return the column whose values are part numbers, of several. Raises PlanErrors with a question."""
         counts = sorted(((self._count(at), -at) for at in places), reverse=True)
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
             count, at = counts[0]

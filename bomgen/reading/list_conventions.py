@@ -204,12 +204,10 @@ class Conventions:
         return (1 - value if self.paid or share.paid else value), near
 
     def _scaled(self, share: Share) -> tuple[Decimal, Decimal]:
-        """Return a share as a fraction of 1, and its maximum rounding error."""
         scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or self.percent else 1)
         return share.value / scale, HALF.scaleb(-share.places) / scale
 
     def _refuse_tax(self) -> None:
-        """Raise PlanErrors with a question if a title or a note says that prices include tax."""
         role = self.net or self.base
         if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
             return
@@ -225,7 +223,6 @@ class Conventions:
                 raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
 
     def _scales(self) -> dict[str, Decimal]:
-        """Return the factors from amounts to unit prices in the currency, by role."""
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
         found: dict[str, Decimal] = {}
         for role, column in columns:
@@ -272,7 +269,6 @@ class Conventions:
         return found[0] if found else None
 
     def _dates(self) -> str:
-        """Return the order of day, month and year. Raises PlanErrors if it is ambiguous."""
         if self.asked.dates:
             return self.asked.dates
         cells = [cell for row in self.rows for role in DATES if (cell := row.cells.get(role))]
@@ -308,7 +304,6 @@ class Conventions:
         return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
 
     def _point(self) -> str:
-        """Return the decimal separator. Raises PlanErrors if amounts contradict each other or are ambiguous."""
         if self.asked.decimal:
             return self.asked.decimal
         proved: dict[str, list[TableCell]] = {POINT: [], COMMA: []}
@@ -337,7 +332,6 @@ class Conventions:
         return found
 
     def _currency(self) -> str | None:
-        """Return the currency of prices that state none. Raises PlanErrors with a question."""
         if self.asked.currency:
             return self.asked.currency
         if "currency" in self.columns:
@@ -395,11 +389,9 @@ class Conventions:
 
     @staticmethod
     def _alone_in(codes: set[str]) -> str | None:
-        """Return the only currency of all rows; None if there are several."""
         return next(iter(codes)) if len(codes) == 1 else None
 
     def _named_by_cells(self) -> tuple[bool, set[str]]:
-        """Return whether every price states its currency, and the currencies stated."""
         codes, every = set[str](), True
         for row in self.rows:
             found = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
@@ -466,13 +458,11 @@ class Conventions:
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
     def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
-        """Return a question with the answers that `--columns` takes."""
         choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
         return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:
-    """Return the date that follows in a text, or in the next cell if the text ends there; None without one."""
     rest = str(cell.value)[at : at + 2 * MAX_DATE].lstrip(" \t\n:：至到")
     if not rest:
         return (
@@ -504,7 +494,6 @@ def _phrases(role: str) -> re.Pattern[str]:
 
 
 def _first_texts(rows: Iterable[Sequence[TableCell]]) -> Iterator[Sequence[TableCell]]:
-    """Yield the first rows, up to `MAX_NOTES` characters of text."""
     left = MAX_NOTES
     for row in rows:
         left -= sum(len(cell.value) for cell in row if isinstance(cell.value, str))

@@ -205,7 +205,6 @@ class _RowReader:
         return net[0], net[2]
 
     def _refuse_broken(self, cell: TableCell) -> None:
-        """Record a problem if an amount is a spreadsheet error or a date."""
         if isinstance(cell.value, Broken):
             self._wrong(cell, cell.value.message, "cell")
         elif isinstance(cell.value, date | time):

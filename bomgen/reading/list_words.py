@@ -91,7 +91,6 @@ def words(kind: str) -> frozenset[str]:
 
 @cache
 def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the roles of a column by normalised heading, and the languages that have it."""
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for code, language in languages().items():
         for role, headings in language["columns"].items():
@@ -136,7 +135,6 @@ def read_heading(text: str) -> Heading:
 
 
 def _read_break(text: str) -> Heading | None:
-    """Return the meaning of a heading of a price break; None for other headings."""
     found = find_break(text)
     if found is None:
         return None
@@ -225,7 +223,6 @@ def has_price_word(heading: str) -> bool:
 
 @cache
 def _price_endings() -> tuple[str, ...]:
-    """Return the words for prices in scripts without spaces, with which headings end."""
     return tuple(word for word in words("price_words") if not word.isascii())
 
 

@@ -192,7 +192,6 @@ class PartIndex:
         return _at_length(text, record, length)
 
     def _family_of(self, written: str) -> tuple[Record | None, str]:
-        """Return the family of a number, and the code of its length; None without a family."""
         match = self.of_family.fullmatch(written)
         if match is None or match.lastindex is None:
             return None, ""
@@ -292,7 +291,6 @@ def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
 
 
 def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
-    """Yield the parts of a part number cell: for the whole cell, or for each number in it."""
     if whole := index.find(part, line):
         yield whole
         return
@@ -318,7 +316,6 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
-    """Return the recognition of a line by its words; no part if none or several fit."""
     whole = f"{part} ; {text}".lower()
     gpus = index.words.find_gpus(whole)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
@@ -361,7 +358,6 @@ def _is_slip(written: str, number: str) -> bool:
 
 
 def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
-    """Return the parts of the longest name in a text, of kinds that its words permit."""
     several: list[tuple[str, str]] = []
     for parts, rest in index.words.find_titles(whole):
         fits = [part for part in parts if _is_kind(part[0], rest)]
@@ -391,7 +387,6 @@ def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[
 
 
 def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
-    """Yield the generic module or cable of a rate and an optic."""
     rate, optic = _RATE.search(text), _OPTIC.search(text)
     if not rate or _SPLIT.search(text):
         return
@@ -459,7 +454,6 @@ def _listed(name: str) -> Iterable[str]:
 
 
 def _length(key: Any) -> Fraction | None:
-    """Return the length for a key of ordering numbers; None for other keys."""
     try:
         return Fraction(str(key))
     except ValueError:
@@ -472,7 +466,6 @@ def _only_length(record: Record) -> Fraction | None:
 
 
 def _at_length(text: str, record: Record, length: Fraction) -> Named:
-    """Return a cable of a family from a number that states its length."""
     said = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
     return Named("cable", record.id, length, True, said)
 

@@ -31,7 +31,6 @@ _FORMS: Mapping[str, str] = {"sxm": "sxm", "hgx": "sxm", "pcie": "pcie", "nvl": 
 _USUAL_FORM = "sxm"
 """Form factor of GPUs in servers that do not state it."""
 _FOR = (("for",), ("用", "于"))
-"""Words before the host of a part."""
 
 Part = tuple[str, str]
 """Kind and id of a part."""
@@ -50,7 +49,6 @@ class PartWords:
     """Names of the parts of a catalogue, by their words."""
 
     def __init__(self, catalog: Catalog, names: Mapping[str, Mapping[Part, object]]) -> None:
-        """Index the names; `names` are lower-case part numbers and aliases."""
         self.catalog = catalog
         self._names = names
         self._titles = dict[str, set[Part]]()
@@ -149,7 +147,6 @@ class PartWords:
         return str(self.catalog.find_original(SERVER, server).value(GPU))
 
     def _narrow(self, ids: frozenset[str], text: str, words: Sequence[str]) -> frozenset[str]:
-        """Return GPUs of one name, limited to those whose memory and form factor a text also states."""
         sizes = {f"{size} GB" for size in _MEMORY.findall(text)}
         of_size = frozenset(id for id in ids if str(self.catalog.find_original(GPU, id).value("memory")) in sizes)
         ids = of_size or ids

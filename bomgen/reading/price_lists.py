@@ -67,7 +67,6 @@ def read_book(content: bytes, file: str) -> PriceBook:
 
 
 def _named(part: str, parts: PartIndex) -> str:
-    """Return the id of the only part with a name; other names are unchanged."""
     ids = parts.ids(part)
     return ids[0] if len(ids) == 1 else part
 
@@ -189,7 +188,6 @@ def hidden_sheets(content: bytes, file: str) -> tuple[str, ...]:
 
 
 def _visible(content: bytes, file: str) -> Sequence[RawTable]:
-    """Return the visible tables of a file. Raises PlanErrors if there are none."""
     tables = _tables(content, file)
     seen = [table for table in tables if not table.hidden]
     if not seen:

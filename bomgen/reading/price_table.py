@@ -105,7 +105,6 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
 
 
 def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
-    """Return the column that each cell of a header names; None if it is empty."""
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
@@ -154,7 +153,6 @@ def _missing(
     places: Mapping[str, Mark],
     path: Path,
 ) -> Iterator[Problem]:
-    """Yield problems for missing required cells."""
     for name in NEEDED:
         if name not in places:
             at = names.index(name)
@@ -200,7 +198,6 @@ def _date_text(value: date, name: str) -> str:
 
 
 def _plain(number: Decimal | bool) -> int | Fraction | bool:
-    """Return a number as in YAML: an integer, or a fraction."""
     if isinstance(number, bool):
         return number
     exact = Fraction(number)

@@ -139,7 +139,6 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
 
 
 def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
-    """Return a sheet whose cells know their formulas."""
     known = formulas.cells.get(table.name, {})
     rows = (
         tuple(cell._replace(formula=known.get((line, at), "")) for at, cell in enumerate(row, 1))
@@ -173,7 +172,6 @@ def _marked(table: RawTable) -> Iterator[TableCell]:
 
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:
-    """Return the header line of the bill, and the columns by key. Raises PlanErrors if one is missing."""
     for number, row in enumerate(table.rows[mark.line :], mark.line + 1):
         if len(row) >= mark.column and row[mark.column - 1].value == ID:
             named = {str(cell.value): cell.mark.column for cell in reversed(row)}

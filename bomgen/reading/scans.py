@@ -76,7 +76,6 @@ def _measure(content: bytes, lengths: list[int]) -> Found | None:
 
 
 def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
-    """Return the findings in the XML of a sheet; `lengths` are the bytes of the shared strings."""
     longest = max(lengths, default=0)
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
@@ -161,7 +160,6 @@ def _shown(content: bytes, lengths: list[int]) -> int:
 
 
 def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    """Call a function with the local name and the attributes of each element."""
     feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)
 
 

@@ -70,7 +70,6 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
 
 
 def _guess(content: bytes) -> str:
-    """Return the encoding of bytes without a mark."""
     halves = content[0 : JUDGED**2 : 2], content[1 : JUDGED**2 : 2]
     low, high = (half.count(0) if half.count(0) * PERCENT > len(half) * LEAST_ZEROS else 0 for half in halves)
     wide = "utf-16-be" if low > high else "utf-16-le"

@@ -92,7 +92,6 @@ def relative_formula(formula: str, place: Place) -> str:
 
 
 def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea | None]]:
-    """Return the relation ids of sheets by title, and the defined names."""
     ids, names = dict[str, str](), dict[str, NamedArea | None]()
     name, text = "", list[str]()
 

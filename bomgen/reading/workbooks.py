@@ -109,7 +109,6 @@ def _packed(parts: Mapping[str, bytes]) -> bytes:
 
 
 def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
-    """Return the findings of each sheet of a package, by title. Raises PlanErrors if it exceeds the limits."""
     try:
         if "xl/workbook.xml" not in parts and "content.xml" not in parts:
             raise ValueError("neither xlsx nor ods")
@@ -137,7 +136,6 @@ def check_sheets(file: str, sheets: Collection[Found]) -> None:
 
 
 def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
-    """Return a sheet read by calamine, with the findings of the scan. Raises PlanErrors for too many cells."""
     rows: list[tuple[TableCell, ...]] = []
     read = [*sheet.iter_rows()]
     read += [()] * (max(found.cells, default=0) - len(read))
@@ -168,7 +166,6 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
 
 
 def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
-    """Return the numbers of some ranges up to a maximum."""
     return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
 
 
@@ -237,7 +234,6 @@ def unpack(content: bytes, file: str) -> dict[str, bytes]:
 
 
 def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
-    """Raise PlanErrors for a package with too many, duplicate, or too large parts, by its own directory."""
     if len(entries) > MAX_ENTRIES:
         raise wrong(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
     names = Counter(entry.filename.lower() for entry in entries)
@@ -256,7 +252,6 @@ def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
 
 
 def _check_part(name: str, part: bytes, file: str) -> None:
-    """Raise PlanErrors for a part that is not UTF-8, has a document type, or states too many shared strings."""
     if b"\0" in part:
         message = f"'{name}' is not text in UTF-8; save the workbook as .xlsx in a spreadsheet program"
         raise wrong(file, message, "workbook")

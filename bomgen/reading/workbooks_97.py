@@ -57,7 +57,6 @@ def scan_xls(content: bytes) -> list[Found]:
 
 
 def _scan(stream: bytes) -> list[Found]:
-    """Return the findings of the sheets in a stream of records."""
     found: dict[int, Found] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
     hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
@@ -99,7 +98,6 @@ def _scan(stream: bytes) -> list[Found]:
 
 
 def _error(kind: int, data: bytes) -> Value:
-    """Return the error that a cell shows; None for other cells."""
     code: int | None = None
     if kind == TRUTH and data[RESULT + 1 : RESULT + 2] == b"\x01":
         code = data[RESULT]
@@ -109,7 +107,6 @@ def _error(kind: int, data: bytes) -> Value:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield offset, type and data of each record."""
     at = 0
     while at + KIND <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)
@@ -118,7 +115,6 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the streams of a compound file by name."""
     size = 1 << struct.unpack_from("<H", content, SECTORS)[0]
     if not SMALL_SECTOR < size <= SMALL:
         raise ValueError("sectors of no size")

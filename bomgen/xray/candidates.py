@@ -169,13 +169,11 @@ def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | No
 
 
 def _structures() -> Mapping[str, Any]:
-    """Return the structures to try by role, from the data file."""
     data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
     return data
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:
-    """Return the sizes of scalable units that give this number of leaves, else the common ones."""
     found = list[int]()
     if leaves:
         for rails in (each for each in range(1, servers.nics + 1) if servers.nics % each == 0):
@@ -186,7 +184,6 @@ def _units(servers: Servers, leaves: int | None) -> list[int]:
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    """Return the oversubscription ratios that the bill suggests, simple ones first, and the common ones."""
     found = dict[str, None]()
     pairs = (
         (count_cables(scope, SERVER_LEAF, catalog), count_cables(scope, leaf_spine(), catalog)),
@@ -282,7 +279,6 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
 def _link_options(
     low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str], catalog: Catalog
 ) -> Iterator[Plan]:
-    """Yield the options for one kind of link with the parts of a bill."""
     fibres = dict[str, Fraction | None]()
     for line in cables:
         record = catalog.find_original("cable", line.id)

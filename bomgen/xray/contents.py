@@ -46,7 +46,6 @@ def _sections(xray: Xray, language: Language) -> Iterator[Section]:
 
 
 def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
-    """Return an assumption of the designs, with its reason and source."""
     return language.word(
         "xray-assumed",
         name=language.message(origin.name),
@@ -62,7 +61,6 @@ def _columns(xray: Xray) -> str:
 
 
 def _read(xray: Xray, language: Language) -> Iterator[str]:
-    """Yield sentences on how the file was read: its columns, and skipped sheets."""
     word = language.word
     yield word("xray-read-as", columns=_columns(xray))
     if xray.bill.repeating:

@@ -107,7 +107,6 @@ def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
 
 
 def _fabric(explained: Explained) -> dict[str, Any]:
-    """Return a fabric in plan keys, without links that it lacks."""
     found = explained.best[0]
     fabric, kinds = dict(found.candidate.fabric), {links.kind for links in found.design.fabrics[0].fabric.links}
     if "links" in fabric:
@@ -134,7 +133,6 @@ def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog
 
 
 def _comments(inspection: Inspection) -> Iterator[str]:
-    """Yield comments on what the plan does not explain: other designs, findings and lines."""
     found = inspection.found
     for fabric in found.fabrics:
         name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
@@ -162,7 +160,6 @@ def _shown(line: SentLine) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text for a comment: on one line, without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 

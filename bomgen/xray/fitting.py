@@ -194,7 +194,6 @@ def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[
 
 
 def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
-    """Yield the lines, limited to a total number of pieces."""
     for line in lines:
         pieces = min(line.quantity or 0, wanted)
         if pieces > 0:

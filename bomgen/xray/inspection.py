@@ -114,7 +114,6 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
 
 
 def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
-    """Return an unrecognised line of no other fabric that may be a missing part, by its pieces and text."""
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
     own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
@@ -148,7 +147,6 @@ def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, ca
 
 
 def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
-    """Return a finding for a missing part, at the line that it would follow."""
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
     said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
@@ -340,7 +338,6 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
 def _judge(
     fit: DesignFit, scope: Scope, bill: SentBill, laws: Sequence[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the differences from fitting designs, and the remaining findings of consistency checks."""
     own = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
     broken = [finding for finding in laws if finding.code in GROUPED and finding.line and id(finding.line) in here]
@@ -377,7 +374,6 @@ def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:
 
 
 def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentLine, ...]:
-    """Return the lines that a fabric explains; if it explains only switches, those with the right quantity."""
     if explains == NOTHING:
         return ()
     return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
@@ -391,7 +387,6 @@ def _found(fabric: Explained) -> FabricFound:
 
 
 def _design(fitted_plan: FittedPlan) -> DesignFound:
-    """Return the design of a plan, with the values that distinguish it for a reader."""
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
     ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None

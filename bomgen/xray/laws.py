@@ -58,7 +58,6 @@ class ConsistencyChecks:
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
-        """Return the lines of each fabric; all lines together if none states its fabric."""
         named = list(
             dict.fromkeys((line.cluster, line.place.fabric) for line in self.bill.lines if line.kind == "switch")
         )
@@ -87,7 +86,6 @@ class ConsistencyChecks:
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that each end of a fibre has a module."""
         switches = [self._switch(line) for line in lines if line.kind == "switch"]
         built_in = any(switch and any(group.optics for group in switch.groups) for switch in switches)
         # Unrecognised parts may be the ones that seem to be missing.
@@ -142,7 +140,6 @@ class ConsistencyChecks:
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
 
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
-        """Return a switch or server that none of some modules fits; None if each has one."""
         plugs = {self._module(line).cage for line in modules}
         has_nics = any(line.kind == "nic" for line in self.bill.lines)
         for line in self.bill.lines:
@@ -157,7 +154,6 @@ class ConsistencyChecks:
         return None
 
     def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Yield a finding for a network without switches; a bill may also consist of links only."""
         first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
@@ -175,7 +171,6 @@ class ConsistencyChecks:
         return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
 
     def _check_far_ends(self) -> Iterator[Finding]:
-        """Check that links with modules at servers have modules at switches, even without cables."""
         kinds = {line.kind for line in self.bill.lines}
         modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
@@ -217,13 +212,11 @@ class ConsistencyChecks:
             yield at_line("error", line, "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=line.shown)
 
     def _ends(self, cable: Cable) -> int:
-        """Return the module ports that a fibre connects."""
         if cable.b is not None and cable.b.ends > 1:
             return 1 + cable.b.ends
         return 1 + int(cable.links.value)
 
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that a tier has enough cages for its modules."""
         by_tier = group_lines(
             (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
         )
@@ -278,7 +271,6 @@ class ConsistencyChecks:
                 yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
 
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that fibres and modules of links agree in fibre type, connector, polarity and reach."""
         modules = list({line.id: self._module(line) for line in lines if line.kind == "transceiver"}.values())
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         for line in lines:
@@ -308,7 +300,6 @@ class ConsistencyChecks:
                 yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
 
     def _check_spares(self) -> Iterator[Finding]:
-        """Yield a finding if some parts of a kind have spares and others do not."""
         if not self.bill.has_spares:
             return
         for kind in SPARED:
@@ -321,7 +312,6 @@ class ConsistencyChecks:
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
-    """Yield lines grouped by stated links; all together if some state none."""
     linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
     if any(not line.place.links for line in linked):
         yield linked

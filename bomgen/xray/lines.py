@@ -153,7 +153,6 @@ def _is_host(line: SentLine) -> bool:
 
 
 def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
-    """Return whether a line is of management cables, or of switches with mostly RJ45 ports."""
     if line.kind == "cable":
         return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
     return (

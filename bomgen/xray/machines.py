@@ -86,13 +86,11 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
-    """Return servers that are not in the catalogue."""
     described = {**described, "port_gbps": MOST_NIC_GBPS}
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
 def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
-    """Return the possible numbers of links to servers, from cables, NICs and modules at servers."""
     cables = [
         count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
     ]
@@ -212,7 +210,6 @@ def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
 
 
 def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
-    """Return the far ends of a breakout cable; None for other parts."""
     if line.kind != "cable":
         return None
     cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
@@ -231,7 +228,6 @@ def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
 
 
 def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
-    """Return hosts other than servers in plan keys, each with its number of ports."""
     return [
         {"name": f"machines {at}", "count": line.quantity, "ports": own}
         | ({"part": line.id} if line.kind == APPLIANCE else {})

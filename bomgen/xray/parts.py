@@ -82,7 +82,6 @@ def _unknown(line: SentLine) -> Finding:
 
 
 def _unsold(line: SentLine, family: Record) -> Finding:
-    """Return a finding that a cable is not sold at the length in its number."""
     unsold = line.recognition.unsold
     length = f"{float(unsold.length_m or 0):g}" if unsold else ""
     lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
@@ -91,7 +90,6 @@ def _unsold(line: SentLine, family: Record) -> Finding:
 
 
 def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:
-    """Yield findings where the description contradicts the part."""
     text = line.description.lower()
     if record.kind == "transceiver":
         module = part_records.module(record, catalog)
@@ -192,7 +190,6 @@ class Requirements:
     def _judge(
         self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
-        """Yield findings about a required part, against its lines."""
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
         pieces, given = sum(wanted.values()), self.have.get(id, 0)
         name, first = self._name(id), by[next(iter(wanted))]
@@ -206,7 +203,6 @@ class Requirements:
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
 
     def _may_be_there(self, parts: Iterable[str]) -> bool:
-        """Return whether an unrecognised line may be one of some parts."""
         kinds = {self.catalog.find_part(part).kind for part in parts}
         return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
 
@@ -221,7 +217,6 @@ class Requirements:
         return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
-        """Yield findings about parts to choose from, against the lines of any of them."""
         given = sum(self.have.get(part, 0) for part in parts)
         names = tuple(map(self._name, parts))
         if not given and pieces:
@@ -239,7 +234,6 @@ class Requirements:
         return identity(self.catalog.find_part(id)).name
 
     def _fixed_of(self, kind: str, id: str) -> dict[str, Fraction]:
-        """Return the required pieces without a choice per piece of a part, by id."""
         return {need.parts[0]: need.pieces for need in self._needs_of(kind, id) if need.fixed and need.pieces}
 
     def _needs_of(self, kind: str, id: str) -> tuple[_Need, ...]:

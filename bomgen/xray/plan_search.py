@@ -157,7 +157,6 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
 
 
 def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
-    """Return whether a design needs exactly what other networks have left."""
     pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
     return (
         not tried.fit.wrong and sum(line.quantity or 0 for line in tried.fit.lines if line.kind != "server") == pieces
@@ -165,7 +164,6 @@ def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
 
 
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
-    """Return the best of all plans that could be built."""
     if not fitted_plans:
         return FitResult((), None)
     fitted_plans.sort(key=lambda each: each.cost)
@@ -196,7 +194,6 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
-    """Return the options for links that explain the most modules and cables, for any topology."""
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
@@ -293,7 +290,6 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog:
 
 
 def _named(part: NeededPart) -> tuple[str, str]:
-    """Return kind and id of a part; an empty id without one."""
     return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
 
@@ -366,7 +362,6 @@ def find_networks(scope: Scope, basis: Basis) -> Networks:
 
 
 def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:
-    """Yield the networks with another one of a role, which uses the remaining lines."""
     left = _left(scope.lines, networks)
     if not any(line.kind == "cable" for line in left):
         return

@@ -52,7 +52,6 @@ def _check_quantity(line: SentLine) -> Finding | None:
 
 
 def _check_values(bill: SentBill) -> Iterator[Finding]:
-    """Yield prices and amounts that are unreadable: formulas without a value, and other text."""
     broken = [line for line in bill.lines if _lacks_value(line)]
     if broken:
         yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
@@ -63,17 +62,14 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 
 
 def _lacks_value(line: SentLine) -> bool:
-    """Return whether the price or the amount of a line is a formula without a value."""
     return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
 
 
 def _unread_amounts(line: SentLine) -> Iterator[str]:
-    """Return the texts in the price and amount columns of a line that are not amounts."""
     return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
-    """Return a finding if a net price differs from list price less discount; None if it agrees or is unclear."""
     net, listed = line.unit_price, line.listed
     if net is None or listed is None or not listed.price:
         return None
@@ -119,7 +115,6 @@ def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decima
 
 
 def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
-    """Return a finding if the amount of a line differs from pieces times price; None if it agrees or is unclear."""
     if line.amount is None or line.unit_price is None or line.quantity is None:
         return None
     share = line.discount or _NONE
@@ -159,7 +154,6 @@ def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
 
 
 def _net_prices(bill: SentBill) -> bool:
-    """Return whether the prices are labelled net, and so include the discount."""
     return "net" in bill.columns.get("price", "").lower()
 
 
@@ -222,7 +216,6 @@ def _wrong_sum(sum_row: SumRow, expected: Decimal) -> Finding:
 
 
 def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
-    """Yield lines whose price differs from that of an earlier line for the same part."""
     prices: dict[str, SentLine] = {}
     for line in lines:
         named = line.recognition.named
@@ -242,7 +235,6 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
 
 
 def _check_currencies(bill: SentBill) -> Iterator[Finding]:
-    """Yield lines in another currency than most of the bill: an error if a sum includes them."""
     counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
     if not counts:
         return
@@ -273,7 +265,6 @@ def _times(share: Decimal, amount: Decimal) -> Decimal:
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Return an amount without trailing zeros."""
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
 
 
