@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
@@ -108,10 +109,7 @@ def conflict(cell: TableCell, sheet: str, message: str, path: str = "") -> Probl
 
 
 def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:
-    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says.
-
-    One without a computed value says the same by the same formula; an error says nothing that bomgen wrote.
-    """
+    """Whether two cells say the same but for the last digits or by one formula; `empty`: what an empty one says."""
     if isinstance(after.value, Broken):
         return is_uncomputed(after) and after.formula == before.formula
     was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
@@ -170,10 +168,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
 
 
 def pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tuple[TotalRow, TotalRow | None]], Rows]:
-    """Return the rows below the bill with those that came back, and rows that were added.
-
-    Subtotals are those of the categories that either workbook has.
-    """
+    """Return the rows below the bill with those that came back, subtotals by category, and rows that were added."""
     lines = (*base.lines, *returned.lines, *returned.added)
     categories = {line.cells["category"].value for line in lines}
     was, now = ([row for row in quote.below if row[0].value not in categories] for quote in (base, returned))
@@ -222,10 +217,7 @@ def is_rewritten(before: TableCell, after: TableCell) -> bool:
 
 
 def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
-    """Yield conflicts for defined names of columns and totals that are missing or refer to other cells.
-
-    A program that keeps no names at all has saved computed values, or its formulas have no result.
-    """
+    """Yield conflicts for missing or moved defined names; a program that keeps none has saved computed values."""
     own = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
@@ -324,11 +316,10 @@ def _key(row: tuple[TableCell, ...]) -> tuple[str, ...]:
 
 
 def _side_by_side(before: tuple[TableCell, ...], after: tuple[TableCell, ...]) -> Iterator[tuple[TableCell, TableCell]]:
-    width = max(len(before), len(after))
     mark = (after or before)[0].mark
-    for at in range(width):
-        empty = TableCell(None, mark._replace(column=at + 1))
-        yield (before[at] if at < len(before) else empty), (after[at] if at < len(after) else empty)
+    for column, (was, now) in enumerate(zip_longest(before, after), 1):
+        empty = TableCell(None, mark._replace(column=column))
+        yield was or empty, now or empty
 
 
 def changed_cells(change: TextChange) -> list[tuple[TableCell, TableCell]]:

@@ -84,8 +84,7 @@ def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
     if alone.id == "gpu" and server is None and data.get("servers") is None:
         return Edit((*path, "gpus"), "set", int(design.sizing.gpus.value) + more)
     if alone.role == "host" and alone.fabric:
-        fabrics = (*path, "fabrics") if line.cluster else ("fabrics",)
-        place = (*fabrics, alone.fabric, "hosts")
+        place = (*base.fabrics_of(line), alone.fabric, "hosts")
         hosts = value_at(base.source.data, place)
         for at, host in enumerate(hosts if isinstance(hosts, list) else ()):
             if f"{alone.fabric}.management.{slug(str(host.get('name')))}" == alone.id:
@@ -109,10 +108,7 @@ def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
 
 
 def count_spares(report: Report, line: Line, pieces: int) -> int:
-    """Return the pieces that `spares.CATEGORY` must be for a line's part to have so many spares; below 0: none is.
-
-    Other keys may give it spares, too, and the customer may have some of them: both stay as they are.
-    """
+    """Return what `spares.CATEGORY` must be for a part to have so many spares, given other keys; below 0: none."""
     lines = report.bill.lines
     given = report.plan.spares.get(line.category)
     now = int(given.value) if given and given.unit != "share" else 0

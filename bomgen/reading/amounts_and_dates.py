@@ -121,7 +121,6 @@ class Share(NamedTuple):
     paid: bool
     """Whether it is the paid share, in tenths: 8.5折."""
     places: int
-    """Decimal places."""
 
 
 def read_share(value: Value) -> Share | None:
@@ -217,10 +216,7 @@ def _months() -> dict[str, int]:
 
 @lru_cache(maxsize=KEPT_DATES)
 def read_dates(text: str) -> Mapping[str, date]:
-    """Return the dates that a text may be, by order of day, month and year; empty for other text.
-
-    Dates with a four-digit year first, and those with the name of a month, are the same in every order.
-    """
+    """Return the dates that a text may be, by order of day, month and year; equal ones if the form is clear."""
     if len(text) > MAX_HEADING:
         return {}
     plain = _TIME_OF_DAY.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))

@@ -46,10 +46,9 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
         message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-limit")])
     said = json.loads(ended.answer)
-    if problems := [
-        Problem(Mark(file, line, column), "error", message, rule) for line, column, message, rule in said["problems"]
-    ]:
-        raise PlanErrors(problems)
+    if said["problems"]:
+        marked = ((Mark(file, line, column), message, rule) for line, column, message, rule in said["problems"])
+        raise PlanErrors([Problem(mark, "error", message, rule) for mark, message, rule in marked])
     return tuple(_table(table, file) for table in said["tables"])
 
 
@@ -71,9 +70,8 @@ def _plain_value(value: Value) -> Any:
     if isinstance(value, Decimal):
         return {"number": str(value)}
     if isinstance(value, date | time):
-        return {
-            "moment" if isinstance(value, datetime) else "day" if isinstance(value, date) else "time": value.isoformat()
-        }
+        kind = "moment" if isinstance(value, datetime) else "day" if isinstance(value, date) else "time"
+        return {kind: value.isoformat()}
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -30,27 +30,21 @@ from bomgen.reading.list_columns import (
     lacks_column,
     list_headings,
 )
-from bomgen.reading.list_columns import (
-    NET as NET_PRICE,
-)
+from bomgen.reading.list_columns import NET as NET_PRICE
 from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 
 MAX_HEADER = 40
-"""Number of first rows searched for a header."""
 LEAST_COLUMNS = 2
-"""Minimum number of recognised columns of a header."""
 JUDGED = 500
 """Number of rows whose values classify a column."""
 DESCRIPTION, SPARE, DISCOUNT, AMOUNT, CURRENCY = "description", "spare", "discount", "amount", "currency"
 CATEGORY, FABRIC, ROLE, CLUSTER, IN_STOCK = "category", "fabric", "role", "cluster", "in_stock"
 NET = "net"
-"""Role of prices after discount."""
 ROLES = (
     *(PART, DESCRIPTION, QUANTITY, SPARE, PRICE, LIST, NET_PRICE, DISCOUNT, AMOUNT, CURRENCY),
     *(CATEGORY, FABRIC, ROLE, CLUSTER),
 )
-"""Roles that can be requested for a column."""
 SHARED = {
     **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
     **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
@@ -110,10 +104,8 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
     if best is None:
-        message = (
-            "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
-        )
-        message += f"or name them: bomgen xray {file} --columns part=A,quantity=C"
+        message = "no bill is found in it; a row must name its columns: a quantity, and a part number or a description"
+        message += f"; or name them: bomgen xray {file} --columns part=A,quantity=C"
         return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
     _, table, at, roles = best
     headings = _headings_of(table, at)
@@ -137,16 +129,14 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
                 found.append((at, _roles(row)))
         elif not _has_number(row):
             roles = _roles(row)
-            named = {*roles, *(role for role, name in asked.columns.items() if _may_have(row, name))}
+            texts = [str(cell.value or "") for cell in row]
+            places = {role: find_column(name, texts, len(row)) for role, name in asked.columns.items()}
+            named = {*roles, *(role for role, place in places.items() if place is not None)}
             if roles and _has_both(named):
                 found.append((at, roles))
     top = [each for each in found if each[0] < MAX_HEADER and asked.header is None]
     best = max(top, key=lambda each: (len(each[1]), -each[0]), default=None)
     return [each for each in found if best is None or each[0] >= best[0]]
-
-
-def _may_have(row: Sequence[TableCell], name: str) -> bool:
-    return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
 
 
 def _has_both(roles: Collection[str]) -> bool:
@@ -182,16 +172,12 @@ def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
 def _role(text: str) -> str | None:
     text = " ".join(text.split())
     bare = _BRACKETED.sub("", text.lower()).rstrip(": ")
-    own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
+    named = (role for role, words in words_of("columns").items() if any(word.fullmatch(bare) for word in words))
+    own = next(named, None)
     roles = read_heading(text).roles if bare and not own else ()
     if roles[:1] == (MAYBE_PART,):
         return MAYBE_PART
     return own or next((role for role in roles if role in SHARED), None)
-
-
-@cache
-def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    return words_of("columns")
 
 
 def _as_asked(

@@ -32,7 +32,7 @@ from bomgen.reading.bill_columns import (
 from bomgen.reading.cells import Broken, RawTable, TableCell, Value, shorten_texts
 from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
-from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kinds, words_of
+from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
 K = TypeVar("K", bound=Hashable)
 MAX_LINES = 5000
@@ -71,7 +71,6 @@ class Listed(NamedTuple):
 
     price: Decimal
     discount: Share
-    """The discount as written."""
 
 
 class SentLine(NamedTuple):
@@ -119,17 +118,14 @@ class SentLine(NamedTuple):
         """Return the kind of the recognised part, or else the kinds that the text suggests."""
         if self.kind:
             return (self.kind,)
-        return tuple(kind for kind, words in kinds().items() if _any(words, self._words))
+        return tuple(kind for kind, words in words_of("kinds").items() if _any(words, self._words))
 
     @property
     def _words(self) -> str:
         return f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
 
     def may_be(self, kind: str) -> bool:
-        """Return whether an unrecognised line may be of a kind: its text suggests it, or no other kind clearly.
-
-        A line such as "OSFP plug for the switch" states where an optic belongs, not what it is.
-        """
+        """Return whether an unrecognised line may be of a kind; "plug for the switch" only says where an optic goes."""
         if self.kind:
             return False
         said = set(self.kinds)
@@ -194,9 +190,8 @@ class SentBill(NamedTuple):
 
     def has_uncounted(self, kind: str) -> bool:
         """Return whether a line that is or may be of a kind has a quantity that is not a number."""
-        return any(
-            line.quantity is None and line.unread and (line.kind == kind or line.may_be(kind)) for line in self.lines
-        )
+        uncounted = (line for line in self.lines if line.quantity is None and line.unread)
+        return any(line.kind == kind or line.may_be(kind) for line in uncounted)
 
 
 def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: RequestedColumns = NOTHING) -> SentBill:
@@ -252,19 +247,16 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
-    places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
-    texts = (
-        row[place].value
-        for block, place in places
-        for row in block.table.rows[block.start : block.end]
-        if place < len(row)
+    places = (
+        (block, place)
+        for block in blocks
+        for name in (PRICE, AMOUNT, QUANTITY)
+        for place in block.columns.get(name, ())
     )
+    rows = ((row, place) for block, place in places for row in block.table.rows[block.start : block.end])
+    texts = (row[place].value for row, place in rows if place < len(row))
     found = prove_points(text for text in texts if isinstance(text, str))
     return next(iter(found)) if len(found) == 1 else None
-
-
-def _at(block: BillTable, name: str) -> Sequence[int]:
-    return block.columns.get(name, ())
 
 
 class _Read(NamedTuple):
@@ -272,7 +264,6 @@ class _Read(NamedTuple):
     lines: list[SentLine]
     sums: list[SumRow]
     unread: int = 0
-    """Number of rows beyond the maximum."""
 
 
 def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
@@ -356,7 +347,7 @@ class _BlockReader:
             filled = [cell for cell in row if cell.filled]
             if not filled or str(filled[0].value).startswith("#"):
                 continue
-            text = {name: _joined(row, places) for name, places in self.columns.items()}
+            text = {name: " ; ".join(_texts(row, places)) for name, places in self.columns.items()}
             quantity = self._whole(row, QUANTITY)
             if total := self._sum(row, quantity, len(found.lines)):
                 found.sums.append(total)
@@ -376,12 +367,12 @@ class _BlockReader:
     def _line(self, row: Sequence[TableCell], text: Mapping[str, str], quantity: int | None) -> SentLine:
         part = _first(row, self.columns.get(PART, ()))
         description = text.get(DESCRIPTION, "")
-        others = " ".join(
-            str(cell.value) for at, cell in enumerate(row) if at not in self.of_lines and isinstance(cell.value, str)
-        )
+        beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
+        others = " ".join(value for value in beside if isinstance(value, str))
         if part.lower() in GENERIC_NAMES:
             part = ""
         numbers = " ".join(_texts(row, self.columns.get(PART, ())))
+        whole = f"{description} ; {numbers}" if numbers != part else description
         notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, others)
         words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {others}"
         place = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
@@ -392,9 +383,7 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.recognizer.recognize(
-                part, f"{description} ; {numbers}" if numbers != part else description
-            ),
+            recognition=self.recognizer.recognize(part, whole),
             place=place._replace(fabric=place.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if SPARE in self.columns else None,
@@ -492,22 +481,19 @@ def _place(fabric: str, role: str, words: str) -> StatedPlace:
         if "-" in links:
             return StatedPlace(found, links, tier)
         return StatedPlace(found, "", links)
-    said = [name for name, each in words_of("links").items() if any(w.search(text) for w in each)]
+    said, ends, tiers = (
+        [name for name, patterns in words_of(group).items() if _any(patterns, text)]
+        for group in ("links", "ends", "tiers")
+    )
     links = said[0] if len(said) == 1 else ""
-    ends = [name for name, each in words_of("ends").items() if any(w.search(text) for w in each)]
     if len(ends) == 1:
         return StatedPlace(found, links, ends[0])
-    tiers = [name for name, each in words_of("tiers").items() if any(w.search(text) for w in each)]
     switches = [tier for tier in tiers if tier != "server"]
     return StatedPlace(found, links, switches[0] if len(switches) == 1 and not said else "")
 
 
 def _any(words: Sequence[re.Pattern[str]], text: str) -> bool:
     return any(word.search(text) for word in words)
-
-
-def _joined(row: Sequence[TableCell], places: Sequence[int]) -> str:
-    return " ; ".join(_texts(row, places))
 
 
 def _texts(row: Sequence[TableCell], places: Sequence[int]) -> Iterator[str]:
@@ -542,7 +528,7 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
     """End of the previous block in each table."""
     for block in blocks:
         begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
-        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in _at(block, name)}
+        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in block.columns.get(name, ())}
         header = block.table.rows[block.start - 1] if block.start else ()
         headings += _texts(header, range(len(header)))
         for row in block.table.rows[begin : block.end]:

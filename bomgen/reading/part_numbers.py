@@ -38,6 +38,7 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
 _OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48])\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
+_LENGTH = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)")
 _COUNTS = {"single": 1, "dual": 2}
 _SPLIT = re.compile(r"\bto\s+[248]\s*[x×]|split|breakout|分支")
 
@@ -86,10 +87,7 @@ _Names = dict[str, dict[tuple[str, str], Fraction | None]]
 
 
 class PartIndex:
-    """The parts of a catalogue by every number and name.
-
-    A name that is the id or number of a part takes precedence over aliases of other parts.
-    """
+    """The parts of a catalogue by number and name; an id or number takes precedence over aliases of other parts."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -130,7 +128,7 @@ class PartIndex:
         wanted = name.strip().lower()
         if fits := self.names.get(wanted):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
-        found = self._of_family(name, wanted, "")
+        found = self._of_family(wanted, "")
         return (found.part,) if found else ()
 
     def count(self, names: Iterable[str]) -> int:
@@ -139,16 +137,11 @@ class PartIndex:
 
     def find(self, text: str, line: str = "") -> Named | None:
         """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
-        written = text.lower()
-        return (
-            self._exact(text, written, line)
-            or self._of_family(text, written, line)
-            or self._suffixed(text, written, line)
-        )
+        return self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
-        record, code = self._family_of(text.lower())
+        record, code = self._family_of(text)
         length = _coded(code) if record else Fraction(0)
         return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
@@ -156,13 +149,13 @@ class PartIndex:
         """Return the kinds and ids of all parts that a name may denote."""
         return sorted(self.names.get(text.lower(), {}))
 
-    def _exact(self, text: str, written: str, line: str) -> Named | None:
+    def _exact(self, text: str, line: str) -> Named | None:
+        written = text.lower()
         fits = self.names.get(written, {})
         if len(fits) > 1:
             # A number in two records is one product: the one whose record has it as its own number.
-            fits = {
-                each: length for each, length in fits.items() if self.catalog.find_original(*each).value(PART_NUMBER)
-            }
+            numbered = self.catalog.find_original
+            fits = {part: length for part, length in fits.items() if numbered(*part).value(PART_NUMBER)}
         chassis = self.words.chassis.get(written, ())
         if chassis:  # sold with several GPUs: the line states which
             ids = self.words.with_gpus(sorted(chassis), self.words.find_gpus(line))
@@ -172,15 +165,16 @@ class PartIndex:
         ((kind, id), length) = next(iter(fits.items()))
         record = self.catalog.find_original(kind, id)
         certain = record.id == written or record.data.get("vendor") != GENERIC
-        if kind == "cable" and ANY_LENGTH in id and length is None:
-            length = _only_length(record)
+        lengths: list[Any] = record.value("lengths_m") or [] if kind == "cable" else []
+        if ANY_LENGTH in id and length is None and len(lengths) == 1:
+            length = Fraction(str(lengths[0]))
         said = message("xray-by-number", number=text) if certain else message("xray-by-words", words=text)
         if len(chassis) > 1:
             said = message("xray-by-gpus", number=text, gpu=str(record.value(GPU)))
         return Named(kind, id, length, certain, said)
 
-    def _of_family(self, text: str, written: str, line: str) -> Named | None:
-        record, code = self._family_of(written)
+    def _of_family(self, text: str, line: str) -> Named | None:
+        record, code = self._family_of(text)
         if record is None:
             return None
         length, sold = _coded(code), record.value("lengths_m") or ()
@@ -191,13 +185,14 @@ class PartIndex:
             return None
         return _at_length(text, record, length)
 
-    def _family_of(self, written: str) -> tuple[Record | None, str]:
-        match = self.of_family.fullmatch(written)
+    def _family_of(self, text: str) -> tuple[Record | None, str]:
+        match = self.of_family.fullmatch(text.lower())
         if match is None or match.lastindex is None:
             return None, ""
         return self.families[match.lastindex - 1], match[match.lastindex]
 
-    def _suffixed(self, text: str, written: str, line: str) -> Named | None:
+    def _suffixed(self, text: str, line: str) -> Named | None:
+        written = text.lower()
         for suffix in known_suffixes():
             match = re.search(f"(?:{suffix['pattern']})$", written)
             begins = suffix.get("for")
@@ -206,7 +201,7 @@ class PartIndex:
             if suffix.get("words") and not any(word in line.lower() for word in suffix["words"]):
                 continue
             rest = text[: match.start()]
-            found = self._exact(rest, rest.lower(), line) or self._of_family(rest, rest.lower(), line)
+            found = self._exact(rest, line) or self._of_family(rest, line)
             if found and found.certain:
                 meaning = message("xray-suffix", suffix=text[match.start() :], meaning=str(suffix["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
@@ -252,7 +247,7 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
     line = f"{part} {text}"
     found = list(_of_cell(part, line, index))
     if not found:
-        found = [each for each in _in_sentence(line, line, index) if _is_of_kind(each, text)]
+        found = [each for each in _in_sentence(line, line, index) if _is_kind(each.kind, text)]
     distinct = {(each.kind, each.id, each.length_m): each for each in found}
     # A family without a length is the same part as one of its lengths.
     for key in [key for key in distinct if key[2] is None and any(o[1] == key[1] and o[2] for o in distinct)]:
@@ -274,11 +269,9 @@ def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
     """Return whether a line names an edition of a GPU other than the part's, such as Max-Q."""
     if named.kind not in (GPU, SERVER):
         return False
-    names = " ".join(index.catalog.find_original(named.kind, named.id).names).lower()
-    title = str(index.catalog.find_original(named.kind, named.id).data.get("name", "")).lower()
-    return any(
-        word.search(line.lower()) and not word.search(f"{names} {title}") for word in words_of("editions")["edition"]
-    )
+    record, line = index.catalog.find_original(named.kind, named.id), line.lower()
+    names = " ".join((*record.names, str(record.data.get("name", "")))).lower()
+    return any(word.search(line) and not word.search(names) for word in words_of("editions")["edition"])
 
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
@@ -325,14 +318,15 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
             return Recognition(None, nearest=tuple(chassis))
     else:
         meant = _called(whole, index)
-        if not meant and _is_said(SERVER, text):
+        if not meant and SERVER in _kinds_said(text):
             meant = index.words.find_generic_server(gpus)
         if not meant:
             meant = list(_by_attributes(whole, index))
     unsold = next((found for token in _tokens(f"{part} {text}") if (found := index.find_unsold(token))), None)
     if len(meant) == 1:
         ((kind, id),) = meant
-        length = _written_length(whole) if kind == "cable" else None
+        found = _LENGTH.search(whole) if kind == "cable" else None
+        length = Fraction(found[1]) if found else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
         return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)
@@ -347,9 +341,8 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
 
 def _is_slip(written: str, number: str) -> bool:
     """Return whether two numbers differ by one character, or by two adjacent swapped characters."""
-    changes = [
-        each for each in SequenceMatcher(None, written, number, autojunk=False).get_opcodes() if each[0] != "equal"
-    ]
+    matcher = SequenceMatcher(None, written, number, autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
     if not changes:
         return True
     (_, start, _, other_start, _), (_, _, end, _, other_end) = changes[0], changes[-1]
@@ -400,32 +393,19 @@ def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
             yield from index.kinds_of(f"generic-{gbps}g-{medium}")
 
 
-def _written_length(text: str) -> Fraction | None:
-    found = re.search(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)", text)
-    return Fraction(found.group(1)) if found else None
-
-
-def _is_of_kind(named: Named, text: str) -> bool:
-    return _is_kind(named.kind, text)
-
-
 def _is_kind(kind: str, text: str) -> bool:
     """Return whether the words of a text permit a kind of part; a server with GPUs is not a GPU."""
     said = _kinds_said(text)
     if kind == GPU:
         return SERVER not in said
-    return not said or kind in said or kind not in kinds()
-
-
-def _is_said(kind: str, text: str) -> bool:
-    return kind in _kinds_said(text)
+    return not said or kind in said or kind not in words_of("kinds")
 
 
 def _kinds_said(text: str) -> set[str]:
     text = text.lower()
     for word in (word for group in ("links", "ends") for each in words_of(group).values() for word in each):
         text = word.sub(" ", text)  # a text about connected parts does not identify the part
-    return {name for name, words in kinds().items() if any(word.search(text) for word in words)}
+    return {name for name, words in words_of("kinds").items() if any(word.search(text) for word in words)}
 
 
 def _is_number(token: str) -> bool:
@@ -438,10 +418,7 @@ def _plain(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for word in _TOKEN.findall(text):
-        trimmed = word.strip(MARKS)
-        if trimmed:
-            yield trimmed
+    return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
 
 
 def _listed(name: str) -> Iterable[str]:
@@ -460,11 +437,6 @@ def _length(key: Any) -> Fraction | None:
         return None
 
 
-def _only_length(record: Record) -> Fraction | None:
-    lengths: list[Any] = record.value("lengths_m") or []
-    return Fraction(str(lengths[0])) if len(lengths) == 1 else None
-
-
 def _at_length(text: str, record: Record, length: Fraction) -> Named:
     said = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
     return Named("cable", record.id, length, True, said)
@@ -479,12 +451,6 @@ def _coded(code: str) -> Fraction:
 def known_suffixes() -> tuple[Mapping[str, Any], ...]:
     """Return the suffixes of part numbers that do not denote another part, from the data file."""
     return tuple(own(folder("data") / SUFFIXES, SUFFIXES).data["suffixes"])
-
-
-@cache
-def kinds() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    """Return patterns for words that identify kinds of parts."""
-    return words_of("kinds")
 
 
 @cache

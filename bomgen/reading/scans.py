@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from bomgen.reading.cells import MAX_COLUMNS, Area, Value
 from bomgen.reading.sheet_scan import LAST_COLUMN, NO_VALUE, Found, column_number, feed, parser_of, shown_error
 
+WORKBOOK = "xl/workbook.xml"
 TRUE = ("1", "true")
 TEXTS = "sharedstrings.xml"
 """Suffix of the name of the shared strings part, in lower case; the library ignores case."""
@@ -38,34 +39,36 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
     for name, content in package.items():
         if b"sheetData" in content:
             parts[name] = _measure(content, lengths) or _scan_sheet(content, lengths)
+    found = {title: parts.pop(part, Found()) for title, part in find_sheets(package).items()}
+    return found | {f"/{name}": each for name, each in parts.items()}
+
+
+def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the name of the part of each sheet of an Excel package, by title. Raises as `scan_xlsx`."""
     sheets, targets = dict[str, str](), dict[str, str]()
 
-    def sheet(name: str, attributes: dict[str, str]) -> None:
+    def start(name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
         if name == "sheet":
             [key] = [value for key, value in attributes.items() if key.rpartition(":")[2] == "id"]
             if attributes["name"] in sheets:
                 raise ValueError("two sheets of one title")
             sheets[attributes["name"]] = key
+        elif name == "Relationship":
+            targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
 
-    def relation(name: str, attributes: dict[str, str]) -> None:
-        if name == "Relationship":
-            targets[attributes["Id"]] = attributes["Target"]
-
-    _parse(package["xl/workbook.xml"], sheet)
-    _parse(package["xl/_rels/workbook.xml.rels"], relation)
-    named = {title: targets[key].removeprefix("/") for title, key in sheets.items()}
-    places = {title: place if place in parts else f"xl/{place}" for title, place in named.items()}
+    for part in (WORKBOOK, "xl/_rels/workbook.xml.rels"):
+        feed(parser_of(start), package[part])
+    named = {title: targets[key] for title, key in sheets.items()}
+    is_whole = {place: b"sheetData" in package.get(place, b"") for place in named.values()}
+    places = {title: place if is_whole[place] else f"xl/{place}" for title, place in named.items()}
     if len({place.lower() for place in places.values()}) < len(places):
         raise ValueError("two sheets of one part")
-    found = {title: parts.pop(place, Found()) for title, place in places.items()}
-    return found | {f"/{name}": each for name, each in parts.items()}
+    return places
 
 
 def _measure(content: bytes, lengths: list[int]) -> Found | None:
-    """Return the extent of the cells of a sheet in the usual form, with values only.
-
-    None if it must be parsed: with formulas, errors, distant cells or more text than permitted.
-    """
+    """Return the extent of plain cells in the usual form; None for a sheet that must be parsed."""
     cells = _CELL.findall(content)
     if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
         return None
@@ -159,10 +162,6 @@ def _shown(content: bytes, lengths: list[int]) -> int:
     return total
 
 
-def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)
-
-
 # ods scan -----------------------------------------------------------------------------------------------------------
 # XML of an OpenDocument workbook that calamine does not return: repeated and merged cells, errors, formulas.
 #
@@ -175,7 +174,6 @@ VALUES, FORMULA = "office:", "table:formula"
 ODS_TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "time")))
 """Attributes whose text the library copies into every cell."""
 HIDDEN = ("collapse", "filter")
-"""Visibility values of hidden rows and columns."""
 
 
 def scan_ods(content: bytes) -> dict[str, Found]:
@@ -234,10 +232,8 @@ class _Sheet:
 
     def found(self) -> Found:
         """Return the findings."""
-        return Found(
-            *(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged)),
-            *(tuple(self.hidden_rows), tuple(self.hidden_columns)),
-        )
+        hidden = tuple(self.hidden_rows), tuple(self.hidden_columns)
+        return Found(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
 
     def add_columns(self, given: Mapping[str, str]) -> None:
         """Record whether the next columns are hidden."""
@@ -274,10 +270,7 @@ class _Sheet:
                 self.merged.append(Area(self.row, self.column, self.row + down - 1, self.column + right - 1))
 
     def start_text(self) -> Callable[[str], None] | None:
-        """Start the text of a cell, and return a function that collects it, if it is needed.
-
-        A cell without a value has no result of its formula.
-        """
+        """Start the text of a cell, which then has a value; return a function that collects it, if it is needed."""
         if not self.is_counted:
             self.count()
         if self.value is NO_VALUE:

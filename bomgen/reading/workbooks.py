@@ -24,7 +24,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
-from bomgen.reading.scans import scan_ods, scan_xlsx
+from bomgen.reading.scans import WORKBOOK, scan_ods, scan_xlsx
 from bomgen.reading.sheet_scan import Found
 
 MAX_BYTES = 5 * 10**6
@@ -47,7 +47,6 @@ METHODS = (ZIP_STORED, ZIP_DEFLATED)
 READ = (".xml", ".rels", "mimetype")
 """Suffixes of the parts that are read, in lower case; images and macros stay packed."""
 LEAST_TEXT = len("<si/>")
-"""Minimum bytes of a shared text."""
 SHOWN_DIGITS = Context(prec=15)
 """Excel keeps and shows 15 digits (Excel specifications and limits); more are binary rounding noise."""
 EXACT = 10**15
@@ -62,7 +61,6 @@ class Unpacked(NamedTuple):
 
     bytes: int
     tags: int
-    """Number of XML tags."""
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
@@ -77,10 +75,7 @@ def tables(content: bytes, file: str) -> Iterator[RawTable]:
 
 
 def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]) -> Iterator[RawTable]:
-    """Yield every sheet of a scanned workbook; `found_in` returns the findings by index and title.
-
-    Raises PlanErrors for a file that is not a workbook, or too large.
-    """
+    """Yield every sheet of a workbook, with its findings by index and title. Raises PlanErrors for unreadable files."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     left = MAX_CELLS
@@ -110,9 +105,7 @@ def _packed(parts: Mapping[str, bytes]) -> bytes:
 
 def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
     try:
-        if "xl/workbook.xml" not in parts and "content.xml" not in parts:
-            raise ValueError("neither xlsx nor ods")
-        found = scan_xlsx(parts) if "xl/workbook.xml" in parts else scan_ods(parts["content.xml"])
+        found = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
     except (ValueError, KeyError) as error:
         raise wrong(file, UNREADABLE, "workbook") from error
     check_sheets(file, found.values())
@@ -188,10 +181,7 @@ def _value(value: Any) -> Value:
 
 @lru_cache(maxsize=KEPT)
 def unpacked(content: bytes, file: str) -> Unpacked:
-    """Return the unpacked size of a package; cached, because it is needed before and during reading.
-
-    Raises PlanErrors for a file that is not a package, or exceeds the limits.
-    """
+    """Return the unpacked size of a package, cached for the second reading. Raises PlanErrors as `unpack`."""
     parts = unpack(content, file)
     return Unpacked(sum(map(len, parts.values())), sum(part.count(b"<") for part in parts.values()))
 

@@ -43,12 +43,9 @@ ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 3
 
 
 def scan_xls(content: bytes) -> list[Found]:
-    """Return the findings of each sheet of an Excel 97 workbook, in the order of the sheets.
-
-    Raises ValueError for other files.
-    """
+    """Return the findings of each sheet of an Excel 97 workbook, in order. Raises ValueError for other files."""
     try:
-        streams = [stream for name, stream in _streams(content) if name in STREAMS]
+        streams = [*_streams(content)]
         if not streams:
             raise ValueError("no workbook")
         return [found for stream in streams for found in _scan(stream)]
@@ -114,7 +111,7 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += KIND + length
 
 
-def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
+def _streams(content: bytes) -> Iterator[bytes]:
     size = 1 << struct.unpack_from("<H", content, SECTORS)[0]
     if not SMALL_SECTOR < size <= SMALL:
         raise ValueError("sectors of no size")
@@ -140,10 +137,8 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
         name = folder[at : at + max(length - SHORT, 0)].decode("utf-16-le", "replace")
         start, count = struct.unpack_from("<II", folder, at + START)
         if name in STREAMS:
-            if count < SMALL:
-                yield name, _chain(root, 0, SMALL_SECTOR, small, start)[:count]
-            else:
-                yield name, _chain(content, size, size, table, start)[:count]
+            sectors = (root, 0, SMALL_SECTOR, small) if count < SMALL else (content, size, size, table)
+            yield _chain(*sectors, start)[:count]
 
 
 def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:
@@ -167,7 +162,6 @@ def _see(sector: int, seen: set[int]) -> None:
 # workbooks 97 -------------------------------------------------------------------------------------------------------
 
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-"""The stream of a password-protected workbook."""
 
 
 def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import encoded
-from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
+from bomgen.reading.bills import SentBill, read_bill, require_whole
 from bomgen.reading.list_columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.xray.forward import build_design, list_slots
+from bomgen.xray.forward import PlacedPart, build_design, list_slots
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
@@ -117,29 +118,29 @@ def _fabric(explained: Explained) -> dict[str, Any]:
 def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
     """Build a cluster with all its fabrics. Raises PlanErrors unless each equals its individual explanation."""
     built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
-    counted: dict[tuple[str, str], int] = {}
-    for slot in list_slots(built[1]) if built else ():
-        key = slot.fabric, slot.id
-        counted[key] = counted.get(key, 0) + slot.pieces
+    slots = [*list_slots(built[1])] if built else []
     for fabric in (fabric for fabric in fabrics if fabric.cluster == cluster):
-        wanted: dict[tuple[str, str], int] = {}
-        for part in fabric.best[0].fit.parts:
-            for slot in part.slots:
-                if slot.fabric:
-                    wanted[fabric.role, slot.id] = wanted.get((fabric.role, slot.id), 0) + slot.pieces
-        if any(counted.get(key) != pieces for key, pieces in wanted.items()):
+        counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
+        wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
+        if any(counted[id] != pieces for id, pieces in wanted.items()):
             message = f"no plan is written: {fabric.name} comes out otherwise beside the other fabrics"
             raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
+
+
+def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
+    pieces = Counter[str]()
+    for slot in slots:
+        pieces[slot.id] += slot.pieces
+    return pieces
 
 
 def _comments(inspection: Inspection) -> Iterator[str]:
     found = inspection.found
     for fabric in found.fabrics:
-        name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
         for design in fabric.designs[1:]:
             tiers = " + ".join(f"{count} {tier}" for tier, count in design.tiers)
             homing = f", {design.homing}" if design.homing else ""
-            yield f"# {name}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
+            yield f"# {fabric.title}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
     for figure, origin in found.assumptions:
         yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
     for finding in found.findings:
@@ -148,15 +149,11 @@ def _comments(inspection: Inspection) -> Iterator[str]:
     seen = {line.mark for line in found.left}
     unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
     for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
-        yield f"# {_place(line.mark)}: not explained: {_shown(line)}"
+        yield f"# {_place(line.mark)}: not explained: {line.quantity} x {_bare(line.shown)}"
 
 
 def _place(mark: Mark) -> str:
     return _bare(name_place(mark)) if mark.sheet else f"line {mark.line}"
-
-
-def _shown(line: SentLine) -> str:
-    return f"{line.quantity} x {_bare(line.shown)}"
 
 
 def _bare(text: str) -> str:
@@ -200,10 +197,7 @@ def plan_name(file: str) -> str:
 
 
 def rebuild_plan(content: bytes, file: str) -> PlanFile:
-    """Return the plan that rebuilds a bill, under the name of its file.
-
-    Raises PlanErrors as `open_bill` and `plan_text`.
-    """
+    """Return the plan that rebuilds a bill, named like its file. Raises PlanErrors as `open_bill` and `plan_text`."""
     catalog = Catalog()
     text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
     folder = Path().resolve()

@@ -25,7 +25,6 @@ FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""
 SPARED = ("transceiver", "cable", "switch", "nic")
-"""Kinds of parts with spares."""
 SPARE_SHARE = Fraction(1, 10)
 """Share of the pieces that may be spares without a column of spares."""
 
@@ -58,9 +57,8 @@ class ConsistencyChecks:
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
-        named = list(
-            dict.fromkeys((line.cluster, line.place.fabric) for line in self.bill.lines if line.kind == "switch")
-        )
+        switches = [line for line in self.bill.lines if line.kind == "switch"]
+        named = dict.fromkeys((line.cluster, line.place.fabric) for line in switches)
         if not any(fabric for _, fabric in named):
             return [list(self.bill.lines)]
         linked = (
@@ -225,12 +223,8 @@ class ConsistencyChecks:
                 continue
             switches = [self._switch(line) for line in own]
             modules = by_tier.get(("transceiver", tier), [])
-            real = [
-                line
-                for line in modules
-                if self.catalog.find_original("transceiver", line.id).data.get("vendor") != GENERIC
-            ]
-            if None in switches or len(real) != len(modules):
+            records = (self.catalog.find_original("transceiver", line.id) for line in modules)
+            if None in switches or any(record.data.get("vendor") == GENERIC for record in records):
                 continue
             cages = 0
             for line, switch in zip(own, switches, strict=True):
@@ -248,14 +242,14 @@ class ConsistencyChecks:
     def _check_plugs(self) -> Iterator[Finding]:
         """Check that a fixed-end cable fits a port of a switch, at a rate that the port supports."""
         switch_lines = [line for line in self.bill.lines if "switch" in line.kinds]
-        switches = {"": {line.id: self._switch(line) for line in switch_lines}}
-        """Kinds of switches per fabric; all of them for a line without a stated fabric."""
-        if "fabric" in self.bill.columns:  # words alone may describe a connected part
-            for fabric, own in group_lines(switch_lines, lambda line: line.place.fabric).items():
-                switches.setdefault(fabric, {line.id: self._switch(line) for line in own})
+        # Without a column of fabrics, words may describe a connected part.
+        states_fabric = "fabric" in self.bill.columns
+        by_fabric = group_lines(switch_lines, lambda line: line.place.fabric) if states_fabric else {}
+        by_fabric[""] = switch_lines  # a line without a stated fabric may be at any switch
+        switches = {fabric: [self._switch(line) for line in own] for fabric, own in by_fabric.items()}
         for line in self.bill.lines:
             cable = self._cable(line) if line.kind == "cable" and line.quantity else None
-            here = switches.get(line.place.fabric if "fabric" in self.bill.columns else "", {}).values()
+            here = switches.get(line.place.fabric if states_fabric else "", [])
             if cable is None or not cable.link_gbps or not here or None in here:
                 continue
             plugs = [end.cage for end in (cable.a, cable.b) if end]
@@ -312,14 +306,13 @@ class ConsistencyChecks:
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
-    linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
+    # A cable of an unsold length counts as one of its family.
+    read = (
+        line._replace(recognition=Recognition(unsold)) if (unsold := line.recognition.unsold) else line
+        for line in lines
+    )
+    linked = [line for line in read if line.kind in ("transceiver", "cable") and line.quantity]
     if any(not line.place.links for line in linked):
         yield linked
         return
     yield from group_lines(linked, lambda line: line.place.links).values()
-
-
-def _read_unsold(line: SentLine) -> SentLine:
-    """Return a line with a cable of an unsold length as a line of that cable."""
-    unsold = line.recognition.unsold
-    return line._replace(recognition=Recognition(unsold)) if unsold else line

@@ -28,7 +28,7 @@ _NONE = Decimal(0)
 
 def check_prices(bill: SentBill) -> Iterator[Finding]:
     """Yield errors in the quantities, amounts, sums, prices and currencies of a bill."""
-    yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
+    yield from filter(None, map(_check_quantity, bill.lines))
     yield from _check_values(bill)
     yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
     yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
@@ -92,7 +92,7 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
         discount=_percent(offs[0][0]),
         expected=_short(expected),
     )
-    return found._replace(money=ANY_AMOUNT.multiply(net - expected, Decimal(line.pieces)))
+    return found._replace(money=_times(net - expected, Decimal(line.pieces)))
 
 
 def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
@@ -119,16 +119,14 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         return None
     share = line.discount or _NONE
     expected = [
-        ANY_AMOUNT.multiply(ANY_AMOUNT.multiply(Decimal(pieces), line.unit_price), factor)
+        _times(_times(Decimal(pieces), line.unit_price), factor)
         for pieces in dict.fromkeys((line.pieces, line.quantity))
         for factor in _factors(share, bill)
     ]
-    slack = max(
-        minor_unit(bill.currency), ANY_AMOUNT.multiply(PRICE_DIGITS, Decimal(line.pieces)) if _rounded(line) else _NONE
-    )
+    rounding = _times(PRICE_DIGITS, Decimal(line.pieces)) if share else _NONE
+    slack = max(minor_unit(bill.currency), rounding)
     if any(abs(line.amount - each) <= slack for each in expected):
         return None
-    difference = line.amount - expected[0]
     found = at_line(
         "error",
         line,
@@ -140,25 +138,17 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         price=_short(line.unit_price),
         less=message("xray-less", discount=_percent(share)) if share else "",
     )
-    return found._replace(money=difference)
+    return found._replace(money=line.amount - expected[0])
 
 
 def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
     """Return the possible factors of a price: 1 for net prices; 折扣 may be deducted or paid."""
     found = [1 - share]
-    if _net_prices(bill):
+    if "net" in bill.columns.get("price", "").lower():  # and so include the discount
         found.append(Decimal(1))
     if PAID in bill.columns.get("discount", "") and share:
         found.append(share)
     return found
-
-
-def _net_prices(bill: SentBill) -> bool:
-    return "net" in bill.columns.get("price", "").lower()
-
-
-def _rounded(line: SentLine) -> bool:
-    return line.unit_price is not None and bool(line.discount)
 
 
 class _Base:
@@ -224,14 +214,8 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
             continue
         first = prices.setdefault(named.part, line)
         if first.unit_price is not None and first.unit_price != line.unit_price:
-            yield at_line(
-                "doubt",
-                line,
-                "two-prices",
-                price=_short(line.unit_price),
-                other=_short(first.unit_price),
-                at=name_place(first.mark),
-            )
+            price, other = _short(line.unit_price), _short(first.unit_price)
+            yield at_line("doubt", line, "two-prices", price=price, other=other, at=name_place(first.mark))
 
 
 def _check_currencies(bill: SentBill) -> Iterator[Finding]:
@@ -254,8 +238,8 @@ def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
     for line in lines:
         amount = line.amount
         if amount is None and line.unit_price is not None and _lacks_value(line):
-            cost = ANY_AMOUNT.multiply(Decimal(line.pieces), line.unit_price)
-            amount = ANY_AMOUNT.multiply(cost, _factors(line.discount or _NONE, bill)[-1])
+            cost = _times(Decimal(line.pieces), line.unit_price)
+            amount = _times(cost, _factors(line.discount or _NONE, bill)[-1])
         total = ANY_AMOUNT.add(total, amount or _NONE)
     return total
 
