@@ -216,10 +216,8 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     others = f" ({', '.join(lines)})" if lines else ""
     if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
         others += "; spares of a part are bought on its first line, at the discount of that line"
-    message = (
-        f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
-        f"{wanted} {currency}{others}; edit the plan by hand"
-    )
+    message = f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
+    message += f"{wanted} {currency}{others}; edit the plan by hand"
     return Problem(typed.mark, "error", message, RULE)
 
 
@@ -242,20 +240,17 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
         of_line = f"of '{line.id or line.cells['description'].value}'"
         if own is not None and not _is_one_of(price, [own], before[PRICE]):
-            message = (
-                f"{_say_typed('price', of_line, price)}: it is a share of the hardware; change the share below "
-                "the lines"
-            )
+            typed = _say_typed("price", of_line, price)
+            message = f"{typed}: it is a share of the hardware; change the share below the lines"
             prices.append(conflict(price, returned.bill, message, line.id))
             continue
         unit = number_in(price) if own is None else own
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
         if not _is_one_of(amount, [comes_to] if unit is not None else [], before["amount"]):
-            message = f"{_say_typed('amount', of_line, amount)}: " + (
-                "the line has no price; type its unit price"
-                if comes_to is None
-                else f"pieces, price and discount come to {comes_to}; change these"
-            )
+            remedy = "the line has no price; type its unit price"
+            if comes_to is not None:
+                remedy = f"pieces, price and discount come to {comes_to}; change these"
+            message = f"{_say_typed('amount', of_line, amount)}: {remedy}"
             amounts.append(conflict(amount, returned.bill, message, line.id))
         was, now = was_hardware.get(line.id), hardware.get(line.id)
         if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):

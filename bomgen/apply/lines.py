@@ -172,10 +172,8 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
             proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
             removed.append(at)
             continue
-        message = (
-            f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
-            "put the row back, or take out of the plan what asks for it"
-        )
+        message = f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+        message += "put the row back, or take out of the plan what asks for it"
         proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
         message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
@@ -201,19 +199,15 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
-        message = (
-            f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, as "
-            f"hosts, storage, spares or another part. For a charge, choose its category: {named}"
-        )
+        message = f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, "
+        message += f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
     elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
         message = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
-        message = (
-            "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or use the "
-            "empty lines below the others"
-        )
+        message = "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or "
+        message += "use the empty lines below the others"
     else:
         proposal.tell(at, "quote.charges", None, f"{name} {price:f}")
         return {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
@@ -264,10 +258,8 @@ def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal 
     if isinstance(cell.value, Broken):
         what = f"{title}: {cell.value.message}"
     elif not cell.filled and change.key == PRICE:
-        what = (
-            f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; remove it "
-            "from its price book"
-        )
+        what = f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; "
+        what += "remove it from its price book"
     elif cell.filled and number is None:
         what = f"{say_kind(cell.value)}; type the {title.lower()} alone"
     elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
@@ -293,10 +285,9 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         change_charge(proposal, change, line, "name", change.after.value)
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
-    message = (
-        f"{proposal.base.titles[change.key]} of '{change.line}' was changed to {show(change.after.value)}; what a line "
-        f"is comes from the plan ({where}): name another part there"
-    )
+    title, typed = proposal.base.titles[change.key], show(change.after.value)
+    message = f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}): "
+    message += "name another part there"
     proposal.refuse_written(proposal.returned.bill, change.after, message)
 
 
@@ -317,10 +308,8 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         if other is None:
             proposal.prices[part] = price
             continue
-        message = (
-            f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
-            "has one price: change all of its lines, or give one of them a discount"
-        )
+        message = f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
+        message += "has one price: change all of its lines, or give one of them a discount"
         proposal.refuse(change.after, message)
 
 
@@ -331,9 +320,9 @@ def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:
     for category in dict.fromkeys(lines[line].line.category for line in typed):
         own = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
         shares = {typed.get(line.line.id, line.discount) for line in own}
-        if len(shares) == 1 and not any(
-            line.line.id in given.lines or any(name in given.parts for name in line.line.names) for line in own
-        ):
+        names = {name for line in own for name in line.line.names}
+        has_own = any(line.line.id in given.lines for line in own) or any(name in given.parts for name in names)
+        if len(shares) == 1 and not has_own:
             proposal.set(("quote", "discount", category), write_share(shares.pop()))
             continue
         for line in own:

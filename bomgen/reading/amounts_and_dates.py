@@ -31,6 +31,7 @@ _UNITS = re.compile(
 _NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
 _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
+_CURRENCY_SIGNS = re.compile(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
 _PIECES = re.compile(r"(?:/|per|je|pro|par|每)? *([0-9]{1,3}(?:[.,' ][0-9]{3})+|[0-9]*) *([^0-9]*)")
@@ -71,9 +72,7 @@ def read_amount(text: str) -> WrittenAmount | None:
         return None
     around = plain[: found.start()] + " " + plain[found.end() :]
     currency = find_currency(around)
-    if normalize(
-        re.sub(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$", "", around)
-    ):
+    if normalize(_CURRENCY_SIGNS.sub("", around)):
         return None
     if plain.lstrip("$€£¥ ").startswith(("-", "–", "(")):
         return None
@@ -88,12 +87,11 @@ def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
         return WrittenAmount(digits, None, False, currency)
     sign = digits[last]
     whole, behind = digits[:last], digits[last + 1 :]
+    other = COMMA if sign == POINT else POINT
     if points and commas:
-        other = COMMA if sign == POINT else POINT
         fine = digits.count(sign) == 1 and _is_grouped(whole, other)
         return WrittenAmount(digits, sign, False, currency) if fine else None
     if points + commas > 1:
-        other = COMMA if sign == POINT else POINT
         return WrittenAmount(digits, other, False, currency) if _is_grouped(digits, sign) else None
     unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
     return WrittenAmount(digits, None if unclear else sign, unclear, currency)
@@ -170,18 +168,10 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
     if found is None:
         return None
     number = Fraction(found[1].replace(COMMA, POINT))
-    word = normalize(
-        re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
-    ) or normalize(unit)
-    for kind, days in (
-        ("days", Fraction(1)),
-        ("working_days", Fraction(WEEK, WORKDAYS)),
-        ("weeks", Fraction(WEEK)),
-        ("months", Fraction(MONTH)),
-    ):
-        if word in words(kind):
-            return ceil(number * days)
-    return None
+    written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
+    word = normalize(written) or normalize(unit)
+    units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": WEEK, "months": MONTH}
+    return next((ceil(number * days) for kind, days in units.items() if word in words(kind)), None)
 
 
 # dates --------------------------------------------------------------------------------------------------------------

@@ -89,9 +89,8 @@ def fill_merged(table: RawTable) -> RawTable:
             row += [TableCell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
             if not row[area.left - 1].filled:
                 row[area.left - 1] = TableCell(first.value, row[area.left - 1].mark)
-    return table._replace(
-        rows=tuple(map(tuple, rows)) if tall else table.rows, merged=tuple(sorted(across)[:MAX_ACROSS])
-    )
+    filled = tuple(map(tuple, rows)) if tall else table.rows
+    return table._replace(rows=filled, merged=tuple(sorted(across)[:MAX_ACROSS]))
 
 
 def too_many_cells(mark: Mark) -> PlanErrors:

@@ -20,7 +20,6 @@ from bomgen.reading.list_columns import (
     PART,
     PRICES,
     ListLayout,
-    RecognisedColumn,
     RequestedColumns,
 )
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
@@ -245,8 +244,3 @@ def _shown(filled: Sequence[TableCell]) -> str:
         if not isinstance(cell.value, Broken)
     )
     return " | ".join(" ".join(text.split()) for text in texts)[:SHOWN]
-
-
-def columns_of(layout: ListLayout) -> list[RecognisedColumn]:
-    """Return the recognised columns in their order."""
-    return sorted(layout.columns.values())

@@ -99,9 +99,8 @@ class PartIndex:
         exact, others = _Names(), _Names()
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
-            lengths = {
-                str(number).lower(): _length(key) for key, number in (record.value("ordering_numbers") or {}).items()
-            }
+            numbers = (record.value("ordering_numbers") or {}).items()
+            lengths = {str(number).lower(): _length(key) for key, number in numbers}
             for name in record.names:
                 for each in _listed(name):
                     own = name not in aliases or name == str(record.value(PART_NUMBER)).lower()

@@ -1,4 +1,7 @@
-"""Excel 97 workbooks: their sheets by calamine, and what calamine does not return."""
+"""Excel 97 workbooks: their sheets by calamine, and what calamine does not return: errors and hidden rows.
+
+Their format is not XML, so that the scan of other workbooks cannot serve.
+"""
 
 from __future__ import annotations
 

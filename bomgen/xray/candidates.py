@@ -176,11 +176,10 @@ def _units(servers: Servers, leaves: int | None) -> list[int]:
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
     found = dict[str, None]()
-    pairs = (
-        (count_cables(scope, SERVER_LEAF, catalog), count_cables(scope, leaf_spine(), catalog)),
-        (count_engines_at(scope, SERVER_LEAF, "leaf", catalog), count_engines_at(scope, leaf_spine(), "leaf", catalog)),
-    )
-    for down, up in pairs:
+    kinds = SERVER_LEAF, leaf_spine()
+    cables = (count_cables(scope, links, catalog) for links in kinds)
+    engines = (count_engines_at(scope, links, "leaf", catalog) for links in kinds)
+    for down, up in (cables, engines):
         ratio = Fraction(down, up) if down and up else Fraction(0)
         if ratio > 1:
             found[f"{float(ratio):.6g}"] = None
@@ -191,10 +190,9 @@ def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
 def merge(*plans: Plan) -> Plan:
     """Return nested mappings merged, later ones taking precedence."""
     found: Plan = {}
-    for plan in plans:
-        for key, value in plan.items():
-            below = found.get(key)
-            found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    for key, value in (pair for plan in plans for pair in plan.items()):
+        below = found.get(key)
+        found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return found
 
 

@@ -43,10 +43,8 @@ class ConsistencyChecks:
         """Yield the findings of all checks."""
         fabrics = self._fabrics()
         # Several kinds of switches without stated position may be several networks, or no network at all.
-        mixed = (
-            len(fabrics) == 1
-            and len({line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}) > 1
-        )
+        unplaced = {line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}
+        mixed = len(fabrics) == 1 and len(unplaced) > 1
         for lines in fabrics:
             found = [*self._check_ends(lines), *self._check_cages(lines)]
             for group in _by_links(lines):
@@ -61,11 +59,8 @@ class ConsistencyChecks:
         named = dict.fromkeys((line.cluster, line.place.fabric) for line in switches)
         if not any(fabric for _, fabric in named):
             return [list(self.bill.lines)]
-        linked = (
-            (line.cluster, line.place.fabric)
-            for line in self.bill.lines
-            if line.kind in ("transceiver", "cable") and line.place.links
-        )
+        links = (line for line in self.bill.lines if line.kind in ("transceiver", "cable") and line.place.links)
+        linked = ((line.cluster, line.place.fabric) for line in links)
         by_fabric = group_lines(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
         return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
@@ -99,12 +94,7 @@ class ConsistencyChecks:
         if any(self._cable(line).medium == TRUNK for line in cables):
             return
         fibres = [line for line in cables if self._cable(line).medium == FIBRE]
-        unplaced = [
-            line
-            for line in (*modules, *fibres)
-            if not line.place.links or (line.kind == "transceiver" and not line.place.tier)
-        ]
-        if not unplaced:
+        if all(line.place.links for line in (*modules, *fibres)) and all(line.place.tier for line in modules):
             modules_by_links = group_lines(modules, lambda line: line.place.links)
             for links, fibres_here in group_lines(fibres, lambda line: line.place.links).items():
                 lower, _, upper = links.partition("-")
@@ -125,9 +115,8 @@ class ConsistencyChecks:
             if missing <= 0:
                 yield at_line("unknown", alike[0], "ends-open", weight=GENERAL, ends=ends, engines=engines)
             elif absent := self._absent_end(lit):
-                yield at_line(
-                    "error", alike[0], "no-module-fits", ends=missing, part=alike[0].shown, device=absent.shown
-                )
+                part, device = alike[0].shown, absent.shown
+                yield at_line("error", alike[0], "no-module-fits", ends=missing, part=part, device=device)
             else:
                 line = min(lit, key=lambda each: each.quantity or 0)
                 pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
@@ -254,12 +243,8 @@ class ConsistencyChecks:
                 continue
             plugs = [end.cage for end in (cable.a, cable.b) if end]
             groups = [group for switch in here if switch for group in switch.groups]
-            fits = (
-                group.port_gbps.value >= cable.link_gbps
-                and any(accepts(group.cage, plug, self.rules) for plug in plugs)
-                for group in groups
-            )
-            if not any(fits):
+            cages = {group.cage for group in groups if group.port_gbps.value >= cable.link_gbps}
+            if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
                 plug = " / ".join(dict.fromkeys(plugs)).upper()
                 off = line.quantity or 0
                 yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
@@ -294,9 +279,7 @@ class ConsistencyChecks:
                 yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
 
     def _check_spares(self) -> Iterator[Finding]:
-        if not self.bill.has_spares:
-            return
-        for kind in SPARED:
+        for kind in SPARED if self.bill.has_spares else ():
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
             by_part = group_lines(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
             spared = {part for part, own in by_part.items() if any(line.spare for line in own)}

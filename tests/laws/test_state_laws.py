@@ -17,12 +17,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bomgen.core.yaml_source import Source
 from bomgen.output.price_lists.forms import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
 from bomgen.pricing.price_book import PriceBook, entries, find_price, first, price_book
-from bomgen.reading.price_lists import own_book, read_list
+from bomgen.reading.price_lists import open_book
 from bomgen.results.result import digest
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out
@@ -33,11 +32,6 @@ QUANTITIES = (1, 2, 10, 1000)
 AMOUNTS = st.one_of(st.integers(1, 10**6), st.integers(1, 10**12)).map(lambda cents: Decimal(cents).scaleb(-2))
 FORMS = ("yaml", "csv", "xlsx")
 Key = tuple[str, int]
-
-
-def open_book(content: bytes, name: str) -> Source:
-    """The prices in a file as data of a price book, whether it is one or a vendor's list."""
-    return own_book(content, name) or read_list(content, name).source
 
 
 class Books(RuleBasedStateMachine):
@@ -55,7 +49,8 @@ class Books(RuleBasedStateMachine):
 
     def read(self, at: int) -> PriceBook:
         """A book from its file."""
-        return price_book(open_book(*self.files[at]))
+        content, name = self.files[at]
+        return price_book(open_book(content, name))
 
     def write(self, at: int, form: str) -> None:
         """The model of a book as a file of a form; a table without rows is none, so an empty book stays YAML."""
