@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
@@ -85,10 +86,8 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
     lines with as many pieces; and a charge keeps its row under another name.
     """
     known, there = ({line.id for line in quote.lines} for quote in (base, returned))
-    lost: dict[Value, list[ReturnedLine]] = {}
-    for line in base.lines:
-        if line.id not in there:
-            lost.setdefault(line.cells["description"].value, []).append(line)
+    missing = (line for line in base.lines if line.id not in there)
+    lost = group_by(missing, lambda line: line.cells["description"].value)
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     for row in (*returned.lines, *returned.added):
         own = lost.get(row.cells["description"].value, []) if row.id not in known else []
@@ -143,9 +142,7 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
-    found: dict[str, list[ReturnedLine]] = {}
-    for line in returned.lines:
-        found.setdefault(line.id, []).append(line)
+    found = group_by(returned.lines, lambda line: line.id)
     known = {line.id for line in base.lines}
     for line_id, rows in found.items():
         cell = rows[-1].cells[ID]

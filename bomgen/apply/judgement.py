@@ -26,6 +26,7 @@ from bomgen.apply.changes import (
 from bomgen.apply.nearest import Wanted, name_nearest
 from bomgen.apply.proposal import Base, Proposal, has_spares, number_in, show
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import CHARGED
@@ -82,11 +83,8 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     net = sum((after for _, _, after in amounts), Fraction(0))
     tax = Fraction(rounded(net * rates[TAX], currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
-    by_category: dict[Value, Fraction] = {}
-    for line, _, after in amounts:
-        category = line.cells["category"].value
-        by_category[category] = by_category.get(category, Fraction(0)) + after
-    sums = [rounded(amount, currency) for amount in by_category.values()]
+    by_category = group_by(amounts, lambda amount: amount[0].cells["category"].value).values()
+    sums = [rounded(sum((after for *_, after in own), Fraction(0)), currency) for own in by_category]
     sums += [each / rounded(net, currency) for each in sums if net]
     parts = _listed_parts(base)
     numbered = ((after, (line.cells["sku"].value or "", line.cells["description"].value)) for line, _, after in amounts)

@@ -28,6 +28,7 @@ from bomgen.apply.proposal import (
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.money import MAX_PRICE
 from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
@@ -293,12 +294,9 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
 
 def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:
     """A price for each part; one that stands on several lines must have one price on all of them."""
-    by_part: dict[str, list[str]] = {}
     lines = proposal.base.lines
-    for line_id, line in lines.items():
-        if line.line.names and not line.line.in_stock:
-            by_part.setdefault(line.line.names[0], []).append(line_id)
-    for part, ids in by_part.items():
+    priced = [line_id for line_id, line in lines.items() if line.line.names and not line.line.in_stock]
+    for part, ids in group_by(priced, lambda line_id: lines[line_id].line.names[0]).items():
         edited = next((line for line in ids if line in typed), None)
         if edited is None:
             continue

@@ -170,8 +170,8 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
     number = Fraction(found[1].replace(COMMA, POINT))
     written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
     word = normalize(written) or normalize(unit)
-    units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": WEEK, "months": MONTH}
-    return next((ceil(number * days) for kind, days in units.items() if word in words(kind)), None)
+    units = {"days": 1, "working_days": Fraction(WEEK, WORKDAYS), "weeks": WEEK, "months": MONTH}
+    return next((ceil(number * Fraction(days)) for kind, days in units.items() if word in words(kind)), None)
 
 
 # dates --------------------------------------------------------------------------------------------------------------

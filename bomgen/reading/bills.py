@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
@@ -34,7 +34,6 @@ from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, Q
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
-K = TypeVar("K", bound=Hashable)
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""
 MAX_PIECES = 10**7
@@ -142,14 +141,6 @@ class SentLine(NamedTuple):
     def pieces(self) -> int:
         """Return the pieces including spares; 0 if not stated."""
         return (self.quantity or 0) + (self.spare or 0)
-
-
-def group_lines(lines: Iterable[SentLine], key: Callable[[SentLine], K]) -> dict[K, list[SentLine]]:
-    """Return lines grouped by a key, in the order of each first line."""
-    groups: dict[K, list[SentLine]] = {}
-    for line in lines:
-        groups.setdefault(key(line), []).append(line)
-    return groups
 
 
 class SumRow(NamedTuple):

@@ -324,8 +324,8 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
     unsold = next((found for token in _tokens(f"{part} {text}") if (found := index.find_unsold(token))), None)
     if len(meant) == 1:
         ((kind, id),) = meant
-        found = _LENGTH.search(whole) if kind == "cable" else None
-        length = Fraction(found[1]) if found else None
+        metres = _LENGTH.search(whole) if kind == "cable" else None
+        length = Fraction(metres[1]) if metres else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
         return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)

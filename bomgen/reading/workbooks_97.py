@@ -140,8 +140,9 @@ def _streams(content: bytes) -> Iterator[bytes]:
         name = folder[at : at + max(length - SHORT, 0)].decode("utf-16-le", "replace")
         start, count = struct.unpack_from("<II", folder, at + START)
         if name in STREAMS:
-            sectors = (root, 0, SMALL_SECTOR, small) if count < SMALL else (content, size, size, table)
-            yield _chain(*sectors, start)[:count]
+            small_stream = count < SMALL
+            stored, offset, length = (root, 0, SMALL_SECTOR) if small_stream else (content, size, size)
+            yield _chain(stored, offset, length, small if small_stream else table, start)[:count]
 
 
 def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:

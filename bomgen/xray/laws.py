@@ -15,8 +15,9 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.grouping import group_by
 from bomgen.optics.compatibility import accepts, rules
-from bomgen.reading.bills import SentBill, SentLine, group_lines
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 
@@ -61,7 +62,7 @@ class ConsistencyChecks:
             return [list(self.bill.lines)]
         links = (line for line in self.bill.lines if line.kind in ("transceiver", "cable") and line.place.links)
         linked = ((line.cluster, line.place.fabric) for line in links)
-        by_fabric = group_lines(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
+        by_fabric = group_by(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
         return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
     def _module(self, line: SentLine) -> Module:
@@ -95,8 +96,8 @@ class ConsistencyChecks:
             return
         fibres = [line for line in cables if self._cable(line).medium == FIBRE]
         if all(line.place.links for line in (*modules, *fibres)) and all(line.place.tier for line in modules):
-            modules_by_links = group_lines(modules, lambda line: line.place.links)
-            for links, fibres_here in group_lines(fibres, lambda line: line.place.links).items():
+            modules_by_links = group_by(modules, lambda line: line.place.links)
+            for links, fibres_here in group_by(fibres, lambda line: line.place.links).items():
                 lower, _, upper = links.partition("-")
                 if lower != upper:
                     yield from self._check_links(modules_by_links.get(links, []), fibres_here, unknown)
@@ -152,7 +153,7 @@ class ConsistencyChecks:
         """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
         if kind not in self.unknown:
             maybe = [line for line in self.bill.lines if line.may_be(kind)]
-            by_fabric = group_lines(maybe, lambda line: line.place.fabric)
+            by_fabric = group_by(maybe, lambda line: line.place.fabric)
             self.unknown[kind] = {name: sum(line.quantity or 0 for line in own) for name, own in by_fabric.items()}
         fabrics = {line.place.fabric for line in lines} | {""}
         return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
@@ -176,7 +177,7 @@ class ConsistencyChecks:
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""
         ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
-        by_tier = group_lines(modules, lambda line: line.place.tier)
+        by_tier = group_by(modules, lambda line: line.place.tier)
         tiers = list(by_tier)
         if len(tiers) == 1 and (dark := ends - self._engines(modules)) > unknown:
             yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
@@ -204,7 +205,7 @@ class ConsistencyChecks:
         return 1 + int(cable.links.value)
 
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        by_tier = group_lines(
+        by_tier = group_by(
             (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
         )
         for (kind, tier), own in by_tier.items():
@@ -233,7 +234,7 @@ class ConsistencyChecks:
         switch_lines = [line for line in self.bill.lines if "switch" in line.kinds]
         # Without a column of fabrics, words may describe a connected part.
         states_fabric = "fabric" in self.bill.columns
-        by_fabric = group_lines(switch_lines, lambda line: line.place.fabric) if states_fabric else {}
+        by_fabric = group_by(switch_lines, lambda line: line.place.fabric) if states_fabric else {}
         by_fabric[""] = switch_lines  # a line without a stated fabric may be at any switch
         switches = {fabric: [self._switch(line) for line in own] for fabric, own in by_fabric.items()}
         for line in self.bill.lines:
@@ -281,7 +282,7 @@ class ConsistencyChecks:
     def _check_spares(self) -> Iterator[Finding]:
         for kind in SPARED if self.bill.has_spares else ():
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
-            by_part = group_lines(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
+            by_part = group_by(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
             spared = {part for part, own in by_part.items() if any(line.spare for line in own)}
             for part, own in by_part.items():
                 if spared and part not in spared:
@@ -298,4 +299,4 @@ def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
     if any(not line.place.links for line in linked):
         yield linked
         return
-    yield from group_lines(linked, lambda line: line.place.links).values()
+    yield from group_by(linked, lambda line: line.place.links).values()

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
+from bomgen.core.grouping import group_by
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bills import SentBill, SentLine, group_lines
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.xray.forward import COMPARED
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
@@ -81,7 +82,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
-    by_fabric = group_lines(others, lambda line: (line.cluster, line.place.fabric))
+    by_fabric = group_by(others, lambda line: (line.cluster, line.place.fabric))
     switches = [line for line in others if line.kind == "switch"]
     unplaced = [line for line in others if not line.place.fabric and line.kind in COMPARED]
     order = sorted(named, key=lambda name: (name[0], ROLES.index(name[1]) if name[1] in ROLES else 0))
@@ -240,7 +241,7 @@ def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> i
 def count_tiers(scope: Scope) -> dict[str, int]:
     """Return the number of switches by stated tier."""
     switches = [line for line in scope.own if line.kind == "switch" and line.place.tier and line.quantity]
-    return {tier: sum_pieces(lines) for tier, lines in group_lines(switches, lambda line: line.place.tier).items()}
+    return {tier: sum_pieces(lines) for tier, lines in group_by(switches, lambda line: line.place.tier).items()}
 
 
 def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
