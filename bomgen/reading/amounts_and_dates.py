@@ -157,10 +157,7 @@ def _read_written_pieces(text: str) -> Decimal | None:
 
 @lru_cache(maxsize=KEPT)
 def read_lead_days(text: str, unit: str = "") -> int | None:
-    """Return a lead time in days, the longer of two; `unit` applies to numbers without one. None for other text.
-
-    Five working days are a week, and a month has 30 days.
-    """
+    """Return a lead time in days, the longer of two; `unit` is that of numbers alone. None for other text."""
     plain = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower()
     if normalize(plain) in words("in_stock"):
         return 0
@@ -170,8 +167,9 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
     number = Fraction(found[1].replace(COMMA, POINT))
     written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
     word = normalize(written) or normalize(unit)
-    units = {"days": 1, "working_days": Fraction(WEEK, WORKDAYS), "weeks": WEEK, "months": MONTH}
-    return next((ceil(number * Fraction(days)) for kind, days in units.items() if word in words(kind)), None)
+    units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": Fraction(WEEK)}
+    units["months"] = Fraction(MONTH)
+    return next((ceil(number * days) for kind, days in units.items() if word in words(kind)), None)
 
 
 # dates --------------------------------------------------------------------------------------------------------------

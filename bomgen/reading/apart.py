@@ -33,10 +33,7 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
 
 
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
-    """Return the tables of a file of one of these kinds.
-
-    Raises PlanErrors for an invalid file, for one that exceeds the limits of time or memory, and if its reader fails.
-    """
+    """Return the tables of a file. Raises PlanErrors for an invalid one, beyond the limits, and if its reader fails."""
     ended = run_limited("bomgen.reading.apart_child", (kind,), content, LIMITS)
     if ended.failed:
         message = f"the program that reads the file failed: {ended.reason}; save its tables alone, as .xlsx or .csv"

@@ -72,10 +72,7 @@ class BillTable(NamedTuple):
 
 
 def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
-    """Yield the blocks of a sheet, each below its own header; none if it has no bill.
-
-    Raises PlanErrors with a question if several columns may be the quantities or the prices.
-    """
+    """Yield the blocks of a sheet below their headers. Raises PlanErrors with a question if columns are ambiguous."""
     headers = _headers(table, asked)
     if not headers and (top := _first_line(table, asked)) is not None:
         headers = [(top - 1, {})]

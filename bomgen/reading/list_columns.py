@@ -145,10 +145,7 @@ ROLES = (
 def layouts(
     table: RawTable, file: str, asked: RequestedColumns, known: Callable[[], PartIndex]
 ) -> Iterator[ListLayout]:
-    """Yield the layouts of the price lists in a sheet, each below its own header; none if it has no list.
-
-    `known` has the catalogue's parts, for columns that headings do not identify. Raises PlanErrors with a question.
-    """
+    """Yield the lists of a sheet; `known` has the parts, if headings name none. Raises PlanErrors with a question."""
     filled = fill_merged(_hide_columns(table, asked))
     begin, top = 0, tuple[tuple[TableCell, ...], ...]()
     while (found := _header(filled, begin, asked)) is not None:

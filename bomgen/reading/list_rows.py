@@ -72,11 +72,7 @@ class ListRows(NamedTuple):
 
 
 def read_rows(layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> ListRows:
-    """Return the prices in the rows of a table, without those `seen` in another table of the list.
-
-    Raises PlanErrors with a question if a currency, a decimal separator or a discount is ambiguous, and for unreadable
-    cells.
-    """
+    """Return the prices in rows, without those `seen` in other tables. Raises PlanErrors, also with questions."""
     return _RowReader(layout, file, asked, seen).read()
 
 

@@ -64,11 +64,7 @@ class Unpacked(NamedTuple):
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
-    """Return every sheet of an xlsx or ods workbook, in its order; marks count rows and columns.
-
-    The library receives a package that is packed again from counted content only. Raises PlanErrors for a file that is
-    not a workbook, or too large.
-    """
+    """Return every sheet of a workbook; the library gets a package of counted content only. Raises PlanErrors."""
     parts = unpack(content, file)
     scanned = _scan(parts, file)
     return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Found()))
@@ -187,11 +183,7 @@ def unpacked(content: bytes, file: str) -> Unpacked:
 
 
 def unpack(content: bytes, file: str) -> dict[str, bytes]:
-    """Return the parts of a package that are read, by name.
-
-    Stated sizes are checked first, and unpacking stops at the limit. Raises PlanErrors for a file that is not a
-    package, or exceeds the limits.
-    """
+    """Return the parts of a package that are read, up to the limit. Raises PlanErrors for other and larger files."""
     if len(content) > MAX_BYTES:
         raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:

@@ -33,10 +33,7 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
-    """Return the plan that rebuilds a bill, built and compared with the bill.
-
-    Raises PlanErrors if no fabric of the bill is explained, or if the plan differs from the explanation.
-    """
+    """Return the plan that rebuilds a bill. Raises PlanErrors if no fabric is explained, or it differs."""
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
     if not fabrics:
@@ -205,9 +202,6 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
 
 
 def open_bill(content: bytes, file: str, catalog: Catalog, asked: RequestedColumns = NOTHING) -> SentBill:
-    """Return the bill in a file; `asked` has the requested columns.
-
-    Raises PlanErrors for a file that is not a table, for one without a bill, and with a question about its columns.
-    """
+    """Return the bill in a file, by requested columns. Raises PlanErrors for other files, and with a question."""
     tables = read_pdf(content, file) if is_pdf(content) else read_tables(content, file)
     return read_bill(tables, file, PartIndex(catalog), asked)

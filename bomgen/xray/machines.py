@@ -120,10 +120,7 @@ MOST_RESERVED = 8
 
 
 def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
-    """Return hosts and ports in addition to the servers', matching the remaining links to leaves.
-
-    Each has the number of bill counts that it only repeats: 1 if a single count implies hosts without a line.
-    """
+    """Return hosts and ports besides the servers', and the number of bill counts that each only repeats."""
     inline = isinstance(servers.cluster.get("server"), dict)
     below = count_links_below(scope, catalog)
     splitters = _hosts_on_splitters(scope, catalog)

@@ -96,10 +96,7 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
 
 
 def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
-    """Yield the possible discounts on a list price as shares, most likely first, with their maximum rounding error.
-
-    15 is 15 %, or an amount; 0.5 is a half or 0.5 %.
-    """
+    """Yield the discounts that 15 (15 %, or an amount) or 0.5 may be, likely ones first, with their rounding errors."""
     written = listed.discount
     is_number = not written.paid and not written.percent
     scales = [TENTHS] if written.paid else [1, PER_CENT] if is_number and written.value <= 1 else [PER_CENT]
