@@ -181,7 +181,7 @@ class Conventions:
         return read_dates(written_date(cell.value) or "").get(self.dates)
 
     def share(self, cells: Mapping[str, TableCell], needed: bool) -> tuple[Decimal, Decimal] | None:
-        """Return the discount share of a row and its rounding error. Raises ValueError if a needed one is unreadable."""
+        """Return the discount share of a row and its rounding error. Raises ValueError for an unreadable one."""
         cell = cells.get(self.shares)
         if cell is None:
             return None
