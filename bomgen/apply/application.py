@@ -55,18 +55,19 @@ def edit_files(
     file: PlanFile, base: Base, edits: Iterable[Edit], prices: Mapping[str, Decimal]
 ) -> tuple[PlanFile, list[EditedFile]]:
     """The plan with edits and prices, as if it were written, and the files that hold it. Raises NotEditable."""
-    text, own = file.content.decode("utf-8"), FilePath(file.name).name
+    text, path = file.content.decode("utf-8"), FilePath(file.name)
     for edit in edits:
         text = _edit_text(text, base.source.data, edit)
     files = list[EditedFile]()
     if prices:
-        book = _price_book(file, base, _book_name(own), prices)
+        stem = path.stem if path.suffix in SUFFIXES else path.name
+        book = _price_book(file, base, f"{stem}{BOOK_SUFFIX}", prices)
         text = _name_book(text, base.source.data, book.name)
         files.append(book)
         file = file._replace(unwritten=((file.folder / book.name, book.after),))
     content = text.encode()
     if content != file.content:
-        files.insert(0, EditedFile(own, file.content, content))
+        files.insert(0, EditedFile(path.name, file.content, content))
     return file._replace(content=content), files
 
 
@@ -86,12 +87,6 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
     if value_at(read(text, "").data, edit.path):
         return append_item(text, edit.path, edit.value)
     return set_value(text, edit.path, [edit.value])
-
-
-def _book_name(plan: str) -> str:
-    """The price book of a plan's own: `plan.prices.yaml` beside `plan.yaml`."""
-    file_path = FilePath(plan)
-    return (file_path.stem if file_path.suffix in SUFFIXES else file_path.name) + BOOK_SUFFIX
 
 
 def _name_book(text: str, whole: Any, name: str) -> str:
@@ -154,7 +149,6 @@ class Application(NamedTuple):
     follows: tuple[str, ...]
     """What the plan works out anew from changed numbers of servers, in words."""
     files: tuple[EditedFile, ...]
-    """Files to write beside the plan."""
     before: Totals
     after: Totals | None
     """None where the edited plan cannot be worked out."""
@@ -215,10 +209,7 @@ def _base_of(report: Report, source: Source) -> Base:
 
 
 def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> QuoteChanges:
-    """Return the changes without those of spares that stand on another line of their part than in the plan.
-
-    What is no number of pieces stays: it counts as none here, and somebody typed it.
-    """
+    """Leave out spares on another line of their part than in the plan; what is no number of pieces stays."""
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
     lines = [line for line in changes.lines if line.key != SPARE or line.line not in same or not is_pieces(line.after)]
@@ -226,7 +217,6 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
 
 
 def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote) -> Proposal:
-    """The edits that give what was changed, as far as the plan can say it."""
     proposal = Proposal(base, returned, problems=list(changes.problems))
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
@@ -244,7 +234,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
-    if wanted and (offer := find_servers(base.report, inputs, wanted)):
+    if wanted and (offer := find_servers(base, inputs, wanted)):
         now = {line.id: line.pieces for line in base.returned.lines}
         variant = read_all(inputs.file, [offer.setting], known=inputs)
         base = _base_of(work_out(variant), variant.source)
@@ -256,10 +246,8 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     proposal = _propose(base, changes, returned)
     counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
-        message = (
-            f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
-            "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
-        )
+        message = f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
+        message += "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
         raise _stale(returned, message)
     return proposal
 
@@ -305,7 +293,6 @@ def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base
 
 
 def _try_edits(inputs: Inputs, proposal: Proposal, edits: Sequence[Edit]) -> tuple[list[EditedFile], Base]:
-    """Return the files that hold edits and what the plan then comes to. Raises NotEditable and PlanErrors."""
     edited, files = edit_files(inputs.file, proposal.base, edits, proposal.prices)
     if not files:
         return files, proposal.base

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
@@ -84,10 +86,8 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
     lines with as many pieces; and a charge keeps its row under another name.
     """
     known, there = ({line.id for line in quote.lines} for quote in (base, returned))
-    lost: dict[Value, list[ReturnedLine]] = {}
-    for line in base.lines:
-        if line.id not in there:
-            lost.setdefault(line.cells["description"].value, []).append(line)
+    missing = (line for line in base.lines if line.id not in there)
+    lost = group_by(missing, lambda line: line.cells["description"].value)
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     for row in (*returned.lines, *returned.added):
         own = lost.get(row.cells["description"].value, []) if row.id not in known else []
@@ -108,10 +108,7 @@ def conflict(cell: TableCell, sheet: str, message: str, path: str = "") -> Probl
 
 
 def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:
-    """Whether two cells say the same, but for the last digits, on which programs disagree; `empty`: what none says.
-
-    One without a computed value says the same by the same formula; an error says nothing that bomgen wrote.
-    """
+    """Whether two cells say the same but for the last digits or by one formula; `empty`: what an empty one says."""
     if isinstance(after.value, Broken):
         return is_uncomputed(after) and after.formula == before.formula
     was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
@@ -145,9 +142,7 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
-    found: dict[str, list[ReturnedLine]] = {}
-    for line in returned.lines:
-        found.setdefault(line.id, []).append(line)
+    found = group_by(returned.lines, lambda line: line.id)
     known = {line.id for line in base.lines}
     for line_id, rows in found.items():
         cell = rows[-1].cells[ID]
@@ -156,10 +151,8 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             problems.append(conflict(cell, returned.bill, message))
         elif len(rows) > 1:
             first = name_cell(returned.bill, rows[0].cells[ID].mark)
-            message = (
-                f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
-                "out of sight behind the bill: clear it there, or delete the row"
-            )
+            message = f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
+            message += "out of sight behind the bill: clear it there, or delete the row"
             problems.append(conflict(cell, returned.bill, message))
     for line in base.lines:
         if len(found.get(line.id, ())) == 1:
@@ -170,10 +163,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
 
 
 def pair_totals(base: ReturnedQuote, returned: ReturnedQuote) -> tuple[list[tuple[TotalRow, TotalRow | None]], Rows]:
-    """Return the rows below the bill with those that came back, and rows that were added.
-
-    Subtotals are those of the categories that either workbook has.
-    """
+    """Return the rows below the bill with those that came back, subtotals by category, and rows that were added."""
     lines = (*base.lines, *returned.lines, *returned.added)
     categories = {line.cells["category"].value for line in lines}
     was, now = ([row for row in quote.below if row[0].value not in categories] for quote in (base, returned))
@@ -222,10 +212,7 @@ def is_rewritten(before: TableCell, after: TableCell) -> bool:
 
 
 def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
-    """Yield conflicts for defined names of columns and totals that are missing or refer to other cells.
-
-    A program that keeps no names at all has saved computed values, or its formulas have no result.
-    """
+    """Yield conflicts for missing or moved defined names; a program that keeps none has saved computed values."""
     own = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
@@ -254,7 +241,6 @@ def _is_renamed_area(
     base: ReturnedQuote,
     returned: ReturnedQuote,
 ) -> bool:
-    """Whether the area of a name is where its column, or its total, is in the workbook that came back."""
     if after.sheet != returned.bill:
         return False
     if area.first in totals:
@@ -325,12 +311,10 @@ def _key(row: tuple[TableCell, ...]) -> tuple[str, ...]:
 
 
 def _side_by_side(before: tuple[TableCell, ...], after: tuple[TableCell, ...]) -> Iterator[tuple[TableCell, TableCell]]:
-    """The cells of two rows, column by column."""
-    width = max(len(before), len(after))
     mark = (after or before)[0].mark
-    for at in range(width):
-        empty = TableCell(None, mark._replace(column=at + 1))
-        yield (before[at] if at < len(before) else empty), (after[at] if at < len(after) else empty)
+    for column, (was, now) in enumerate(zip_longest(before, after), 1):
+        empty = TableCell(None, mark._replace(column=column))
+        yield was or empty, now or empty
 
 
 def changed_cells(change: TextChange) -> list[tuple[TableCell, TableCell]]:

@@ -26,6 +26,7 @@ from bomgen.apply.changes import (
 from bomgen.apply.nearest import Wanted, name_nearest
 from bomgen.apply.proposal import Base, Proposal, has_spares, number_in, show
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import CHARGED
@@ -82,14 +83,12 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     net = sum((after for _, _, after in amounts), Fraction(0))
     tax = Fraction(rounded(net * rates[TAX], currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
-    by_category: dict[Value, Fraction] = {}
-    for line, _, after in amounts:
-        category = line.cells["category"].value
-        by_category[category] = by_category.get(category, Fraction(0)) + after
-    sums = [rounded(amount, currency) for amount in by_category.values()]
+    by_category = group_by(amounts, lambda amount: amount[0].cells["category"].value).values()
+    sums = [rounded(sum((after for *_, after in own), Fraction(0)), currency) for own in by_category]
     sums += [each / rounded(net, currency) for each in sums if net]
     parts = _listed_parts(base)
-    by_number = sum((after for line, _, after in amounts if _name_part(line) in parts), Fraction(0))
+    numbered = ((after, (line.cells["sku"].value or "", line.cells["description"].value)) for line, _, after in amounts)
+    by_number = sum((after for after, part in numbered if part in parts), Fraction(0))
     rounded_totals = {key: rounded(value, currency) for key, value in totals.items()}
     return Computed(prices, rounded_totals, tuple(sums), rounded(by_number, currency))
 
@@ -99,10 +98,6 @@ def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
     tables = (table for section in base.document.sections if section.id == ORDER_LIST for table in section.tables)
     named = {(str(row.cells[0].value or ""), str(row.cells[1].value)) for table in tables for row in table.rows}
     return {*named, *(("", description) for description in base.required)}
-
-
-def _name_part(line: ReturnedLine) -> tuple[Value, Value]:
-    return line.cells["sku"].value or "", line.cells["description"].value
 
 
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:
@@ -116,21 +111,14 @@ def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fract
 
 TYPED = "was typed, or its formula was changed"
 NOWHERE = TableCell(None, Mark("", 0, 0))
-"""What stands for a cell that no line has."""
 SEARCHED = 3
 """Conflicts for which the nearest plan is searched: each takes a dozen designs."""
 
 
-class Judgement(NamedTuple):
-    """What the edited plan gives beside, and what it does not give."""
-
-    follows: tuple[str, ...]
-    """Lines with other pieces than the workbook has, in words."""
-    problems: tuple[Problem, ...]
-
-
-def judge(proposal: Proposal, changes: QuoteChanges, rebuilt: Base, inputs: Inputs, older: bool) -> Judgement:
-    """Return what the edited plan `rebuilt` gives and does not give of the workbook; `inputs`: of the plan before.
+def judge(
+    proposal: Proposal, changes: QuoteChanges, rebuilt: Base, inputs: Inputs, older: bool
+) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Return lines with other pieces than the workbook has, in words, and what the edited plan does not give.
 
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
@@ -147,7 +135,7 @@ def judge(proposal: Proposal, changes: QuoteChanges, rebuilt: Base, inputs: Inpu
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
     if not problems and not follows and rebuilt.report.quote.totals.amount != computed.totals["amount"]:
         problems = [_other_total(rebuilt, typed, computed.totals["amount"])]
-    return Judgement(follows, tuple(sorted(problems, key=lambda problem: problem.mark)))
+    return follows, tuple(sorted(problems, key=lambda problem: problem.mark))
 
 
 def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
@@ -160,10 +148,7 @@ def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
 def _follows(
     typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark], moved: Collection[str]
 ) -> Iterator[str]:
-    """Lines whose pieces are others than in the workbook, where nobody typed them: what the plan works out anew.
-
-    Spares of `moved` lines are those of the workbook, on another line of the part.
-    """
+    """Lines with other pieces that nobody typed; spares of `moved` lines are those of the workbook on another line."""
     new = {line.id: line for line in rebuilt.returned.lines}
     for line in typed.lines:
         after = new.pop(line.id, None)
@@ -204,7 +189,7 @@ def _unmet(
         elif searched < SEARCHED:
             searched += 1
             wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
-            message += f": {name_nearest(proposal.base.report, inputs, wanted)}"
+            message += f": {name_nearest(proposal.base, inputs, wanted)}"
         path = proposal.base.lines[change.line].line.path
         yield conflict(change.after, typed.bill, message, path or change.line)
 
@@ -218,23 +203,19 @@ def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUAN
 
 
 def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
-    """That the edited plan comes to another total than the workbook."""
     currency = rebuilt.report.plan.quote.currency
     came = {line.id: line.cells for line in typed.lines}
+    given = [line for line in rebuilt.returned.lines if line.id in came]
     lines = [
         line.id
-        for line in rebuilt.returned.lines
-        if line.id in came and any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
+        for line in given
+        if any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
     ]
     others = f" ({', '.join(lines)})" if lines else ""
-    if any(
-        not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in rebuilt.returned.lines if line.id in came
-    ):
+    if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
         others += "; spares of a part are bought on its first line, at the discount of that line"
-    message = (
-        f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
-        f"{wanted} {currency}{others}; edit the plan by hand"
-    )
+    message = f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
+    message += f"{wanted} {currency}{others}; edit the plan by hand"
     return Problem(typed.mark, "error", message, RULE)
 
 
@@ -257,20 +238,17 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
         of_line = f"of '{line.id or line.cells['description'].value}'"
         if own is not None and not _is_one_of(price, [own], before[PRICE]):
-            message = (
-                f"{_say_typed('price', of_line, price)}: it is a share of the hardware; change the share below "
-                "the lines"
-            )
+            typed = _say_typed("price", of_line, price)
+            message = f"{typed}: it is a share of the hardware; change the share below the lines"
             prices.append(conflict(price, returned.bill, message, line.id))
             continue
         unit = number_in(price) if own is None else own
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
         if not _is_one_of(amount, [comes_to] if unit is not None else [], before["amount"]):
-            message = f"{_say_typed('amount', of_line, amount)}: " + (
-                "the line has no price; type its unit price"
-                if comes_to is None
-                else f"pieces, price and discount come to {comes_to}; change these"
-            )
+            remedy = "the line has no price; type its unit price"
+            if comes_to is not None:
+                remedy = f"pieces, price and discount come to {comes_to}; change these"
+            message = f"{_say_typed('amount', of_line, amount)}: {remedy}"
             amounts.append(conflict(amount, returned.bill, message, line.id))
         was, now = was_hardware.get(line.id), hardware.get(line.id)
         if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):

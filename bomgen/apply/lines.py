@@ -28,6 +28,7 @@ from bomgen.apply.proposal import (
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.money import MAX_PRICE
 from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
@@ -84,8 +85,7 @@ def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
     if alone.id == "gpu" and server is None and data.get("servers") is None:
         return Edit((*path, "gpus"), "set", int(design.sizing.gpus.value) + more)
     if alone.role == "host" and alone.fabric:
-        fabrics = (*path, "fabrics") if line.cluster else ("fabrics",)
-        place = (*fabrics, alone.fabric, "hosts")
+        place = (*base.fabrics_of(line), alone.fabric, "hosts")
         hosts = value_at(base.source.data, place)
         for at, host in enumerate(hosts if isinstance(hosts, list) else ()):
             if f"{alone.fabric}.management.{slug(str(host.get('name')))}" == alone.id:
@@ -109,10 +109,7 @@ def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
 
 
 def count_spares(report: Report, line: Line, pieces: int) -> int:
-    """Return the pieces that `spares.CATEGORY` must be for a line's part to have so many spares; below 0: none is.
-
-    Other keys may give it spares, too, and the customer may have some of them: both stay as they are.
-    """
+    """Return what `spares.CATEGORY` must be for a part to have so many spares, given other keys; below 0: none."""
     lines = report.bill.lines
     given = report.plan.spares.get(line.category)
     now = int(given.value) if given and given.unit != "share" else 0
@@ -123,7 +120,6 @@ def count_spares(report: Report, line: Line, pieces: int) -> int:
 
 
 def _first_line(base: Base, line: Line) -> Line:
-    """Return the line that the spares of a line's part stand on."""
     same = (line.line for line in base.report.quote.lines if has_spares(line.line))
     return next((each for each in same if part_key(each) == part_key(line)), line)
 
@@ -177,10 +173,8 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
             proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
             removed.append(at)
             continue
-        message = (
-            f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
-            "put the row back, or take out of the plan what asks for it"
-        )
+        message = f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+        message += "put the row back, or take out of the plan what asks for it"
         proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
         message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
@@ -206,19 +200,15 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
-        message = (
-            f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, as "
-            f"hosts, storage, spares or another part. For a charge, choose its category: {named}"
-        )
+        message = f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, "
+        message += f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
     elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
         message = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
-        message = (
-            "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or use the "
-            "empty lines below the others"
-        )
+        message = "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or "
+        message += "use the empty lines below the others"
     else:
         proposal.tell(at, "quote.charges", None, f"{name} {price:f}")
         return {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
@@ -264,16 +254,13 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
 
 
 def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal | None:
-    """The number that was typed, 0 for none; None where the plan cannot have it, which is noted."""
     cell, number = change.after, number_in(change.after)
     what = None
     if isinstance(cell.value, Broken):
         what = f"{title}: {cell.value.message}"
     elif not cell.filled and change.key == PRICE:
-        what = (
-            f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; remove it "
-            "from its price book"
-        )
+        what = f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; "
+        what += "remove it from its price book"
     elif cell.filled and number is None:
         what = f"{say_kind(cell.value)}; type the {title.lower()} alone"
     elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
@@ -299,21 +286,17 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         change_charge(proposal, change, line, "name", change.after.value)
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
-    message = (
-        f"{proposal.base.titles[change.key]} of '{change.line}' was changed to {show(change.after.value)}; what a line "
-        f"is comes from the plan ({where}): name another part there"
-    )
+    title, typed = proposal.base.titles[change.key], show(change.after.value)
+    message = f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}): "
+    message += "name another part there"
     proposal.refuse_written(proposal.returned.bill, change.after, message)
 
 
 def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:
     """A price for each part; one that stands on several lines must have one price on all of them."""
-    by_part: dict[str, list[str]] = {}
     lines = proposal.base.lines
-    for line_id, line in lines.items():
-        if line.line.names and not line.line.in_stock:
-            by_part.setdefault(line.line.names[0], []).append(line_id)
-    for part, ids in by_part.items():
+    priced = [line_id for line_id, line in lines.items() if line.line.names and not line.line.in_stock]
+    for part, ids in group_by(priced, lambda line_id: lines[line_id].line.names[0]).items():
         edited = next((line for line in ids if line in typed), None)
         if edited is None:
             continue
@@ -323,10 +306,8 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         if other is None:
             proposal.prices[part] = price
             continue
-        message = (
-            f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
-            "has one price: change all of its lines, or give one of them a discount"
-        )
+        message = f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
+        message += "has one price: change all of its lines, or give one of them a discount"
         proposal.refuse(change.after, message)
 
 
@@ -337,9 +318,9 @@ def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:
     for category in dict.fromkeys(lines[line].line.category for line in typed):
         own = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
         shares = {typed.get(line.line.id, line.discount) for line in own}
-        if len(shares) == 1 and not any(
-            line.line.id in given.lines or any(name in given.parts for name in line.line.names) for line in own
-        ):
+        names = {name for line in own for name in line.line.names}
+        has_own = any(line.line.id in given.lines for line in own) or any(name in given.parts for name in names)
+        if len(shares) == 1 and not has_own:
             proposal.set(("quote", "discount", category), write_share(shares.pop()))
             continue
         for line in own:

@@ -13,10 +13,8 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.apply.lines import count_spares, set_servers, unit_of
-from bomgen.apply.proposal import has_spares, spares_of, value_at
+from bomgen.apply.proposal import Base, has_spares, spares_of, value_at
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.yaml_source import Path
-from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.quote_cells import QUANTITY
 from bomgen.results.result import Report
@@ -32,7 +30,7 @@ MOST_TRIALS = 1 + TRIALS + len(RATIOS)
 """One of them tries spares."""
 SHOWN = 3
 """Other changed lines that an offer names."""
-SPARED = ("transceiver", "cable", "switch", "nic", "gpu", "server", "storage", "management")
+SPARE_CATEGORIES = ("transceiver", "cable", "switch", "nic", "gpu", "server", "storage", "management")
 
 
 class Wanted(NamedTuple):
@@ -51,45 +49,39 @@ class Offer(NamedTuple):
 
     setting: str
     report: Report
-    """The result of the plan with the setting."""
     how: str = ""
 
 
-def name_nearest(report: Report, inputs: Inputs, wanted: Wanted) -> str:
-    """Return the settings that give the quantity, as options of `bomgen build`; `report` is the result of the plan.
-
-    Spares, other numbers of servers and other oversubscription are tried.
-    """
+def name_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> str:
+    """Return the settings that give the quantity: spares, numbers of servers, oversubscription; or why none does."""
     plan = shlex.quote(inputs.file.name)
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
     if wanted.key == QUANTITY:
-        servers = find_servers(report, inputs, wanted)
-        found = [*_spares_instead(report, inputs, wanted), *([servers] if servers else [])]
-        found += _with_ratio(report, inputs, wanted)
+        servers = find_servers(base, inputs, wanted)
+        found = [*_spares_instead(base.report, inputs, wanted), *([servers] if servers else [])]
+        found += _with_ratio(base, inputs, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
     else:
-        found = [*_with_spares(report, inputs, wanted)]
+        found = [*_with_spares(base.report, inputs, wanted)]
         reason, tried = "`spares` applies to every part of a category", "no value gives it"
         if not has_spares(wanted.line):
             reason, tried = "the line depends on others, which have no spares here", "no key sets it"
     if not found:
         return f"{reason}; {tried}"
+    offers = ((offer, _name_changes(base.report, offer, wanted)) for offer in found)
     options = (
-        f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{offer.how} ({_name_changes(report, offer, wanted)})"
-        for offer in found
+        f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{offer.how} ({said})" for offer, said in offers
     )
     return f"{reason}; to get it, use {', or '.join(options)}"
 
 
 def _try(inputs: Inputs, setting: str) -> Report | None:
-    """Return the result of a plan with a setting; None where that cannot be built."""
     with suppress(PlanErrors, BrokenResult):
         return work_out_variant(read_all(inputs.file, [setting], known=inputs))
     return None
 
 
 def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
-    """Return what else an offer changes, and the total of the quote before and after."""
     pieces, now = _pieces(before), _pieces(offer.report)
     own = {wanted.line.id}
     if wanted.key != QUANTITY or offer.how:
@@ -116,14 +108,12 @@ def _pieces(report: Report) -> dict[str, str]:
 
 
 def _quantity(report: Report | None, line_id: str) -> int | None:
-    """Return the installed quantity of a line; None without a result."""
     if report is None:
         return None
     return sum(int(line.quantity.value) for line in report.bill.lines if line.id == line_id)
 
 
 def _bought(report: Report) -> dict[tuple[str, str], int]:
-    """Return the charged quantity of each part, over all lines."""
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         if not line.in_stock:
@@ -145,7 +135,7 @@ def _with_spares(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Off
 def _spares_instead(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
     """Try spares of the part in place of installed pieces, with all other parts unchanged."""
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
-    if line is None or line.category not in SPARED or line.part is None:
+    if line is None or line.category not in SPARE_CATEGORIES or line.part is None:
         return
     more = wanted.quantity - int(line.quantity.value)
     if more <= 0:
@@ -158,21 +148,18 @@ def _spares_instead(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[
             yield offer._replace(how=", bought as spares instead")
 
 
-def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None:
+def find_servers(base: Base, inputs: Inputs, wanted: Wanted) -> Offer | None:
     """Return the number of servers nearest to the plan that gives a line its quantity; None if none was found."""
-    reports = report.each_cluster
-    at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == wanted.line.cluster), None)
-    line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
-    if at is None or line is None or not line.quantity.value:
+    cluster, path = base.cluster_of(wanted.line)
+    line = next((line for line in base.report.bill.lines if line.id == wanted.line.id), None)
+    if cluster.plan.cluster_name != wanted.line.cluster or line is None or not line.quantity.value:
         return None
-    design = reports[at].design
-    server = reports[at].plan.cluster.server
-    if design.sizing.servers is None or server is None:
+    servers, server = cluster.design.sizing.servers, cluster.plan.cluster.server
+    if servers is None or server is None:
         return None
-    base: Path = (CLUSTERS, at) if wanted.line.cluster else ("cluster",)
-    data = value_at(inputs.source.data, base) or {}
+    data = value_at(base.source.data, path) or {}
     unit = unit_of(server)
-    now = int(design.sizing.servers.value) // unit
+    now = int(servers.value) // unit
     have = int(line.quantity.value)
     low, high = sorted((now, max(ceil(Fraction(now * wanted.quantity) / have), 1)))
     if wanted.quantity > have:
@@ -185,7 +172,7 @@ def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None
         if high - low < 2:
             break
         middle = (low + high) // 2
-        edit = set_servers(base, data, server, middle * unit)
+        edit = set_servers(path, data, server, middle * unit)
         setting = f"{'.'.join(map(str, edit.path))}={edit.value}"
         tried = _try(inputs, setting)
         pieces = _quantity(tried, line.id)
@@ -200,16 +187,13 @@ def find_servers(report: Report, inputs: Inputs, wanted: Wanted) -> Offer | None
     return found
 
 
-def _with_ratio(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
-    """Try another oversubscription of the fabric."""
+def _with_ratio(base: Base, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
     line = wanted.line
     if line.fabric is None:
         return
-    reports = report.each_cluster
-    at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == line.cluster), 0)
-    place = f"{CLUSTERS}.{at}.fabrics" if line.cluster else "fabrics"
+    path = base.fabrics_of(line)
     for ratio in RATIOS:
-        setting = f"{place}.{line.fabric}.oversubscription={ratio}"
+        setting = f"{'.'.join(map(str, path))}.{line.fabric}.oversubscription={ratio}"
         tried = _try(inputs, setting)
         if tried and _quantity(tried, line.id) == wanted.quantity:
             yield Offer(setting, tried)

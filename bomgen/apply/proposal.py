@@ -92,6 +92,10 @@ class Base(NamedTuple):
         at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == line.cluster), 0)
         return reports[at], (CLUSTERS, at) if line.cluster else ("cluster",)
 
+    def fabrics_of(self, line: Line) -> Path:
+        """Return where the plan has the fabrics of a line's cluster."""
+        return (*self.cluster_of(line)[1], "fabrics") if line.cluster else ("fabrics",)
+
     def charge_at(self, line: Line) -> int | None:
         """The position of the charge that a line is; None for any other line."""
         ids = [charge.id for charge in self.report.plan.quote.charges]
@@ -114,7 +118,6 @@ class Proposal:
 
     base: Base
     returned: ReturnedQuote
-    """The workbook as it came back."""
     edits: list[Edit] = field(default_factory=list)
     spares: list[SpareEdit] = field(default_factory=list)
     """Spare pieces, each with the edit for those that the other edits do not give by themselves."""

@@ -57,7 +57,6 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
 
 
 def _change_cell(proposal: Proposal, change: TextChange, before: TableCell, after: TableCell) -> bool:
-    """Take another title, side, number, date or payment of the cover; whether the cell is one of them."""
     cell = proposal.base.cell_at(change.base, before)
     if cell is None or not before.filled or cell.kind not in TAKEN:
         return False
@@ -68,7 +67,6 @@ def _change_cell(proposal: Proposal, change: TextChange, before: TableCell, afte
 
 
 def _set_text(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
-    """Have a key say what was typed."""
     if not after.filled:
         message = f"{show(before.value)} was deleted; remove `{cell.key}` from the plan"
         proposal.refuse(after, message, sheet, cell.key)
@@ -142,7 +140,6 @@ def _change_date(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableC
 
 
 def _change_validity(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
-    """Take another day that the quote is valid until, or another number of days."""
     day = proposal.base.report.plan.quote.date
     until = read_date(after.value) if day else None
     days: int | None = None

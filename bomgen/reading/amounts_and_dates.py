@@ -29,10 +29,9 @@ _UNITS = re.compile(
     r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
 )
 _NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
-"""A note in brackets after an amount."""
 _PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
-"""The most frequent form of amounts."""
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
+_CURRENCY_SIGNS = re.compile(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
 _PIECES = re.compile(r"(?:/|per|je|pro|par|每)? *([0-9]{1,3}(?:[.,' ][0-9]{3})+|[0-9]*) *([^0-9]*)")
@@ -73,9 +72,7 @@ def read_amount(text: str) -> WrittenAmount | None:
         return None
     around = plain[: found.start()] + " " + plain[found.end() :]
     currency = find_currency(around)
-    if normalize(
-        re.sub(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$", "", around)
-    ):
+    if normalize(_CURRENCY_SIGNS.sub("", around)):
         return None
     if plain.lstrip("$€£¥ ").startswith(("-", "–", "(")):
         return None
@@ -90,12 +87,11 @@ def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
         return WrittenAmount(digits, None, False, currency)
     sign = digits[last]
     whole, behind = digits[:last], digits[last + 1 :]
+    other = COMMA if sign == POINT else POINT
     if points and commas:
-        other = COMMA if sign == POINT else POINT
         fine = digits.count(sign) == 1 and _is_grouped(whole, other)
         return WrittenAmount(digits, sign, False, currency) if fine else None
     if points + commas > 1:
-        other = COMMA if sign == POINT else POINT
         return WrittenAmount(digits, other, False, currency) if _is_grouped(digits, sign) else None
     unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
     return WrittenAmount(digits, None if unclear else sign, unclear, currency)
@@ -123,7 +119,6 @@ class Share(NamedTuple):
     paid: bool
     """Whether it is the paid share, in tenths: 8.5折."""
     places: int
-    """Decimal places."""
 
 
 def read_share(value: Value) -> Share | None:
@@ -162,10 +157,7 @@ def _read_written_pieces(text: str) -> Decimal | None:
 
 @lru_cache(maxsize=KEPT)
 def read_lead_days(text: str, unit: str = "") -> int | None:
-    """Return a lead time in days, the longer of two; `unit` applies to numbers without one. None for other text.
-
-    Five working days are a week, and a month has 30 days.
-    """
+    """Return a lead time in days, the longer of two; `unit` is that of numbers alone. None for other text."""
     plain = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower()
     if normalize(plain) in words("in_stock"):
         return 0
@@ -173,18 +165,11 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
     if found is None:
         return None
     number = Fraction(found[1].replace(COMMA, POINT))
-    word = normalize(
-        re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
-    ) or normalize(unit)
-    for kind, days in (
-        ("days", Fraction(1)),
-        ("working_days", Fraction(WEEK, WORKDAYS)),
-        ("weeks", Fraction(WEEK)),
-        ("months", Fraction(MONTH)),
-    ):
-        if word in words(kind):
-            return ceil(number * days)
-    return None
+    written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
+    word = normalize(written) or normalize(unit)
+    units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": Fraction(WEEK)}
+    units["months"] = Fraction(MONTH)
+    return next((ceil(number * days) for kind, days in units.items() if word in words(kind)), None)
 
 
 # dates --------------------------------------------------------------------------------------------------------------
@@ -209,7 +194,6 @@ _NAME_AND_DAY = re.compile(r"(?P<month>[^\W\d]+)[ .-]*(?P<day>[0-9]{1,2})[ .,-]+
 
 @cache
 def _months() -> dict[str, int]:
-    """Return month numbers by full and abbreviated names in all languages."""
     return {
         name: number
         for language in languages().values()
@@ -220,10 +204,7 @@ def _months() -> dict[str, int]:
 
 @lru_cache(maxsize=KEPT_DATES)
 def read_dates(text: str) -> Mapping[str, date]:
-    """Return the dates that a text may be, by order of day, month and year; empty for other text.
-
-    Dates with a four-digit year first, and those with the name of a month, are the same in every order.
-    """
+    """Return the dates that a text may be, by order of day, month and year; equal ones if the form is clear."""
     if len(text) > MAX_HEADING:
         return {}
     plain = _TIME_OF_DAY.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
@@ -247,7 +228,6 @@ def read_dates(text: str) -> Mapping[str, date]:
 
 
 def _day(year: str, month: str | int, day: str) -> date | None:
-    """Return a calendar day; None if it does not exist."""
     if len(year) not in (SHORT_YEAR, LONG_YEAR) or len(day) > SHORT_YEAR:
         return None
     try:

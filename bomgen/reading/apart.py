@@ -30,14 +30,10 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
     "moment": datetime.fromisoformat,
     "time": time.fromisoformat,
 }
-"""Constructors of values that JSON lacks, by their type names."""
 
 
 def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
-    """Return the tables of a file of one of these kinds.
-
-    Raises PlanErrors for an invalid file, for one that exceeds the limits of time or memory, and if its reader fails.
-    """
+    """Return the tables of a file. Raises PlanErrors for an invalid one, beyond the limits, and if its reader fails."""
     ended = run_limited("bomgen.reading.apart_child", (kind,), content, LIMITS)
     if ended.failed:
         message = f"the program that reads the file failed: {ended.reason}; save its tables alone, as .xlsx or .csv"
@@ -47,10 +43,9 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
         message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "read-limit")])
     said = json.loads(ended.answer)
-    if problems := [
-        Problem(Mark(file, line, column), "error", message, rule) for line, column, message, rule in said["problems"]
-    ]:
-        raise PlanErrors(problems)
+    if said["problems"]:
+        marked = ((Mark(file, line, column), message, rule) for line, column, message, rule in said["problems"])
+        raise PlanErrors([Problem(mark, "error", message, rule) for mark, message, rule in marked])
     return tuple(_table(table, file) for table in said["tables"])
 
 
@@ -61,7 +56,6 @@ def written(tables: tuple[RawTable, ...], problems: Sequence[Problem]) -> bytes:
 
 
 def _plain(table: RawTable) -> dict[str, Any]:
-    """Return a table as JSON; the place of a cell is its row and column."""
     rows = [[_plain_value(cell.value) for cell in row] for row in table.rows]
     hidden = {"hidden_rows": [*table.hidden_rows], "hidden_columns": [*table.hidden_columns]}
     return {"name": table.name, "rows": rows, "hidden": table.hidden, "merged": table.merged, **hidden}
@@ -73,9 +67,8 @@ def _plain_value(value: Value) -> Any:
     if isinstance(value, Decimal):
         return {"number": str(value)}
     if isinstance(value, date | time):
-        return {
-            "moment" if isinstance(value, datetime) else "day" if isinstance(value, date) else "time": value.isoformat()
-        }
+        kind = "moment" if isinstance(value, datetime) else "day" if isinstance(value, date) else "time"
+        return {kind: value.isoformat()}
     return value
 
 

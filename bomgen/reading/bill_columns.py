@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -30,27 +30,21 @@ from bomgen.reading.list_columns import (
     lacks_column,
     list_headings,
 )
-from bomgen.reading.list_columns import (
-    NET as NET_PRICE,
-)
+from bomgen.reading.list_columns import NET as NET_PRICE
 from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 
 MAX_HEADER = 40
-"""Number of first rows searched for a header."""
 LEAST_COLUMNS = 2
-"""Minimum number of recognised columns of a header."""
 JUDGED = 500
 """Number of rows whose values classify a column."""
 DESCRIPTION, SPARE, DISCOUNT, AMOUNT, CURRENCY = "description", "spare", "discount", "amount", "currency"
 CATEGORY, FABRIC, ROLE, CLUSTER, IN_STOCK = "category", "fabric", "role", "cluster", "in_stock"
 NET = "net"
-"""Role of prices after discount."""
 ROLES = (
     *(PART, DESCRIPTION, QUANTITY, SPARE, PRICE, LIST, NET_PRICE, DISCOUNT, AMOUNT, CURRENCY),
     *(CATEGORY, FABRIC, ROLE, CLUSTER),
 )
-"""Roles that can be requested for a column."""
 SHARED = {
     **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
     **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
@@ -78,10 +72,7 @@ class BillTable(NamedTuple):
 
 
 def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
-    """Yield the blocks of a sheet, each below its own header; none if it has no bill.
-
-    Raises PlanErrors with a question if several columns may be the quantities or the prices.
-    """
+    """Yield the blocks of a sheet below their headers. Raises PlanErrors with a question if columns are ambiguous."""
     headers = _headers(table, asked)
     if not headers and (top := _first_line(table, asked)) is not None:
         headers = [(top - 1, {})]
@@ -110,10 +101,8 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
     if best is None:
-        message = (
-            "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
-        )
-        message += f"or name them: bomgen xray {file} --columns part=A,quantity=C"
+        message = "no bill is found in it; a row must name its columns: a quantity, and a part number or a description"
+        message += f"; or name them: bomgen xray {file} --columns part=A,quantity=C"
         return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
     _, table, at, roles = best
     headings = _headings_of(table, at)
@@ -137,7 +126,9 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
                 found.append((at, _roles(row)))
         elif not _has_number(row):
             roles = _roles(row)
-            named = {*roles, *(role for role, name in asked.columns.items() if _may_have(row, name))}
+            texts = [str(cell.value or "") for cell in row]
+            places = {role: find_column(name, texts, len(row)) for role, name in asked.columns.items()}
+            named = {*roles, *(role for role, place in places.items() if place is not None)}
             if roles and _has_both(named):
                 found.append((at, roles))
     top = [each for each in found if each[0] < MAX_HEADER and asked.header is None]
@@ -145,17 +136,11 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
     return [each for each in found if best is None or each[0] >= best[0]]
 
 
-def _may_have(row: Sequence[TableCell], name: str) -> bool:
-    """Return whether a row may have the column given by a letter or a heading."""
-    return find_column(name, [str(cell.value or "") for cell in row], len(row)) is not None
-
-
 def _has_both(roles: Collection[str]) -> bool:
     return QUANTITY in roles and bool({PART, MAYBE_PART, DESCRIPTION} & {*roles})
 
 
 def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
-    """Return the first row of a bill without a header, by the requested columns; None if there is none."""
     if not _has_both(asked.columns):
         return None
     column = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
@@ -169,12 +154,10 @@ def _has_number(row: Sequence[TableCell]) -> bool:
 
 
 def _is_number(cell: TableCell) -> bool:
-    """Return whether a cell has a value other than text, or an amount."""
     return cell.filled and (not isinstance(cell.value, str) or read_amount(cell.value) is not None)
 
 
 def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
-    """Return the roles in the cells of a row, by the words for bills, then for price lists."""
     found: dict[str, list[int]] = {}
     for at, cell in enumerate(row):
         if isinstance(cell.value, str) and (role := _role(cell.value)):
@@ -186,22 +169,17 @@ def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
 def _role(text: str) -> str | None:
     text = " ".join(text.split())
     bare = _BRACKETED.sub("", text.lower()).rstrip(": ")
-    own = next((name for name, words in _headings().items() if any(word.fullmatch(bare) for word in words)), None)
+    named = (role for role, words in words_of("columns").items() if any(word.fullmatch(bare) for word in words))
+    own = next(named, None)
     roles = read_heading(text).roles if bare and not own else ()
     if roles[:1] == (MAYBE_PART,):
         return MAYBE_PART
     return own or next((role for role in roles if role in SHARED), None)
 
 
-@cache
-def _headings() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    return words_of("columns")
-
-
 def _as_asked(
     roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: RequestedColumns
 ) -> dict[str, list[int]]:
-    """Return the roles of columns with those requested. Raises PlanErrors if there is no such column."""
     if not asked.columns:
         return {role: [*places] for role, places in roles.items()}
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
@@ -222,7 +200,6 @@ def _as_asked(
 def _choose(
     roles: dict[str, list[int]], rows: Sequence[Sequence[TableCell]], table: RawTable, at: int, file: str
 ) -> Columns:
-    """Return the columns by role. Raises PlanErrors if several may be the quantities or the prices."""
     texts = _headings_of(table, at)
     # Prices including tax do not enter amounts without tax.
     if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
@@ -269,7 +246,6 @@ def _counts_lines(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
 
 
 def _headings_of(table: RawTable, at: int) -> list[str]:
-    """Return the headings of a row as written; empty if there is no such row."""
     cells = table.rows[at] if at >= 0 else ()
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
 
@@ -280,7 +256,6 @@ def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
 
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
-    """Return an error that a requested column does not exist."""
     message = lacks_column(name, role, _headings_of(table, at))
     return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
 

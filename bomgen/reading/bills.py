@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
@@ -32,9 +32,8 @@ from bomgen.reading.bill_columns import (
 from bomgen.reading.cells import Broken, RawTable, TableCell, Value, shorten_texts
 from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
-from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, kinds, words_of
+from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
-K = TypeVar("K", bound=Hashable)
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""
 MAX_PIECES = 10**7
@@ -71,7 +70,6 @@ class Listed(NamedTuple):
 
     price: Decimal
     discount: Share
-    """The discount as written."""
 
 
 class SentLine(NamedTuple):
@@ -119,17 +117,14 @@ class SentLine(NamedTuple):
         """Return the kind of the recognised part, or else the kinds that the text suggests."""
         if self.kind:
             return (self.kind,)
-        return tuple(kind for kind, words in kinds().items() if _any(words, self._words))
+        return tuple(kind for kind, words in words_of("kinds").items() if _any(words, self._words))
 
     @property
     def _words(self) -> str:
         return f"{self.part} {self.description} {self.notes}".lower().replace("_", " ")
 
     def may_be(self, kind: str) -> bool:
-        """Return whether an unrecognised line may be of a kind: its text suggests it, or no other kind clearly.
-
-        A line such as "OSFP plug for the switch" states where an optic belongs, not what it is.
-        """
+        """Return whether an unrecognised line may be of a kind; "plug for the switch" only says where an optic goes."""
         if self.kind:
             return False
         said = set(self.kinds)
@@ -146,14 +141,6 @@ class SentLine(NamedTuple):
     def pieces(self) -> int:
         """Return the pieces including spares; 0 if not stated."""
         return (self.quantity or 0) + (self.spare or 0)
-
-
-def group_lines(lines: Iterable[SentLine], key: Callable[[SentLine], K]) -> dict[K, list[SentLine]]:
-    """Return lines grouped by a key, in the order of each first line."""
-    groups: dict[K, list[SentLine]] = {}
-    for line in lines:
-        groups.setdefault(key(line), []).append(line)
-    return groups
 
 
 class SumRow(NamedTuple):
@@ -194,9 +181,8 @@ class SentBill(NamedTuple):
 
     def has_uncounted(self, kind: str) -> bool:
         """Return whether a line that is or may be of a kind has a quantity that is not a number."""
-        return any(
-            line.quantity is None and line.unread and (line.kind == kind or line.may_be(kind)) for line in self.lines
-        )
+        uncounted = (line for line in self.lines if line.quantity is None and line.unread)
+        return any(line.kind == kind or line.may_be(kind) for line in uncounted)
 
 
 def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: RequestedColumns = NOTHING) -> SentBill:
@@ -243,7 +229,6 @@ def require_whole(bill: SentBill) -> SentBill:
 
 
 def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
-    """Return the tables, or the requested sheet. Raises PlanErrors if it does not exist."""
     chosen = [table for table in tables if asked.sheet in (None, table.name)]
     if tables and not chosen:
         names = ", ".join(f"'{table.name}'" for table in tables)
@@ -253,20 +238,16 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
-    """Return the decimal separator that the amounts of a bill determine; None if they determine none, or both."""
-    places = ((block, place) for block in blocks for name in (PRICE, AMOUNT, QUANTITY) for place in _at(block, name))
-    texts = (
-        row[place].value
-        for block, place in places
-        for row in block.table.rows[block.start : block.end]
-        if place < len(row)
+    places = (
+        (block, place)
+        for block in blocks
+        for name in (PRICE, AMOUNT, QUANTITY)
+        for place in block.columns.get(name, ())
     )
+    rows = ((row, place) for block, place in places for row in block.table.rows[block.start : block.end])
+    texts = (row[place].value for row, place in rows if place < len(row))
     found = prove_points(text for text in texts if isinstance(text, str))
     return next(iter(found)) if len(found) == 1 else None
-
-
-def _at(block: BillTable, name: str) -> Sequence[int]:
-    return block.columns.get(name, ())
 
 
 class _Read(NamedTuple):
@@ -274,7 +255,6 @@ class _Read(NamedTuple):
     lines: list[SentLine]
     sums: list[SumRow]
     unread: int = 0
-    """Number of rows beyond the maximum."""
 
 
 def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
@@ -327,7 +307,6 @@ _Counted = tuple[str, bool]
 
 
 def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
-    """Return the pieces of each part, with spares and without."""
     found = Counter[_Counted]()
     for line in lines:
         if line.quantity is not None:
@@ -359,7 +338,7 @@ class _BlockReader:
             filled = [cell for cell in row if cell.filled]
             if not filled or str(filled[0].value).startswith("#"):
                 continue
-            text = {name: _joined(row, places) for name, places in self.columns.items()}
+            text = {name: " ; ".join(_texts(row, places)) for name, places in self.columns.items()}
             quantity = self._whole(row, QUANTITY)
             if total := self._sum(row, quantity, len(found.lines)):
                 found.sums.append(total)
@@ -370,7 +349,6 @@ class _BlockReader:
         return found
 
     def _is_title(self, cell: TableCell) -> bool:
-        """Return whether a lone cell is the title of a section rather than a part number."""
         return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[TableCell]) -> Mark:
@@ -380,12 +358,12 @@ class _BlockReader:
     def _line(self, row: Sequence[TableCell], text: Mapping[str, str], quantity: int | None) -> SentLine:
         part = _first(row, self.columns.get(PART, ()))
         description = text.get(DESCRIPTION, "")
-        others = " ".join(
-            str(cell.value) for at, cell in enumerate(row) if at not in self.of_lines and isinstance(cell.value, str)
-        )
+        beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
+        others = " ".join(value for value in beside if isinstance(value, str))
         if part.lower() in GENERIC_NAMES:
             part = ""
         numbers = " ".join(_texts(row, self.columns.get(PART, ())))
+        whole = f"{description} ; {numbers}" if numbers != part else description
         notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, others)
         words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {others}"
         place = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
@@ -396,9 +374,7 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.recognizer.recognize(
-                part, f"{description} ; {numbers}" if numbers != part else description
-            ),
+            recognition=self.recognizer.recognize(part, whole),
             place=place._replace(fabric=place.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if SPARE in self.columns else None,
@@ -413,7 +389,6 @@ class _BlockReader:
         )
 
     def _listed(self, row: Sequence[TableCell]) -> Listed | None:
-        """Return the list price and discount next to a net price; None unless there is one of each."""
         places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
         price = self._amount(row[places[0]]) if len(places) == 1 else None
         cell = _cell(row, self.columns, DISCOUNT)
@@ -433,7 +408,6 @@ class _BlockReader:
                 yield name, value
 
     def _currency(self, row: Sequence[TableCell]) -> str:
-        """Return the currency that a row states for its price, else that of the heading."""
         for name in (CURRENCY, PRICE, AMOUNT):
             cell = _cell(row, self.columns, name)
             texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
@@ -455,7 +429,6 @@ class _BlockReader:
         return None if unclear else int(number)
 
     def _amount(self, cell: TableCell | None) -> Decimal | None:
-        """Return the number of a cell, with any currency and separators; None if it has none."""
         if cell is None or isinstance(cell.value, bool):
             return None
         if isinstance(cell.value, Decimal):
@@ -465,7 +438,6 @@ class _BlockReader:
         return written.value(written.point or self.point or POINT) if written else None
 
     def _sum(self, row: Sequence[TableCell], quantity: int | None, above: int) -> SumRow | None:
-        """Return the row of a subtotal, a tax or a total; None for other rows."""
         if quantity is not None and _cell(row, self.columns, PART):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
@@ -488,13 +460,11 @@ def _twin(row: Sequence[TableCell]) -> str:
 
 
 def _fabric_in(text: str) -> str:
-    """Return the network that a text names; empty if it names none."""
     text = f" {text.lower()} ".replace("_", " ")
     return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
 
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:
-    """Return the position of a line: from columns that state it, else from its text."""
     text = f" {words.lower()} ".replace("_", " ")
     found = fabric or _fabric_in(text)
     if role:
@@ -502,22 +472,19 @@ def _place(fabric: str, role: str, words: str) -> StatedPlace:
         if "-" in links:
             return StatedPlace(found, links, tier)
         return StatedPlace(found, "", links)
-    said = [name for name, each in words_of("links").items() if any(w.search(text) for w in each)]
+    said, ends, tiers = (
+        [name for name, patterns in words_of(group).items() if _any(patterns, text)]
+        for group in ("links", "ends", "tiers")
+    )
     links = said[0] if len(said) == 1 else ""
-    ends = [name for name, each in words_of("ends").items() if any(w.search(text) for w in each)]
     if len(ends) == 1:
         return StatedPlace(found, links, ends[0])
-    tiers = [name for name, each in words_of("tiers").items() if any(w.search(text) for w in each)]
     switches = [tier for tier in tiers if tier != "server"]
     return StatedPlace(found, links, switches[0] if len(switches) == 1 and not said else "")
 
 
 def _any(words: Sequence[re.Pattern[str]], text: str) -> bool:
     return any(word.search(text) for word in words)
-
-
-def _joined(row: Sequence[TableCell], places: Sequence[int]) -> str:
-    return " ; ".join(_texts(row, places))
 
 
 def _texts(row: Sequence[TableCell], places: Sequence[int]) -> Iterator[str]:
@@ -547,13 +514,12 @@ def _share(cell: TableCell | None) -> Decimal | None:
 
 
 def _currency_of(blocks: Sequence[BillTable]) -> str:
-    """Return the currency in cells or headings, if it is unique."""
     found, headings = set[str](), list[str]()
     ends: dict[int, int] = {}
     """End of the previous block in each table."""
     for block in blocks:
         begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
-        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in _at(block, name)}
+        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in block.columns.get(name, ())}
         header = block.table.rows[block.start - 1] if block.start else ()
         headings += _texts(header, range(len(header)))
         for row in block.table.rows[begin : block.end]:
@@ -566,5 +532,4 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
 
 
 def _yen_of(headings: Sequence[str]) -> str:
-    """Return the currency of the yuan and yen sign, from the language of headings; empty if undetermined."""
     return yen_of(language_of(map(read_heading, headings))) or ""

@@ -60,7 +60,6 @@ class RawTable(NamedTuple):
     """All rows, in a workbook up to the last cell with a value: row n is `rows[n - 1]`, and an empty one is `()`. Rows
     of text are consecutive, wherever their lines begin."""
     hidden: bool = False
-    """Whether the sheet is hidden in the workbook."""
     merged: tuple[Area, ...] = ()
     """Merged cells; only the first cell has their value."""
     hidden_rows: frozenset[int] = frozenset()
@@ -69,12 +68,7 @@ class RawTable(NamedTuple):
 
 
 def fill_merged(table: RawTable) -> RawTable:
-    """Return the table with the value of vertically merged cells in each of their rows.
-
-    Horizontally merged cells are titles, whose value is not copied; the first of these merges are kept.
-
-    Raises PlanErrors if the cells, including copied ones, exceed the maximum.
-    """
+    """Return the table with the value of vertically merged cells in each row. Raises PlanErrors for too many cells."""
     tall = [area for area in table.merged if area.bottom > area.top and area.left == area.right]
     across = [area for area in table.merged if area.bottom == area.top and area.left < area.right]
     rows = [list(row) for row in table.rows] if tall else []
@@ -95,9 +89,8 @@ def fill_merged(table: RawTable) -> RawTable:
             row += [TableCell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
             if not row[area.left - 1].filled:
                 row[area.left - 1] = TableCell(first.value, row[area.left - 1].mark)
-    return table._replace(
-        rows=tuple(map(tuple, rows)) if tall else table.rows, merged=tuple(sorted(across)[:MAX_ACROSS])
-    )
+    filled = tuple(map(tuple, rows)) if tall else table.rows
+    return table._replace(rows=filled, merged=tuple(sorted(across)[:MAX_ACROSS]))
 
 
 def too_many_cells(mark: Mark) -> PlanErrors:

@@ -7,7 +7,7 @@ question with the candidates, and the answer that `bomgen prices --columns` take
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import COMMA, ORDERS, POINT, read_amount
-from bomgen.reading.cells import MAX_COLUMNS, Area, Broken, RawTable, TableCell, cell_at, fill_merged
+from bomgen.reading.cells import MAX_COLUMNS, Broken, RawTable, TableCell, cell_at, fill_merged
 from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.sheet_scan import column_letters, column_number
@@ -34,7 +34,6 @@ UNITS = (UNIT, "pieces", PACK)
 """Roles that state the number of pieces a row's prices are for."""
 DECIMALS = {"point": POINT, "comma": COMMA}
 MAX_HEADER = 100
-"""Number of first rows searched for a header."""
 JUDGED = 500
 """Number of rows whose values classify a column."""
 CLEAR = 3
@@ -42,7 +41,6 @@ CLEAR = 3
 LEAST = 2
 """Minimum number of columns of a header; a row with fewer cells is a title or a note."""
 QUESTION = "columns"
-"""The rule of questions."""
 DIGIT = re.compile("[0-9]")
 """A digit, which every part number has, and no heading of parts."""
 _SCALE = re.compile(r"[1-9][0-9]{0,6}|0\.0{0,5}[1-9]")
@@ -60,7 +58,7 @@ class RecognisedColumn(NamedTuple):
     @property
     def letter(self) -> str:
         """Return the column letter."""
-        return letter_of(self.at)
+        return column_letters(self.at + 1)
 
 
 class ListLayout(NamedTuple):
@@ -75,7 +73,6 @@ class ListLayout(NamedTuple):
     """First row below the header, and end of the table (exclusive), from 0."""
     header: Mark
     columns: Mapping[str, RecognisedColumn]
-    """Columns by role."""
     breaks: tuple[tuple[str, int | None, RecognisedColumn], ...]
     """Columns of price breaks: role, minimum quantity, and column."""
     unused: tuple[RecognisedColumn, ...]
@@ -92,9 +89,7 @@ class RequestedColumns(NamedTuple):
     decimal: str | None = None
     currency: str | None = None
     header: int | None = None
-    """Line of the header."""
     dates: str | None = None
-    """Order of day, month and year."""
     scale: Decimal | None = None
     """Factor from amounts to unit prices in the currency."""
 
@@ -145,16 +140,12 @@ ROLES = (
     *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
     *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate", *UNITS),
 )
-"""Roles that can be requested for a column."""
 
 
 def layouts(
     table: RawTable, file: str, asked: RequestedColumns, known: Callable[[], PartIndex]
 ) -> Iterator[ListLayout]:
-    """Yield the layouts of the price lists in a sheet, each below its own header; none if it has no list.
-
-    `known` has the catalogue's parts, for columns that headings do not identify. Raises PlanErrors with a question.
-    """
+    """Yield the lists of a sheet; `known` has the parts, if headings name none. Raises PlanErrors with a question."""
     filled = fill_merged(_hide_columns(table, asked))
     begin, top = 0, tuple[tuple[TableCell, ...], ...]()
     while (found := _header(filled, begin, asked)) is not None:
@@ -164,9 +155,8 @@ def layouts(
         choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
         columns = choice.columns()
         taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
-        unused = tuple(
-            RecognisedColumn(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken
-        )
+        left = ((at, heading) for at, heading in enumerate(headings) if heading.text and at not in taken)
+        unused = tuple(RecognisedColumn(at, heading, "") for at, heading in left)
         titles = top + filled.rows[begin : start - 1]
         language = language_of(column.heading for column in columns.values())
         yield ListLayout(filled, titles, start, end, mark, columns, tuple(choice.breaks), unused, language)
@@ -174,7 +164,6 @@ def layouts(
 
 
 def _hide_columns(table: RawTable, asked: RequestedColumns) -> RawTable:
-    """Return the table without hidden columns, except requested ones."""
     wanted = {column_number(name) for name in asked.columns.values() if _LETTER.fullmatch(name)}
     hidden = table.hidden_columns - wanted
     if not hidden:
@@ -197,11 +186,11 @@ def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, 
     for at in range(begin, min(begin + MAX_HEADER, len(table.rows))):
         row = table.rows[at]
         first = next((cell for cell in row if cell.filled), None)
-        if asked.header is not None and not begin and (first is None or first.mark.line != asked.header):
+        if asked.header is not None and not begin:
+            if first and first.mark.line == asked.header:
+                return at + 1, _headings(table, at), first.mark
             continue
         headings = _headings(table, at)
-        if asked.header is not None and not begin and first is not None:
-            return at + 1, headings, first.mark
         roles = {role for heading in headings for role in heading.roles}
         full = _is_full(roles)
         if best and best[0] and not (full and at == best[2] + 1):
@@ -221,8 +210,8 @@ def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, 
     return None
 
 
-def _is_full(roles: Collection[str]) -> bool:
-    return bool({PART, MAYBE_PART} & {*roles} and {*PRICES, TAXED} & {*roles})
+def _is_full(roles: set[str]) -> bool:
+    return bool({PART, MAYBE_PART} & roles and {*PRICES, TAXED} & roles)
 
 
 def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> int:
@@ -245,10 +234,7 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
 
 
 def _headings(table: RawTable, at: int) -> list[Heading]:
-    """Return the headings of a row, with those of horizontally merged cells above as common prefix.
-
-    Below such a merged cell, columns without a heading of their own have that of the row above.
-    """
+    """Return the headings of a row, with those of merged cells above it as prefix, or alone where a column has none."""
     row = table.rows[at]
     above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
     divided = any(all(map(_text, row[area.left - 1 : area.right])) for area in above if area.right <= len(row))
@@ -256,16 +242,12 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
     for column in range(1, max(len(row), len(table.rows[at - 1]) if divided else 0) + 1):
         text = _text(cell_at(table, at + 1, column)) or (_text(cell_at(table, at, column)) if divided else "")
         top = next((area for area in above if area.left <= column <= area.right), None)
-        joined = f"{_text(_first(table, top))} {text}" if top and text else text
+        joined = f"{_text(cell_at(table, top.top, top.left))} {text}" if top and text else text
         heading = read_heading(joined)
         if not heading.roles and joined != text:
             heading = read_heading(text)._replace(currency=heading.currency)
         found.append(heading)
     return found
-
-
-def _first(table: RawTable, area: Area) -> TableCell | None:
-    return cell_at(table, area.top, area.left)
 
 
 def _text(cell: TableCell | None) -> str:
@@ -297,8 +279,8 @@ class _Choice:
         found = self._asked()
         if PART not in found:
             found[PART] = self._part()
-        prices = [role for role in PRICES if role in found]
-        if not prices:
+        asked = not found.keys().isdisjoint(PRICES)
+        if not asked:
             found |= self._prices()
         for role, places in self.by_role.items():
             if role in found or role in (*PRICES, TAXED, PART, MAYBE_PART, UNCLEAR, DISCOUNT):
@@ -314,9 +296,10 @@ class _Choice:
                     raise self._question(DISCOUNT, places)
                 if places:
                     found[role] = self._column(places[0])
-        if FROM_QUANTITY not in found and (column := found.get(QUANTITY)) and self._has_breaks(column.at):
+        values = self._values(found[QUANTITY].at) if QUANTITY in found and FROM_QUANTITY not in found else []
+        if any(isinstance(value, str) and find_break(value) for value in values):
             found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why="by its values, such as 10-99")
-        self._ask_of_others(found, asked=bool(prices))
+        self._ask_of_others(found, asked)
         return found
 
     def _ask_of_others(self, found: Mapping[str, RecognisedColumn], asked: bool) -> None:
@@ -324,12 +307,8 @@ class _Choice:
         taken = next((found[role] for role in (PRICE, LIST) if role in found), None)
         if asked or NET in found or taken is None:
             return
-        others = [
-            at
-            for at, heading in enumerate(self.headings)
-            if not heading.roles and has_price_word(heading.text) and self._is_numeric(at)
-        ]
-        if others:
+        named = (at for at, heading in enumerate(self.headings) if not heading.roles and has_price_word(heading.text))
+        if others := [at for at in named if self._is_numeric(at)]:
             raise self._question(PRICE, [taken.at, *others])
 
     def _asked(self) -> dict[str, RecognisedColumn]:
@@ -374,7 +353,6 @@ class _Choice:
         raise self._question(PART, better, what)
 
     def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
-        """Return the column whose values are part numbers, of several. Raises PlanErrors with a question."""
         counts = sorted(((self._count(at), -at) for at in places), reverse=True)
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
             count, at = counts[0]
@@ -407,10 +385,6 @@ class _Choice:
             raise self._question(PRICE, numbers, "no price column was recognised")
         return found
 
-    def _has_breaks(self, at: int) -> bool:
-        """Return whether a column of quantities has ranges of price breaks: 10-99."""
-        return any(isinstance(value, str) and find_break(value) for value in self._values(at))
-
     def _values(self, at: int) -> list[object]:
         return [row[at].value for row in self.rows if at < len(row) and row[at].filled]
 
@@ -426,7 +400,7 @@ class _Choice:
         names = list_headings([heading.text for heading in self.headings], places[:MAX_COLUMNS])
         what = what or f"{len(places)} columns may be the {role}"
         among = f": {names}" if names else ""
-        answer = letter_of(places[0]) if places else "C"
+        answer = column_letters(places[0] + 1) if places else "C"
         message = f"{what}{among}; choose with: bomgen prices {self.file} --columns {role}={answer}"
         return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
 
@@ -452,9 +426,4 @@ def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:
 
 def list_headings(headings: Sequence[str], places: Iterable[int]) -> str:
     """Return some columns with their letters and headings, for a message."""
-    return ", ".join(f"{letter_of(at)} '{headings[at]}'" for at in places)
-
-
-def letter_of(at: int) -> str:
-    """Return the letter of a column, counted from 0."""
-    return column_letters(at + 1)
+    return ", ".join(f"{column_letters(at + 1)} '{headings[at]}'" for at in places)

@@ -71,11 +71,9 @@ PLACES = Decimal("0.000001")
 MAX_DATE = 24
 """Maximum length of a date with the name of its month, and time."""
 GAP = r"[\s.,:;'’-]+"
-"""Separator between the words of a phrase."""
 MAX_NOTES = 400_000
 """Characters above the header and below it searched for statements about all prices: 40 pages."""
 MAX_UNREAD = 10
-"""Maximum number of unreadable dates listed."""
 Amount = tuple[Decimal, str | None, Mark]
 """An amount, the currency in its cell, and its place."""
 
@@ -108,10 +106,7 @@ def rows_of(layout: ListLayout) -> Iterator[PricedRow]:
 
 
 class Conventions:
-    """The forms of amounts, dates and discounts in a list.
-
-    Raises PlanErrors with a question if they are ambiguous.
-    """
+    """The forms of amounts, dates and discounts in a list. Raises PlanErrors with a question if they are ambiguous."""
 
     def __init__(self, layout: ListLayout, rows: Sequence[PricedRow], file: str, asked: RequestedColumns) -> None:
         self.layout, self.rows, self.file, self.asked = layout, rows, file, asked
@@ -186,10 +181,7 @@ class Conventions:
         return read_dates(written_date(cell.value) or "").get(self.dates)
 
     def share(self, cells: Mapping[str, TableCell], needed: bool) -> tuple[Decimal, Decimal] | None:
-        """Return the discount share of a row, and its maximum rounding error; None without one.
-
-        Raises ValueError for an unreadable discount, if it is needed.
-        """
+        """Return the discount share of a row and its rounding error. Raises ValueError for an unreadable one."""
         cell = cells.get(self.shares)
         if cell is None:
             return None
@@ -204,28 +196,21 @@ class Conventions:
         return (1 - value if self.paid or share.paid else value), near
 
     def _scaled(self, share: Share) -> tuple[Decimal, Decimal]:
-        """Return a share as a fraction of 1, and its maximum rounding error."""
         scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or self.percent else 1)
         return share.value / scale, HALF.scaleb(-share.places) / scale
 
     def _refuse_tax(self) -> None:
-        """Raise PlanErrors with a question if a title or a note says that prices include tax."""
         role = self.net or self.base
         if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
             return
-        for cell in (
-            cell
-            for row in (*_first_texts(self.layout.titles), *self.notes_below)
-            for cell in row
-            if isinstance(cell.value, str)
-        ):
+        rows = (*_first_texts(self.layout.titles), *self.notes_below)
+        for cell in (cell for row in rows for cell in row if isinstance(cell.value, str)):
             text = str(cell.value)
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
                 message = f"'{text}' says that prices have tax in them, and quotes add the tax of the plan"
                 raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
 
     def _scales(self) -> dict[str, Decimal]:
-        """Return the factors from amounts to unit prices in the currency, by role."""
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
         found: dict[str, Decimal] = {}
         for role, column in columns:
@@ -272,15 +257,11 @@ class Conventions:
         return found[0] if found else None
 
     def _dates(self) -> str:
-        """Return the order of day, month and year. Raises PlanErrors if it is ambiguous."""
         if self.asked.dates:
             return self.asked.dates
         cells = [cell for row in self.rows for role in DATES if (cell := row.cells.get(role))]
-        dated = [
-            (cell, days)
-            for cell in (*self.named_dates.values(), *cells)
-            if (days := read_dates(written_date(cell.value) or ""))
-        ]
+        cells = [*self.named_dates.values(), *cells]
+        dated = [(cell, days) for cell in cells if (days := read_dates(written_date(cell.value) or ""))]
         orders = [*ORDERS]
         for cell, days in dated:
             before, orders = orders, [order for order in orders if order in days]
@@ -308,7 +289,6 @@ class Conventions:
         return (cell for cell in cells if cell is not None and isinstance(cell.value, str))
 
     def _point(self) -> str:
-        """Return the decimal separator. Raises PlanErrors if amounts contradict each other or are ambiguous."""
         if self.asked.decimal:
             return self.asked.decimal
         proved: dict[str, list[TableCell]] = {POINT: [], COMMA: []}
@@ -337,11 +317,11 @@ class Conventions:
         return found
 
     def _currency(self) -> str | None:
-        """Return the currency of prices that state none. Raises PlanErrors with a question."""
         if self.asked.currency:
             return self.asked.currency
         if "currency" in self.columns:
-            return self._alone_in(self._named_by_rows())
+            codes = {code for cell in self._texts("currency") if (code := find_currency(str(cell.value)))}
+            return codes.pop() if len(codes) == 1 else None
         headings = [column.heading for role, column in self.layout.columns.items() if role in PRICES]
         named = {heading.currency for heading in headings if heading.currency}
         where = "by the heading of the prices"
@@ -367,7 +347,7 @@ class Conventions:
         what = f"the list names {' and '.join(sorted(filter(None, named)))}" if named else "no currency is named"
         if named == {YEN}:
             what = "¥ may be yuan or yen"
-        if not self._any_prices():
+        if not any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
             return None
         self._check_any_amount()
         raise self._question(self.layout.header, what, ["currency=USD"])
@@ -387,19 +367,7 @@ class Conventions:
         said = normalize(text)
         return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
 
-    def _any_prices(self) -> bool:
-        return any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows)
-
-    def _named_by_rows(self) -> set[str]:
-        return {code for cell in self._texts("currency") if (code := find_currency(str(cell.value)))}
-
-    @staticmethod
-    def _alone_in(codes: set[str]) -> str | None:
-        """Return the only currency of all rows; None if there are several."""
-        return next(iter(codes)) if len(codes) == 1 else None
-
     def _named_by_cells(self) -> tuple[bool, set[str]]:
-        """Return whether every price states its currency, and the currencies stated."""
         codes, every = set[str](), True
         for row in self.rows:
             found = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
@@ -411,10 +379,7 @@ class Conventions:
         return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
 
     def _judge_shares(self) -> None:
-        """Determine whether discounts are in per cent, and whether they are deducted or paid shares.
-
-        Raises PlanErrors if that is ambiguous.
-        """
+        """Determine whether discounts are per cent, and deducted or paid. Raises PlanErrors if that is ambiguous."""
         role = self.shares
         discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, PART} <= row.cells.keys()]
         shares = [(cells, cell, share) for cells, cell in discounted if (share := read_share(cell.value))]
@@ -432,9 +397,8 @@ class Conventions:
                 raise PlanErrors([Problem(cell.mark, "error", message, QUESTION)])
         self.paid = role == PAID
         if role == UNCLEAR and shares:
-            self.paid = self._is_paid(
-                [(cells, *self._scaled(share), share.paid) for cells, _, share in shares], shares[0][1]
-            )
+            scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]
+            self.paid = self._is_paid(scaled, shares[0][1])
             what = "paid" if self.paid else "taken off"
             self.notes.append(f"'{self.columns[role].heading.text}' is what is {what}")
 
@@ -456,30 +420,24 @@ class Conventions:
         values = {value for _, value, *_ in shares}
         if (0 in values) != (1 in values):
             return 1 in values  # no price is 0: a deducted share may be 0, a paid one 1
-        heading = self.layout.columns[UNCLEAR].heading.text
-        letter = self.layout.columns[UNCLEAR].letter
-        message = f"'{heading}' may be what is taken off or what is paid"
-        raise self._question(first.mark, message, [f"discount={letter}", f"paid={letter}"])
+        column = self.columns[UNCLEAR]
+        message = f"'{column.heading.text}' may be what is taken off or what is paid"
+        raise self._question(first.mark, message, [f"discount={column.letter}", f"paid={column.letter}"])
 
-    def _per_piece(self, cells: Mapping[str, TableCell]) -> tuple[Decimal, str | None, Mark] | None:
+    def _per_piece(self, cells: Mapping[str, TableCell]) -> Amount | None:
         amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
     def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
-        """Return a question with the answers that `--columns` takes."""
         choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
         return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:
-    """Return the date that follows in a text, or in the next cell if the text ends there; None without one."""
     rest = str(cell.value)[at : at + 2 * MAX_DATE].lstrip(" \t\n:：至到")
     if not rest:
-        return (
-            behind
-            if behind and (isinstance(behind.value, date) or read_dates(written_date(behind.value) or ""))
-            else None
-        )
+        is_date = behind and (isinstance(behind.value, date) or read_dates(written_date(behind.value) or ""))
+        return behind if is_date else None
     for end in range(min(len(rest), MAX_DATE), 0, -1):
         text = rest[:end].rstrip(" ,;")
         if not rest[end : end + 1].isdigit() and read_dates(text):
@@ -504,7 +462,6 @@ def _phrases(role: str) -> re.Pattern[str]:
 
 
 def _first_texts(rows: Iterable[Sequence[TableCell]]) -> Iterator[Sequence[TableCell]]:
-    """Yield the first rows, up to `MAX_NOTES` characters of text."""
     left = MAX_NOTES
     for row in rows:
         left -= sum(len(cell.value) for cell in row if isinstance(cell.value, str))

@@ -20,7 +20,6 @@ from bomgen.reading.list_columns import (
     PART,
     PRICES,
     ListLayout,
-    RecognisedColumn,
     RequestedColumns,
 )
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
@@ -73,11 +72,7 @@ class ListRows(NamedTuple):
 
 
 def read_rows(layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> ListRows:
-    """Return the prices in the rows of a table, without those `seen` in another table of the list.
-
-    Raises PlanErrors with a question if a currency, a decimal separator or a discount is ambiguous, and for unreadable
-    cells.
-    """
+    """Return the prices in rows, without those `seen` in other tables. Raises PlanErrors, also with questions."""
     return _RowReader(layout, file, asked, seen).read()
 
 
@@ -205,7 +200,6 @@ class _RowReader:
         return net[0], net[2]
 
     def _refuse_broken(self, cell: TableCell) -> None:
-        """Record a problem if an amount is a spreadsheet error or a date."""
         if isinstance(cell.value, Broken):
             self._wrong(cell, cell.value.message, "cell")
         elif isinstance(cell.value, date | time):
@@ -246,8 +240,3 @@ def _shown(filled: Sequence[TableCell]) -> str:
         if not isinstance(cell.value, Broken)
     )
     return " | ".join(" ".join(text.split()) for text in texts)[:SHOWN]
-
-
-def columns_of(layout: ListLayout) -> list[RecognisedColumn]:
-    """Return the recognised columns in their order."""
-    return sorted(layout.columns.values())

@@ -25,7 +25,6 @@ SIGNS = {
 WORDS = frozenset(("ALL", "BOB", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "SOS", "TOP", "TRY"))
 """Currency codes that are also words; they count as currencies only if they are alone ("ALL PRICES IN USD")."""
 KEPT = 4096
-"""Number of cached texts."""
 ENGLISH = "en"
 YEN = "¥"
 """The sign of yuan and yen, resolved by the language of the list."""
@@ -49,7 +48,6 @@ _BREAKS = tuple(
 """Minimum quantities of a price: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
 TAXED = "taxed_price"
-"""Role of a column of prices including tax."""
 _FOR_SEVERAL = re.compile(
     rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
 )
@@ -65,11 +63,9 @@ class Heading(NamedTuple):
     roles: tuple[str, ...]
     """Possible roles of the column; empty if the name is unknown."""
     currency: str | None
-    """Currency in the heading."""
     languages: tuple[str, ...]
     """Languages with this name."""
     text: str
-    """The heading as written."""
     from_quantity: int | None = None
     """Minimum quantity in the heading: 10 for `Price 10-99`."""
     scale: Decimal = ONE
@@ -91,7 +87,6 @@ def words(kind: str) -> frozenset[str]:
 
 @cache
 def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the roles of a column by normalised heading, and the languages that have it."""
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for code, language in languages().items():
         for role, headings in language["columns"].items():
@@ -136,7 +131,6 @@ def read_heading(text: str) -> Heading:
 
 
 def _read_break(text: str) -> Heading | None:
-    """Return the meaning of a heading of a price break; None for other headings."""
     found = find_break(text)
     if found is None:
         return None
@@ -171,11 +165,6 @@ def find_break(text: str) -> tuple[int, str] | None:
     return None
 
 
-def _is_within(name: str, text: str) -> bool:
-    """Return whether a text contains the name of a currency, in a script without spaces between words."""
-    return len(name) > 1 and not name.isascii() and name in text
-
-
 def find_currency(text: str) -> str | None:
     """Return the only currency in a text; None if it has none or several."""
     currencies = find_currencies(text)
@@ -190,7 +179,9 @@ def find_currencies(text: str) -> frozenset[str]:
     found = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
     found |= {named for piece in _PIECES.split(text) if (named := _currency_names().get(normalize(piece)))}
     if not text.isascii():
-        found |= {code for name, code in _currency_names().items() if _is_within(name, text)}
+        # In a script without spaces between words, a name of two signs or more counts anywhere.
+        names = {name: code for name, code in _currency_names().items() if len(name) > 1 and not name.isascii()}
+        found |= {code for name, code in names.items() if name in text}
     for sign, code in SIGNS.items():
         if sign in text:
             found.add(code)
@@ -220,20 +211,13 @@ def decimal_of(language: str) -> str | None:
 def has_price_word(heading: str) -> bool:
     """Return whether an unknown heading may be that of prices."""
     pieces = normalize(re.sub(r"[()\[\]（）]", " ", heading)).split()
-    return any(piece in words("price_words") or piece.endswith(_price_endings()) for piece in pieces)
-
-
-@cache
-def _price_endings() -> tuple[str, ...]:
-    """Return the words for prices in scripts without spaces, with which headings end."""
-    return tuple(word for word in words("price_words") if not word.isascii())
+    # In scripts without spaces, headings end with words for prices.
+    endings = tuple(word for word in words("price_words") if not word.isascii())
+    return any(piece in words("price_words") or piece.endswith(endings) for piece in pieces)
 
 
 def has_tax(text: str) -> bool | None:
-    """Return whether prices include tax, as 单价（含13%增值税） says; None if a text does not say.
-
-    A text with both statements begins with the net prices: 报价不含税，如需含税另加13%.
-    """
+    """Return whether prices include tax; None if a text does not say. If it says both, net prices come first."""
     return False if _has_words(text, "without_tax") else True if _has_words(text, "with_tax") else None
 
 

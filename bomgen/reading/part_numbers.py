@@ -38,6 +38,7 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
 _OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48])\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
+_LENGTH = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)")
 _COUNTS = {"single": 1, "dual": 2}
 _SPLIT = re.compile(r"\bto\s+[248]\s*[x×]|split|breakout|分支")
 
@@ -86,10 +87,7 @@ _Names = dict[str, dict[tuple[str, str], Fraction | None]]
 
 
 class PartIndex:
-    """The parts of a catalogue by every number and name.
-
-    A name that is the id or number of a part takes precedence over aliases of other parts.
-    """
+    """The parts of a catalogue by number and name; an id or number takes precedence over aliases of other parts."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -101,9 +99,8 @@ class PartIndex:
         exact, others = _Names(), _Names()
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
-            lengths = {
-                str(number).lower(): _length(key) for key, number in (record.value("ordering_numbers") or {}).items()
-            }
+            numbers = (record.value("ordering_numbers") or {}).items()
+            lengths = {str(number).lower(): _length(key) for key, number in numbers}
             for name in record.names:
                 for each in _listed(name):
                     own = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
@@ -130,7 +127,7 @@ class PartIndex:
         wanted = name.strip().lower()
         if fits := self.names.get(wanted):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
-        found = self._of_family(name, wanted, "")
+        found = self._of_family(wanted, "")
         return (found.part,) if found else ()
 
     def count(self, names: Iterable[str]) -> int:
@@ -139,16 +136,11 @@ class PartIndex:
 
     def find(self, text: str, line: str = "") -> Named | None:
         """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
-        written = text.lower()
-        return (
-            self._exact(text, written, line)
-            or self._of_family(text, written, line)
-            or self._suffixed(text, written, line)
-        )
+        return self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
-        record, code = self._family_of(text.lower())
+        record, code = self._family_of(text)
         length = _coded(code) if record else Fraction(0)
         return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
@@ -156,13 +148,13 @@ class PartIndex:
         """Return the kinds and ids of all parts that a name may denote."""
         return sorted(self.names.get(text.lower(), {}))
 
-    def _exact(self, text: str, written: str, line: str) -> Named | None:
+    def _exact(self, text: str, line: str) -> Named | None:
+        written = text.lower()
         fits = self.names.get(written, {})
         if len(fits) > 1:
             # A number in two records is one product: the one whose record has it as its own number.
-            fits = {
-                each: length for each, length in fits.items() if self.catalog.find_original(*each).value(PART_NUMBER)
-            }
+            numbered = self.catalog.find_original
+            fits = {part: length for part, length in fits.items() if numbered(*part).value(PART_NUMBER)}
         chassis = self.words.chassis.get(written, ())
         if chassis:  # sold with several GPUs: the line states which
             ids = self.words.with_gpus(sorted(chassis), self.words.find_gpus(line))
@@ -172,15 +164,16 @@ class PartIndex:
         ((kind, id), length) = next(iter(fits.items()))
         record = self.catalog.find_original(kind, id)
         certain = record.id == written or record.data.get("vendor") != GENERIC
-        if kind == "cable" and ANY_LENGTH in id and length is None:
-            length = _only_length(record)
+        lengths: list[Any] = record.value("lengths_m") or [] if kind == "cable" else []
+        if ANY_LENGTH in id and length is None and len(lengths) == 1:
+            length = Fraction(str(lengths[0]))
         said = message("xray-by-number", number=text) if certain else message("xray-by-words", words=text)
         if len(chassis) > 1:
             said = message("xray-by-gpus", number=text, gpu=str(record.value(GPU)))
         return Named(kind, id, length, certain, said)
 
-    def _of_family(self, text: str, written: str, line: str) -> Named | None:
-        record, code = self._family_of(written)
+    def _of_family(self, text: str, line: str) -> Named | None:
+        record, code = self._family_of(text)
         if record is None:
             return None
         length, sold = _coded(code), record.value("lengths_m") or ()
@@ -191,14 +184,14 @@ class PartIndex:
             return None
         return _at_length(text, record, length)
 
-    def _family_of(self, written: str) -> tuple[Record | None, str]:
-        """Return the family of a number, and the code of its length; None without a family."""
-        match = self.of_family.fullmatch(written)
+    def _family_of(self, text: str) -> tuple[Record | None, str]:
+        match = self.of_family.fullmatch(text.lower())
         if match is None or match.lastindex is None:
             return None, ""
         return self.families[match.lastindex - 1], match[match.lastindex]
 
-    def _suffixed(self, text: str, written: str, line: str) -> Named | None:
+    def _suffixed(self, text: str, line: str) -> Named | None:
+        written = text.lower()
         for suffix in known_suffixes():
             match = re.search(f"(?:{suffix['pattern']})$", written)
             begins = suffix.get("for")
@@ -207,7 +200,7 @@ class PartIndex:
             if suffix.get("words") and not any(word in line.lower() for word in suffix["words"]):
                 continue
             rest = text[: match.start()]
-            found = self._exact(rest, rest.lower(), line) or self._of_family(rest, rest.lower(), line)
+            found = self._exact(rest, line) or self._of_family(rest, line)
             if found and found.certain:
                 meaning = message("xray-suffix", suffix=text[match.start() :], meaning=str(suffix["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
@@ -253,7 +246,7 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
     line = f"{part} {text}"
     found = list(_of_cell(part, line, index))
     if not found:
-        found = [each for each in _in_sentence(line, line, index) if _is_of_kind(each, text)]
+        found = [each for each in _in_sentence(line, line, index) if _is_kind(each.kind, text)]
     distinct = {(each.kind, each.id, each.length_m): each for each in found}
     # A family without a length is the same part as one of its lengths.
     for key in [key for key in distinct if key[2] is None and any(o[1] == key[1] and o[2] for o in distinct)]:
@@ -275,11 +268,9 @@ def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
     """Return whether a line names an edition of a GPU other than the part's, such as Max-Q."""
     if named.kind not in (GPU, SERVER):
         return False
-    names = " ".join(index.catalog.find_original(named.kind, named.id).names).lower()
-    title = str(index.catalog.find_original(named.kind, named.id).data.get("name", "")).lower()
-    return any(
-        word.search(line.lower()) and not word.search(f"{names} {title}") for word in words_of("editions")["edition"]
-    )
+    record, line = index.catalog.find_original(named.kind, named.id), line.lower()
+    names = " ".join((*record.names, str(record.data.get("name", "")))).lower()
+    return any(word.search(line) and not word.search(names) for word in words_of("editions")["edition"])
 
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
@@ -292,7 +283,6 @@ def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
 
 
 def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
-    """Yield the parts of a part number cell: for the whole cell, or for each number in it."""
     if whole := index.find(part, line):
         yield whole
         return
@@ -318,7 +308,6 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
-    """Return the recognition of a line by its words; no part if none or several fit."""
     whole = f"{part} ; {text}".lower()
     gpus = index.words.find_gpus(whole)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
@@ -328,14 +317,15 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
             return Recognition(None, nearest=tuple(chassis))
     else:
         meant = _called(whole, index)
-        if not meant and _is_said(SERVER, text):
+        if not meant and SERVER in _kinds_said(text):
             meant = index.words.find_generic_server(gpus)
         if not meant:
             meant = list(_by_attributes(whole, index))
     unsold = next((found for token in _tokens(f"{part} {text}") if (found := index.find_unsold(token))), None)
     if len(meant) == 1:
         ((kind, id),) = meant
-        length = _written_length(whole) if kind == "cable" else None
+        metres = _LENGTH.search(whole) if kind == "cable" else None
+        length = Fraction(metres[1]) if metres else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
         return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)
@@ -350,9 +340,8 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
 
 def _is_slip(written: str, number: str) -> bool:
     """Return whether two numbers differ by one character, or by two adjacent swapped characters."""
-    changes = [
-        each for each in SequenceMatcher(None, written, number, autojunk=False).get_opcodes() if each[0] != "equal"
-    ]
+    matcher = SequenceMatcher(None, written, number, autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
     if not changes:
         return True
     (_, start, _, other_start, _), (_, _, end, _, other_end) = changes[0], changes[-1]
@@ -361,7 +350,6 @@ def _is_slip(written: str, number: str) -> bool:
 
 
 def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
-    """Return the parts of the longest name in a text, of kinds that its words permit."""
     several: list[tuple[str, str]] = []
     for parts, rest in index.words.find_titles(whole):
         fits = [part for part in parts if _is_kind(part[0], rest)]
@@ -391,7 +379,6 @@ def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[
 
 
 def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
-    """Yield the generic module or cable of a rate and an optic."""
     rate, optic = _RATE.search(text), _OPTIC.search(text)
     if not rate or _SPLIT.search(text):
         return
@@ -405,32 +392,19 @@ def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
             yield from index.kinds_of(f"generic-{gbps}g-{medium}")
 
 
-def _written_length(text: str) -> Fraction | None:
-    found = re.search(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)", text)
-    return Fraction(found.group(1)) if found else None
-
-
-def _is_of_kind(named: Named, text: str) -> bool:
-    return _is_kind(named.kind, text)
-
-
 def _is_kind(kind: str, text: str) -> bool:
     """Return whether the words of a text permit a kind of part; a server with GPUs is not a GPU."""
     said = _kinds_said(text)
     if kind == GPU:
         return SERVER not in said
-    return not said or kind in said or kind not in kinds()
-
-
-def _is_said(kind: str, text: str) -> bool:
-    return kind in _kinds_said(text)
+    return not said or kind in said or kind not in words_of("kinds")
 
 
 def _kinds_said(text: str) -> set[str]:
     text = text.lower()
     for word in (word for group in ("links", "ends") for each in words_of(group).values() for word in each):
         text = word.sub(" ", text)  # a text about connected parts does not identify the part
-    return {name for name, words in kinds().items() if any(word.search(text) for word in words)}
+    return {name for name, words in words_of("kinds").items() if any(word.search(text) for word in words)}
 
 
 def _is_number(token: str) -> bool:
@@ -443,10 +417,7 @@ def _plain(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for word in _TOKEN.findall(text):
-        trimmed = word.strip(MARKS)
-        if trimmed:
-            yield trimmed
+    return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
 
 
 def _listed(name: str) -> Iterable[str]:
@@ -459,20 +430,13 @@ def _listed(name: str) -> Iterable[str]:
 
 
 def _length(key: Any) -> Fraction | None:
-    """Return the length for a key of ordering numbers; None for other keys."""
     try:
         return Fraction(str(key))
     except ValueError:
         return None
 
 
-def _only_length(record: Record) -> Fraction | None:
-    lengths: list[Any] = record.value("lengths_m") or []
-    return Fraction(str(lengths[0])) if len(lengths) == 1 else None
-
-
 def _at_length(text: str, record: Record, length: Fraction) -> Named:
-    """Return a cable of a family from a number that states its length."""
     said = message("xray-by-length", number=text, part=record.id, length=f"{float(length):g} m")
     return Named("cable", record.id, length, True, said)
 
@@ -486,12 +450,6 @@ def _coded(code: str) -> Fraction:
 def known_suffixes() -> tuple[Mapping[str, Any], ...]:
     """Return the suffixes of part numbers that do not denote another part, from the data file."""
     return tuple(own(folder("data") / SUFFIXES, SUFFIXES).data["suffixes"])
-
-
-@cache
-def kinds() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    """Return patterns for words that identify kinds of parts."""
-    return words_of("kinds")
 
 
 @cache

@@ -31,10 +31,8 @@ _FORMS: Mapping[str, str] = {"sxm": "sxm", "hgx": "sxm", "pcie": "pcie", "nvl": 
 _USUAL_FORM = "sxm"
 """Form factor of GPUs in servers that do not state it."""
 _FOR = (("for",), ("用", "于"))
-"""Words before the host of a part."""
 
 Part = tuple[str, str]
-"""Kind and id of a part."""
 
 
 class Gpus(NamedTuple):
@@ -43,14 +41,12 @@ class Gpus(NamedTuple):
     ids: frozenset[str]
     """Possible GPU ids; empty if it names none."""
     pieces: int | None
-    """Number of GPUs, if stated."""
 
 
 class PartWords:
     """Names of the parts of a catalogue, by their words."""
 
     def __init__(self, catalog: Catalog, names: Mapping[str, Mapping[Part, object]]) -> None:
-        """Index the names; `names` are lower-case part numbers and aliases."""
         self.catalog = catalog
         self._names = names
         self._titles = dict[str, set[Part]]()
@@ -134,22 +130,16 @@ class PartWords:
 
     def with_gpus(self, servers: Sequence[str], gpus: Gpus) -> list[str]:
         """Return the servers that have one of these GPUs; all of them if no GPU is named."""
-        return [id for id in servers if not gpus.ids or self._gpu_of(id) in gpus.ids]
+        find = self.catalog.find_original
+        return [id for id in servers if not gpus.ids or str(find(SERVER, id).value(GPU)) in gpus.ids]
 
     def find_generic_server(self, gpus: Gpus) -> list[Part]:
         """Return the generic servers with this number of these GPUs."""
         usual = {id for id in gpus.ids if _USUAL_FORM in id} or gpus.ids
-        return [
-            (SERVER, each.id)
-            for each in self._generic
-            if each.value(GPU) in usual and int(each.value("gpus") or 0) == gpus.pieces
-        ]
-
-    def _gpu_of(self, server: str) -> str:
-        return str(self.catalog.find_original(SERVER, server).value(GPU))
+        servers = (server for server in self._generic if server.value(GPU) in usual)
+        return [(SERVER, server.id) for server in servers if int(server.value("gpus") or 0) == gpus.pieces]
 
     def _narrow(self, ids: frozenset[str], text: str, words: Sequence[str]) -> frozenset[str]:
-        """Return GPUs of one name, limited to those whose memory and form factor a text also states."""
         sizes = {f"{size} GB" for size in _MEMORY.findall(text)}
         of_size = frozenset(id for id in ids if str(self.catalog.find_original(GPU, id).value("memory")) in sizes)
         ids = of_size or ids

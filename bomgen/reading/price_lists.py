@@ -16,10 +16,11 @@ from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
-from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, ListLayout, RequestedColumns, layouts, letter_of
+from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, ListLayout, RequestedColumns, layouts
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
+from bomgen.reading.sheet_scan import column_letters
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
 
 SHEET = "prices"
@@ -35,11 +36,8 @@ class PriceList(NamedTuple):
     source: Source
     """Its prices as the data of a price book, with marks."""
     layouts: tuple[ListLayout, ...]
-    """The layout of each table."""
     unread: tuple[str, ...]
-    """Sheets without prices."""
     hidden: tuple[str, ...]
-    """Hidden sheets, which are not read."""
     left_out: tuple[UnpricedRow, ...]
     warnings: tuple[Problem, ...]
     notes: tuple[str, ...]
@@ -61,22 +59,14 @@ def read_book(content: bytes, file: str) -> PriceBook:
         return price_book(source, checked=True)._replace(hidden=hidden_sheets(content, file))
     found = read_list(content, file)
     book = price_book(found.source, checked=True)
-    parts = built_in_parts()
-    prices = tuple(price._replace(part=_named(price.part, parts)) for price in book.prices)
+    ids = {price.part: built_in_parts().ids(price.part) for price in book.prices}
+    named = {part: ids_of[0] for part, ids_of in ids.items() if len(ids_of) == 1}
+    prices = tuple(price._replace(part=named.get(price.part, price.part)) for price in book.prices)
     return book._replace(prices=prices, hidden=found.hidden, warnings=found.warnings)
 
 
-def _named(part: str, parts: PartIndex) -> str:
-    """Return the id of the only part with a name; other names are unchanged."""
-    ids = parts.ids(part)
-    return ids[0] if len(ids) == 1 else part
-
-
 def own_book(content: bytes, file: str) -> Source | None:
-    """Return checked price book data with marks; None if the file is a vendor's list.
-
-    Raises PlanErrors for an invalid book, and for an unreadable file.
-    """
+    """Return checked price book data with marks, None for a vendor's list. Raises PlanErrors for an invalid book."""
     if not is_table(file):
         source = read(decoded(content, file), file)
     else:
@@ -92,10 +82,7 @@ def own_book(content: bytes, file: str) -> Source | None:
 def read_list(
     content: bytes, file: str, asked: RequestedColumns = NOTHING, known: Callable[[], PartIndex] = built_in_parts
 ) -> PriceList:
-    """Return the interpretation of a vendor's list, all its sheets together.
-
-    Raises PlanErrors with a question if a list is ambiguous, and for unreadable cells.
-    """
+    """Return the interpretation of a vendor's list, all sheets together. Raises PlanErrors, also with questions."""
     seen = [shorten_texts(table) for table in _visible(content, file)]
     if asked.sheet is not None:
         chosen = [table for table in seen if table.name == asked.sheet]
@@ -126,13 +113,11 @@ def read_list(
                 marks[(*path, key)] = place
         left_out += rows.left_out
         warnings += rows.warnings
-        notes += [
-            note for note in (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes) if note not in notes
-        ]
+        said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
+        notes += [note for note in said if note not in notes]
     if not entries:
-        raise _wrong(
-            file, f"no row has a part and a price; name columns: bomgen prices {file} --columns part=A,price=B"
-        )
+        message = "no row has a part and a price; name columns: "
+        raise _wrong(file, f"{message}bomgen prices {file} --columns part=A,price=B")
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)
@@ -143,7 +128,7 @@ def read_list(
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
     """Yield notes about hidden parts of a table: columns, which are skipped, and rows, which are read."""
     if columns := sorted(layout.table.hidden_columns):
-        yield f"hidden columns that are not read: {', '.join(letter_of(at - 1) for at in columns)}"
+        yield f"hidden columns that are not read: {', '.join(column_letters(at) for at in columns)}"
     if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
         yield f"hidden rows that are read: {len(rows)}, the first in line {rows[0]}"
 
@@ -154,10 +139,7 @@ def is_table(file: str) -> bool:
 
 
 def is_price_list(content: bytes, file: str) -> bool:
-    """Return whether a table is a price book, possibly with prices to fill in, or a readable list.
-
-    Only the beginning of text is examined; a large workbook is not a price list.
-    """
+    """Return whether the beginning of a table is a price book, or a readable list; a large workbook is none."""
     if is_text(file):
         content = content[:JUDGED_TEXT].rpartition(b"\n")[0] if len(content) > JUDGED_TEXT else content
     elif len(content) > JUDGED_WORKBOOK:
@@ -189,7 +171,6 @@ def hidden_sheets(content: bytes, file: str) -> tuple[str, ...]:
 
 
 def _visible(content: bytes, file: str) -> Sequence[RawTable]:
-    """Return the visible tables of a file. Raises PlanErrors if there are none."""
     tables = _tables(content, file)
     seen = [table for table in tables if not table.hidden]
     if not seen:

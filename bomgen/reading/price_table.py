@@ -7,7 +7,7 @@ reader, which is ignored. Numbers, dates and booleans are converted back from sp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -30,7 +30,6 @@ DATES = (VALID_UNTIL, "date")
 MAX_ROWS = 20_000
 """Maximum number of rows; more suggest another table, or an attack."""
 MAX_SHOWN = 40
-"""Maximum length of a cell in a message."""
 TRUTHS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
 
 _FREE_FORMS = ((AMOUNTS, read_amount), (DATES, read_dates), (("from_quantity",), find_break))
@@ -63,9 +62,8 @@ def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
     if not {*NEEDED} <= {*names} or any(find_break(name) or not nearest(name, known) for name in others):
         return False
     columns_read = [(at, reads) for names_of, reads in _FREE_FORMS for at, name in enumerate(names) if name in names_of]
-    cells = (
-        (row[at].value, reads) for row in rows for at, reads in columns_read if row is not header and at < len(row)
-    )
+    below = (row for row in rows if row is not header)
+    cells = ((row[at].value, reads) for row in below for at, reads in columns_read if at < len(row))
     return not any(isinstance(value, str) and not _PLAIN.fullmatch(value) and reads(value) for value, reads in cells)
 
 
@@ -74,10 +72,7 @@ def _name(cell: TableCell) -> str:
 
 
 def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") -> Source:
-    """Return the price book in rows, header first, with the mark of each cell.
-
-    Raises PlanErrors for a table without header, unknown columns, and cells with invalid values.
-    """
+    """Return the price book in rows, header first. Raises PlanErrors for wrong columns and cells."""
     filled = (row for row in rows if any(cell.filled for cell in row))
     header = next(filled, None)
     if header is None:
@@ -105,7 +100,6 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
 
 
 def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
-    """Return the column that each cell of a header names; None if it is empty."""
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
@@ -143,26 +137,14 @@ def _entry(
             rule = "cell" if isinstance(cell.value, Broken) else "type"
             problems.append(Problem(cell.mark, "error", str(error), rule, dotted))
         places[name] = cell.mark
-    problems.extend(_missing(row, names, entry, places, path))
+    for name in (name for name in NEEDED if name not in places):
+        at = names.index(name)
+        mark = row[at].mark if at < len(row) else row[0].mark
+        what = f"no currency for {entry.get('part', 'this price')}" if name == "currency" else "no part"
+        example = columns()[name]["examples"][0]
+        message = f"{what}; each row names its own in the column '{name}', for example {example}"
+        problems.append(Problem(mark, "error", message, "missing-key", ".".join(map(str, path))))
     return entry, places
-
-
-def _missing(
-    row: Sequence[TableCell],
-    names: Sequence[str | None],
-    entry: Mapping[str, Any],
-    places: Mapping[str, Mark],
-    path: Path,
-) -> Iterator[Problem]:
-    """Yield problems for missing required cells."""
-    for name in NEEDED:
-        if name not in places:
-            at = names.index(name)
-            mark = row[at].mark if at < len(row) else row[0].mark
-            what = f"no currency for {entry.get('part', 'this price')}" if name == "currency" else "no part"
-            example = columns()[name]["examples"][0]
-            message = f"{what}; each row names its own in the column '{name}', for example {example}"
-            yield Problem(mark, "error", message, "missing-key", ".".join(str(step) for step in path))
 
 
 def read_value(value: Value, name: str) -> Any:
@@ -200,7 +182,6 @@ def _date_text(value: date, name: str) -> str:
 
 
 def _plain(number: Decimal | bool) -> int | Fraction | bool:
-    """Return a number as in YAML: an integer, or a fraction."""
     if isinstance(number, bool):
         return number
     exact = Fraction(number)

@@ -35,11 +35,9 @@ class ReturnedLine(NamedTuple):
     @property
     def pieces(self) -> tuple[Decimal, Decimal]:
         """Return installed and spare pieces; 0 for values other than numbers."""
-        quantity, spare = (self.cells[key].value for key in (QUANTITY, SPARE))
-        return (
-            quantity if isinstance(quantity, Decimal) else Decimal(0),
-            spare if isinstance(spare, Decimal) else Decimal(0),
-        )
+        values = (self.cells[key].value for key in (QUANTITY, SPARE))
+        quantity, spare = (value if isinstance(value, Decimal) else Decimal(0) for value in values)
+        return quantity, spare
 
 
 class ReturnedQuote(NamedTuple):
@@ -50,7 +48,6 @@ class ReturnedQuote(NamedTuple):
     fingerprint: str
     """Fingerprint of its original contents."""
     bill: str
-    """Title of the bill's sheet."""
     mark: Mark
     """Place of the id."""
     lines: tuple[ReturnedLine, ...]
@@ -79,10 +76,7 @@ def is_uncomputed(cell: TableCell) -> bool:
 
 
 def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> ReturnedQuote:
-    """Return the quote in a workbook; `titles` are the column titles of its bill by key.
-
-    Raises PlanErrors for a file that is not a workbook, without the ids, or with a missing bill column.
-    """
+    """Return the quote in a workbook; `titles` are its columns' by key. Raises PlanErrors without ids or columns."""
     tables = read_tables(content, file)
     try:
         formulas = read_formulas(unpack(content, file)) if content.startswith(PACKAGE) else None
@@ -92,10 +86,8 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         tables = tuple(_with_formulas(table, formulas) for table in tables)
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
-        message = (
-            "not a bomgen quote: the hidden id column after the bill is missing; "
-            "give the quote.xlsx that `bomgen build` wrote, as it came back"
-        )
+        message = "not a bomgen quote: the hidden id column after the bill is missing; "
+        message += "give the quote.xlsx that `bomgen build` wrote, as it came back"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     table, mark = found
     if not table.name:
@@ -139,7 +131,6 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
 
 
 def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
-    """Return a sheet whose cells know their formulas."""
     known = formulas.cells.get(table.name, {})
     rows = (
         tuple(cell._replace(formula=known.get((line, at), "")) for at, cell in enumerate(row, 1))
@@ -167,13 +158,11 @@ def name_cell(sheet: str, mark: Mark) -> str:
 
 
 def _marked(table: RawTable) -> Iterator[TableCell]:
-    return (
-        cell for row in table.rows for cell in row if isinstance(cell.value, str) and _QUOTE_ID.fullmatch(cell.value)
-    )
+    texts = (cell for row in table.rows for cell in row if isinstance(cell.value, str))
+    return (cell for cell in texts if _QUOTE_ID.fullmatch(str(cell.value)))
 
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:
-    """Return the header line of the bill, and the columns by key. Raises PlanErrors if one is missing."""
     for number, row in enumerate(table.rows[mark.line :], mark.line + 1):
         if len(row) >= mark.column and row[mark.column - 1].value == ID:
             named = {str(cell.value): cell.mark.column for cell in reversed(row)}

@@ -1,4 +1,7 @@
-"""Contents of xlsx and OpenDocument workbooks that calamine does not return: errors, hidden rows, merged cells."""
+"""Contents of xlsx and OpenDocument workbooks that calamine does not return: errors, hidden rows, merged cells.
+
+No other library reads xlsx, xls and ods alike; openpyxl has these of xlsx alone, and takes several times as long.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,12 @@ from collections.abc import Callable, Mapping
 from bomgen.reading.cells import MAX_COLUMNS, Area, Value
 from bomgen.reading.sheet_scan import LAST_COLUMN, NO_VALUE, Found, column_number, feed, parser_of, shown_error
 
+WORKBOOK = "xl/workbook.xml"
 TRUE = ("1", "true")
 TEXTS = "sharedstrings.xml"
 """Suffix of the name of the shared strings part, in lower case; the library ignores case."""
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
-_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
-"""A cell as all programs write it; with a second `r` it is invalid XML, and the library would use that one."""
-_BEGINNINGS = (b"<c ", b"<c>", b"<c/")
-"""Beginnings of cells in XML without prefixes."""
-_HIDDEN = (b' hidden="1"', b' hidden="true"')
-_OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"<c\t", b"<c\r", b"<c\n")
-"""Content that requires an XML parser: formulas, errors, and hidden rows or columns."""
 
 
 def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
@@ -34,49 +31,37 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
         raise ValueError("two parts with texts")
     starts = [found.start() for found in _STRING.finditer(texts)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], len(texts)], strict=False)]
-    parts: dict[str, Found] = {}
-    for name, content in package.items():
-        if b"sheetData" in content:
-            parts[name] = _measure(content, lengths) or _scan_sheet(content, lengths)
+    sheets = {name: content for name, content in package.items() if b"sheetData" in content}
+    parts = {name: _scan_sheet(content, lengths) for name, content in sheets.items()}
+    found = {title: parts.pop(part, Found()) for title, part in find_sheets(package).items()}
+    return found | {f"/{name}": each for name, each in parts.items()}
+
+
+def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the name of the part of each sheet of an Excel package, by title. Raises as `scan_xlsx`."""
     sheets, targets = dict[str, str](), dict[str, str]()
 
-    def sheet(name: str, attributes: dict[str, str]) -> None:
+    def start(name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
         if name == "sheet":
             [key] = [value for key, value in attributes.items() if key.rpartition(":")[2] == "id"]
             if attributes["name"] in sheets:
                 raise ValueError("two sheets of one title")
             sheets[attributes["name"]] = key
+        elif name == "Relationship":
+            targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
 
-    def relation(name: str, attributes: dict[str, str]) -> None:
-        if name == "Relationship":
-            targets[attributes["Id"]] = attributes["Target"]
-
-    _parse(package["xl/workbook.xml"], sheet)
-    _parse(package["xl/_rels/workbook.xml.rels"], relation)
-    named = {title: targets[key].removeprefix("/") for title, key in sheets.items()}
-    places = {title: place if place in parts else f"xl/{place}" for title, place in named.items()}
+    for part in (WORKBOOK, "xl/_rels/workbook.xml.rels"):
+        feed(parser_of(start), package[part])
+    named = {title: targets[key] for title, key in sheets.items()}
+    is_whole = {place: b"sheetData" in package.get(place, b"") for place in named.values()}
+    places = {title: place if is_whole[place] else f"xl/{place}" for title, place in named.items()}
     if len({place.lower() for place in places.values()}) < len(places):
         raise ValueError("two sheets of one part")
-    found = {title: parts.pop(place, Found()) for title, place in places.items()}
-    return found | {f"/{name}": each for name, each in parts.items()}
-
-
-def _measure(content: bytes, lengths: list[int]) -> Found | None:
-    """Return the extent of the cells of a sheet in the usual form, with values only.
-
-    None if it must be parsed: with formulas, errors, distant cells or more text than permitted.
-    """
-    cells = _CELL.findall(content)
-    if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
-        return None
-    columns = max((column_number(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
-    rows = max((int(row) for row in {row for _, row in cells}), default=0)
-    text = content.count(b't="s"') * max(lengths, default=0)
-    return None if columns > MAX_COLUMNS or text > len(content) else Found(rows, columns, text)
+    return places
 
 
 def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
-    """Return the findings in the XML of a sheet; `lengths` are the bytes of the shared strings."""
     longest = max(lengths, default=0)
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
@@ -160,11 +145,6 @@ def _shown(content: bytes, lengths: list[int]) -> int:
     return total
 
 
-def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    """Call a function with the local name and the attributes of each element."""
-    feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)
-
-
 # ods scan -----------------------------------------------------------------------------------------------------------
 # XML of an OpenDocument workbook that calamine does not return: repeated and merged cells, errors, formulas.
 #
@@ -177,7 +157,6 @@ VALUES, FORMULA = "office:", "table:formula"
 ODS_TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "time")))
 """Attributes whose text the library copies into every cell."""
 HIDDEN = ("collapse", "filter")
-"""Visibility values of hidden rows and columns."""
 
 
 def scan_ods(content: bytes) -> dict[str, Found]:
@@ -236,10 +215,8 @@ class _Sheet:
 
     def found(self) -> Found:
         """Return the findings."""
-        return Found(
-            *(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged)),
-            *(tuple(self.hidden_rows), tuple(self.hidden_columns)),
-        )
+        hidden = tuple(self.hidden_rows), tuple(self.hidden_columns)
+        return Found(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
 
     def add_columns(self, given: Mapping[str, str]) -> None:
         """Record whether the next columns are hidden."""
@@ -276,10 +253,7 @@ class _Sheet:
                 self.merged.append(Area(self.row, self.column, self.row + down - 1, self.column + right - 1))
 
     def start_text(self) -> Callable[[str], None] | None:
-        """Start the text of a cell, and return a function that collects it, if it is needed.
-
-        A cell without a value has no result of its formula.
-        """
+        """Start the text of a cell, which then has a value; return a function that collects it, if it is needed."""
         if not self.is_counted:
             self.count()
         if self.value is NO_VALUE:

@@ -34,7 +34,6 @@ class Found(NamedTuple):
     """Merged cells, if calamine does not return them."""
     hidden_rows: tuple[range, ...] = ()
     hidden_columns: tuple[range, ...] = ()
-    """Hidden columns."""
 
 
 def shown_error(text: str) -> Broken:

@@ -70,7 +70,6 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
 
 
 def _guess(content: bytes) -> str:
-    """Return the encoding of bytes without a mark."""
     halves = content[0 : JUDGED**2 : 2], content[1 : JUDGED**2 : 2]
     low, high = (half.count(0) if half.count(0) * PERCENT > len(half) * LEAST_ZEROS else 0 for half in halves)
     wide = "utf-16-be" if low > high else "utf-16-le"
@@ -137,10 +136,7 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
 
 
 def find_separator(text: str) -> str:
-    """Return the separator that divides most first lines into an equal number of fields; of ties, into the most.
-
-    Titles above a table have no separator, and prices with a decimal comma have commas that the header lacks.
-    """
+    """Return the separator that divides most first lines into equal numbers of fields; prices have commas, too."""
     lines = [line for line in _QUOTED_FIELD.sub("", text[: JUDGED**2]).splitlines() if line.strip()][:JUDGED]
 
     def score(separator: str) -> tuple[int, int]:
@@ -164,7 +160,6 @@ def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
 # tables -------------------------------------------------------------------------------------------------------------
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-"""Suffixes of supported workbooks."""
 BILLS = (*WORKBOOKS, ".csv", ".tsv", ".pdf")
 """Suffixes of bills, which no plan and no bom.json has."""
 TEXTS = (".csv", ".tsv", ".txt")
@@ -191,8 +186,7 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     """
     suffix = PurePath(file).suffix.lower()
     if suffix in OTHERS or content.startswith(PDF):
-        message = f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table")])
+        raise _problem(file, f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv", "table")
     if content.startswith(COMPOUND):
         return read_apart(XLS, content, file)
     if content.startswith(PACKAGE) or suffix in WORKBOOKS[:2] or suffix == WORKBOOKS[-1]:
@@ -202,24 +196,21 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     text, _ = decode_text(content, file)
     if any(mark in text[:HEAD].lower() for mark in HTML):
         message = "this is a web page, whatever its suffix; open it in a spreadsheet program and save it as .xlsx"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "table")])
+        raise _problem(file, message, "table")
     return (RawTable("", tuple(rows(text, file))),)
 
 
 # pdf tables ---------------------------------------------------------------------------------------------------------
 # The tables of a PDF, by pdfplumber, which is an extra: only bills are read from PDFs.
 
-SIGNATURE = b"%PDF-"
-"""Signature of a PDF."""
 MAX_PAGES = 100
-"""Maximum number of pages of a bill."""
 MAX_EDGES = 20_000
 """Maximum number of lines and rectangle edges per page: 50 columns and 100 rows with boxed cells."""
 
 
 def is_pdf(content: bytes) -> bool:
     """Return whether the bytes of a file are a PDF."""
-    return content.startswith(SIGNATURE)
+    return content.startswith(PDF)
 
 
 def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
@@ -229,10 +220,8 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     PlanErrors if pdfplumber is not installed, and for a PDF that is broken, too long, or without such a table.
     """
     if find_spec("pdfplumber") is None:
-        message = (
-            "to read a PDF install the extra: pip install 'bomgen[pdf-reading]'; or save the bill as .xlsx or .csv"
-        )
-        raise _problem(file, message)
+        message = "to read a PDF install the extra: pip install 'bomgen[pdf-reading]'"
+        raise _problem(file, f"{message}; or save the bill as .xlsx or .csv")
     return read_apart(APART_PDF, content, file)
 
 
@@ -258,9 +247,8 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
         if any(isinstance(each, MemoryError) for each in error.args):
             raise MemoryError from None
         # What is wrong with a PDF comes as errors of many kinds, from three libraries.
-        raise _problem(
-            file, f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"
-        ) from None
+        message = f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"
+        raise _problem(file, message) from None
     if is_scan:
         raise _problem(file, "the PDF has no text, as a scan has none; save the bill as .xlsx or .csv")
     if not rows:
@@ -274,5 +262,5 @@ def _cells(row: Sequence[str | None], line: int, file: str) -> tuple[TableCell, 
     return tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
 
 
-def _problem(file: str, message: str) -> PlanErrors:
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "pdf")])
+def _problem(file: str, message: str, rule: str = "pdf") -> PlanErrors:
+    return _wrong(Mark(file, 1, 1), message, rule)

@@ -6,12 +6,12 @@ The parts were counted when they were unpacked, and have no document types.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from bomgen.reading.scans import WORKBOOK, find_sheets
 from bomgen.reading.sheet_scan import column_number, feed, parser_of
 
-WORKBOOK, RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 Place = tuple[int, int]
 """Line and column of a cell, both from 1."""
 _CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
@@ -47,26 +47,11 @@ class Formulas(NamedTuple):
 
 
 def read_formulas(parts: Mapping[str, bytes]) -> Formulas | None:
-    """Return the formulas and names in the parts of an xlsx workbook; None for another format.
-
-    Raises ValueError for invalid XML, KeyError for a sheet without its part.
-    """
+    """Return the formulas and names in the parts of an xlsx workbook; None for another format."""
     if WORKBOOK not in parts:
         return None
-    ids, names = _read_workbook(parts[WORKBOOK])
-    targets = dict[str, str]()
-
-    def relation(name: str, attributes: dict[str, str]) -> None:
-        if name == "Relationship":
-            targets[attributes["Id"]] = attributes["Target"].removeprefix("/")
-
-    _parse(parts[RELATIONS], relation)
-    cells = dict[str, Mapping[Place, str]]()
-    for title, key in ids.items():
-        part = targets[key] if targets[key] in parts else f"xl/{targets[key]}"
-        if part in parts:
-            cells[title] = _read_sheet(parts[part])
-    return Formulas(cells, names)
+    cells = {title: _read_sheet(parts[part]) for title, part in find_sheets(parts).items() if part in parts}
+    return Formulas(cells, _read_names(parts[WORKBOOK]))
 
 
 def relative_formula(formula: str, place: Place) -> str:
@@ -91,10 +76,8 @@ def relative_formula(formula: str, place: Place) -> str:
     return _ARRAY.sub(r"\1", text)
 
 
-def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea | None]]:
-    """Return the relation ids of sheets by title, and the defined names."""
-    ids, names = dict[str, str](), dict[str, NamedArea | None]()
-    name, text = "", list[str]()
+def _read_names(content: bytes) -> dict[str, NamedArea | None]:
+    names, name, text = dict[str, NamedArea | None](), "", list[str]()
 
     def close() -> None:
         if name:
@@ -105,17 +88,13 @@ def _read_workbook(content: bytes) -> tuple[dict[str, str], dict[str, NamedArea 
         nonlocal name, text
         close()
         name, text, parser.CharacterDataHandler = "", [], None
-        tag = tag.rpartition(":")[2]
-        if tag == "sheet":
-            key = next((value for each, value in attributes.items() if each.rpartition(":")[2] == "id"), "")
-            ids[attributes["name"]] = key
-        elif tag == "definedName":
+        if tag.rpartition(":")[2] == "definedName":
             name, parser.CharacterDataHandler = attributes.get("name", "").lower(), text.append
 
     parser = parser_of(start)
     feed(parser, content)
     close()
-    return ids, names
+    return names
 
 
 def _read_area(text: str) -> NamedArea | None:
@@ -165,7 +144,3 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
     parser.EndElementHandler = end
     feed(parser, content)
     return found
-
-
-def _parse(content: bytes, start: Callable[[str, dict[str, str]], None]) -> None:
-    feed(parser_of(lambda name, attributes: start(name.rpartition(":")[2], attributes)), content)

@@ -24,7 +24,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
-from bomgen.reading.scans import scan_ods, scan_xlsx
+from bomgen.reading.scans import WORKBOOK, scan_ods, scan_xlsx
 from bomgen.reading.sheet_scan import Found
 
 MAX_BYTES = 5 * 10**6
@@ -47,7 +47,6 @@ METHODS = (ZIP_STORED, ZIP_DEFLATED)
 READ = (".xml", ".rels", "mimetype")
 """Suffixes of the parts that are read, in lower case; images and macros stay packed."""
 LEAST_TEXT = len("<si/>")
-"""Minimum bytes of a shared text."""
 SHOWN_DIGITS = Context(prec=15)
 """Excel keeps and shows 15 digits (Excel specifications and limits); more are binary rounding noise."""
 EXACT = 10**15
@@ -62,25 +61,17 @@ class Unpacked(NamedTuple):
 
     bytes: int
     tags: int
-    """Number of XML tags."""
 
 
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
-    """Return every sheet of an xlsx or ods workbook, in its order; marks count rows and columns.
-
-    The library receives a package that is packed again from counted content only. Raises PlanErrors for a file that is
-    not a workbook, or too large.
-    """
+    """Return every sheet of a workbook; the library gets a package of counted content only. Raises PlanErrors."""
     parts = unpack(content, file)
     scanned = _scan(parts, file)
     return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Found()))
 
 
 def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]) -> Iterator[RawTable]:
-    """Yield every sheet of a scanned workbook; `found_in` returns the findings by index and title.
-
-    Raises PlanErrors for a file that is not a workbook, or too large.
-    """
+    """Yield every sheet of a workbook, with its findings by index and title. Raises PlanErrors for unreadable files."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     left = MAX_CELLS
@@ -109,11 +100,8 @@ def _packed(parts: Mapping[str, bytes]) -> bytes:
 
 
 def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
-    """Return the findings of each sheet of a package, by title. Raises PlanErrors if it exceeds the limits."""
     try:
-        if "xl/workbook.xml" not in parts and "content.xml" not in parts:
-            raise ValueError("neither xlsx nor ods")
-        found = scan_xlsx(parts) if "xl/workbook.xml" in parts else scan_ods(parts["content.xml"])
+        found = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
     except (ValueError, KeyError) as error:
         raise wrong(file, UNREADABLE, "workbook") from error
     check_sheets(file, found.values())
@@ -137,7 +125,6 @@ def check_sheets(file: str, sheets: Collection[Found]) -> None:
 
 
 def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
-    """Return a sheet read by calamine, with the findings of the scan. Raises PlanErrors for too many cells."""
     rows: list[tuple[TableCell, ...]] = []
     read = [*sheet.iter_rows()]
     read += [()] * (max(found.cells, default=0) - len(read))
@@ -168,7 +155,6 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
 
 
 def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
-    """Return the numbers of some ranges up to a maximum."""
     return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
 
 
@@ -191,20 +177,13 @@ def _value(value: Any) -> Value:
 
 @lru_cache(maxsize=KEPT)
 def unpacked(content: bytes, file: str) -> Unpacked:
-    """Return the unpacked size of a package; cached, because it is needed before and during reading.
-
-    Raises PlanErrors for a file that is not a package, or exceeds the limits.
-    """
+    """Return the unpacked size of a package, cached for the second reading. Raises PlanErrors as `unpack`."""
     parts = unpack(content, file)
     return Unpacked(sum(map(len, parts.values())), sum(part.count(b"<") for part in parts.values()))
 
 
 def unpack(content: bytes, file: str) -> dict[str, bytes]:
-    """Return the parts of a package that are read, by name.
-
-    Stated sizes are checked first, and unpacking stops at the limit. Raises PlanErrors for a file that is not a
-    package, or exceeds the limits.
-    """
+    """Return the parts of a package that are read, up to the limit. Raises PlanErrors for other and larger files."""
     if len(content) > MAX_BYTES:
         raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:
@@ -237,7 +216,6 @@ def unpack(content: bytes, file: str) -> dict[str, bytes]:
 
 
 def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
-    """Raise PlanErrors for a package with too many, duplicate, or too large parts, by its own directory."""
     if len(entries) > MAX_ENTRIES:
         raise wrong(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
     names = Counter(entry.filename.lower() for entry in entries)
@@ -256,7 +234,6 @@ def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
 
 
 def _check_part(name: str, part: bytes, file: str) -> None:
-    """Raise PlanErrors for a part that is not UTF-8, has a document type, or states too many shared strings."""
     if b"\0" in part:
         message = f"'{name}' is not text in UTF-8; save the workbook as .xlsx in a spreadsheet program"
         raise wrong(file, message, "workbook")

@@ -1,4 +1,7 @@
-"""Excel 97 workbooks: their sheets by calamine, and what calamine does not return."""
+"""Excel 97 workbooks: their sheets by calamine, and what calamine does not return: errors and hidden rows.
+
+Their format is not XML, so that the scan of other workbooks cannot serve.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +46,9 @@ ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 3
 
 
 def scan_xls(content: bytes) -> list[Found]:
-    """Return the findings of each sheet of an Excel 97 workbook, in the order of the sheets.
-
-    Raises ValueError for other files.
-    """
+    """Return the findings of each sheet of an Excel 97 workbook, in order. Raises ValueError for other files."""
     try:
-        streams = [stream for name, stream in _streams(content) if name in STREAMS]
+        streams = [*_streams(content)]
         if not streams:
             raise ValueError("no workbook")
         return [found for stream in streams for found in _scan(stream)]
@@ -57,7 +57,6 @@ def scan_xls(content: bytes) -> list[Found]:
 
 
 def _scan(stream: bytes) -> list[Found]:
-    """Return the findings of the sheets in a stream of records."""
     found: dict[int, Found] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
     hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
@@ -99,7 +98,6 @@ def _scan(stream: bytes) -> list[Found]:
 
 
 def _error(kind: int, data: bytes) -> Value:
-    """Return the error that a cell shows; None for other cells."""
     code: int | None = None
     if kind == TRUTH and data[RESULT + 1 : RESULT + 2] == b"\x01":
         code = data[RESULT]
@@ -109,7 +107,6 @@ def _error(kind: int, data: bytes) -> Value:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield offset, type and data of each record."""
     at = 0
     while at + KIND <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)
@@ -117,8 +114,7 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += KIND + length
 
 
-def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the streams of a compound file by name."""
+def _streams(content: bytes) -> Iterator[bytes]:
     size = 1 << struct.unpack_from("<H", content, SECTORS)[0]
     if not SMALL_SECTOR < size <= SMALL:
         raise ValueError("sectors of no size")
@@ -144,10 +140,9 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
         name = folder[at : at + max(length - SHORT, 0)].decode("utf-16-le", "replace")
         start, count = struct.unpack_from("<II", folder, at + START)
         if name in STREAMS:
-            if count < SMALL:
-                yield name, _chain(root, 0, SMALL_SECTOR, small, start)[:count]
-            else:
-                yield name, _chain(content, size, size, table, start)[:count]
+            small_stream = count < SMALL
+            stored, offset, length = (root, 0, SMALL_SECTOR) if small_stream else (content, size, size)
+            yield _chain(stored, offset, length, small if small_stream else table, start)[:count]
 
 
 def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:
@@ -171,7 +166,6 @@ def _see(sector: int, seen: set[int]) -> None:
 # workbooks 97 -------------------------------------------------------------------------------------------------------
 
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-"""The stream of a password-protected workbook."""
 
 
 def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:

@@ -25,6 +25,7 @@ from bomgen.xray.lines import (
     leaf_spine,
     port_gbps,
     spine_core,
+    sum_pieces,
 )
 from bomgen.xray.machines import MOST_NIC_GBPS, Servers, list_extras
 
@@ -53,9 +54,9 @@ class CandidatePlan(NamedTuple):
 
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Yield common topologies, and the number of bill counts that each only repeats."""
-    for shape, (extra, given), rate in product(
-        _shapes_of(scope, servers, switch), list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    ):
+    shapes = _shapes_of(scope, servers, switch)
+    extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    for shape, (extra, given), rate in product(shapes, extras, rates):
         yield merge(shape, extra, rate), given
 
 
@@ -99,25 +100,20 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     up = count_cables(scope, leaf_spine(), catalog)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
     shapes = _shapes_of(scope, servers, switch)
-    for shape, (extra, given), rate in product(
-        shapes, list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    ):
+    extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    for shape, (extra, given), rate in product(shapes, extras, rates):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
         others = sum(int(each["count"]) for each in extra.get("hosts", ()))
         down = -(-(servers.number * ports + others) // leaves)
         for fixed in ({"downlinks": down, **below}, below) if down else (below,):
-            tiers: Plan = {"tiers": 2, "spine": {"count": spines}} if spines else {}
-            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1 + given
-            if spines:
-                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1 + given
+            leaf: Plan = {"leaf": fixed} if fixed else {}
+            for tiers in ({"tiers": 2, "spine": {"count": spines}}, {"tiers": 2}) if spines else ({},):
+                yield merge(shape, leaf, tiers, extra, rate), 1 + given
 
 
 def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
-    """Yield leaves and spines for a bill that has all switches of a fabric on one line, and all its fibres on another.
-
-    They are for networks other than the compute fabric, whose leaves and spines follow no fixed ratio.
-    """
-    total = sum(line.quantity or 0 for line in scope.own if line.kind == "switch")
+    """Yield leaves and spines, except of compute, for a bill with all switches on a line and all fibres on another."""
+    total = sum_pieces(line for line in scope.own if line.kind == "switch")
     fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
     if scope.role == COMPUTE or count_tiers(scope) or not fibres:
         return
@@ -152,47 +148,38 @@ def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
 
 
 def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
-    counts = count_tiers(scope)
-    total = sum(line.quantity or 0 for line in scope.of_kind("switch") if line.id == switch["switch"])
-    return list(_shapes(scope, servers, counts.get("leaf"), counts.get("spine"), total))
-
-
-def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | None, total: int) -> Iterator[Plan]:
-    flat = spines is None and total > 1
+    counts, shapes = count_tiers(scope), list[Plan]()
+    total = sum_pieces(line for line in scope.of_kind("switch") if line.id == switch["switch"])
+    flat = "spine" not in counts and total > 1
     for each in _structures()[scope.role]:
         when = each.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
             continue
-        yield dict(each["fabric"])
-        for unit in _units(servers, leaves) if each.get("units") else ():
-            yield {**each["fabric"], "scalable_unit": {"servers": unit}}
+        units = _units(servers, counts.get("leaf")) if each.get("units") else ()
+        shapes += [dict(each["fabric"]), *({**each["fabric"], "scalable_unit": {"servers": unit}} for unit in units)]
+    return shapes
 
 
 def _structures() -> Mapping[str, Any]:
-    """Return the structures to try by role, from the data file."""
     data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
     return data
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:
-    """Return the sizes of scalable units that give this number of leaves, else the common ones."""
-    found = list[int]()
-    if leaves:
-        for rails in (each for each in range(1, servers.nics + 1) if servers.nics % each == 0):
-            units, rest = divmod(leaves * rails, servers.nics)
-            if not rest and 1 < units <= servers.number:
-                found.append(-(-servers.number // units))
-    return sorted(set(found)) or [unit for unit in USUAL_UNITS if unit < servers.number]
+    found = set[int]()
+    for rails in (rails for rails in range(1, servers.nics + 1) if leaves and servers.nics % rails == 0):
+        units, rest = divmod((leaves or 0) * rails, servers.nics)
+        if not rest and 1 < units <= servers.number:
+            found.add(-(-servers.number // units))
+    return sorted(found) or [unit for unit in USUAL_UNITS if unit < servers.number]
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    """Return the oversubscription ratios that the bill suggests, simple ones first, and the common ones."""
     found = dict[str, None]()
-    pairs = (
-        (count_cables(scope, SERVER_LEAF, catalog), count_cables(scope, leaf_spine(), catalog)),
-        (count_engines_at(scope, SERVER_LEAF, "leaf", catalog), count_engines_at(scope, leaf_spine(), "leaf", catalog)),
-    )
-    for down, up in pairs:
+    kinds = SERVER_LEAF, leaf_spine()
+    cables = (count_cables(scope, links, catalog) for links in kinds)
+    engines = (count_engines_at(scope, links, "leaf", catalog) for links in kinds)
+    for down, up in (cables, engines):
         ratio = Fraction(down, up) if down and up else Fraction(0)
         if ratio > 1:
             found[f"{float(ratio):.6g}"] = None
@@ -203,10 +190,9 @@ def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
 def merge(*plans: Plan) -> Plan:
     """Return nested mappings merged, later ones taking precedence."""
     found: Plan = {}
-    for plan in plans:
-        for key, value in plan.items():
-            below = found.get(key)
-            found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    for key, value in (pair for plan in plans for pair in plan.items()):
+        below = found.get(key)
+        found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return found
 
 
@@ -250,10 +236,10 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], known)]
-    in_server = [
-        line.id for line in unplaced if not line.place.tier and not accepts(cage, plugs[line.id], known)
-    ] or in_switch
-    if not unplaced:
+    if unplaced:
+        others = [line.id for line in unplaced if not (line.place.tier or accepts(cage, plugs[line.id], known))]
+        in_server = others or in_switch
+    else:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {
         SERVER_LEAF: (at[SERVER_LEAF, "server"] or in_server, at[SERVER_LEAF, "leaf"] or in_switch),
@@ -271,18 +257,13 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
         return
     chosen = [options[links] or [{}] for links in (SERVER_LEAF, leaf_spine())]
     core = options[spine_core()][:1] or [{}]
-    for one, two, three in product(*chosen, core):
-        yield {
-            name: each
-            for name, each in zip((SERVER_LEAF, leaf_spine(), spine_core()), (one, two, three), strict=True)
-            if each
-        }
+    for links_of in product(*chosen, core):
+        yield {name: links for name, links in zip(ends, links_of, strict=True) if links}
 
 
 def _link_options(
     low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str], catalog: Catalog
 ) -> Iterator[Plan]:
-    """Yield the options for one kind of link with the parts of a bill."""
     fibres = dict[str, Fraction | None]()
     for line in cables:
         record = catalog.find_original("cable", line.id)
@@ -291,20 +272,16 @@ def _link_options(
         if medium == "fibre":
             longest = max(length or Fraction(0), fibres.get(line.id) or Fraction(0))
             fibres[line.id] = longest or None
-        elif medium not in ("trunk",):
-            option: Plan = {"medium": medium, "module": line.id}
-            yield {**option, **_length(length)}
+        elif medium != "trunk":
+            yield {"medium": medium, "module": line.id, **_length(length)}
     for one, two in dict.fromkeys(product(low or ("",), up or ("",))):
         if not one and not two:
             continue
         module: Any = one if one == two else {end: id for end, id in zip(ends, (one, two), strict=True) if id}
+        option = {"medium": "transceiver", "module": module}
         for id, stocked in fibres.items():
-            yield {"medium": "transceiver", "module": module, "fibre": id, **_length(stocked)}
-        if not fibres:
-            yield {"medium": "transceiver", "module": module}
-        else:
-            most = max((fibre for fibre in fibres.values() if fibre), default=None)
-            yield {"medium": "transceiver", "module": module, **_length(most)}
+            yield {**option, "fibre": id, **_length(stocked)}
+        yield {**option, **_length(max((length for length in fibres.values() if length), default=None))}
 
 
 def _length(length: Fraction | None) -> Plan:

@@ -11,10 +11,12 @@ from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.reading.bills import SentLine
+from bomgen.reading.part_numbers import Named
 from bomgen.results.result import sources_text
-from bomgen.xray.types import SEVERITIES, FabricFound, Xray, name_place
+from bomgen.xray.types import SEVERITIES, Xray, name_place
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
+_TIERS = ("leaf", "spine", "core")
 
 
 def xray_document(xray: Xray, language: Language) -> Document:
@@ -33,12 +35,7 @@ def xray_document(xray: Xray, language: Language) -> Document:
 def _sections(xray: Xray, language: Language) -> Iterator[Section]:
     word = language.word
     table = _findings(xray, language)
-    yield Section(
-        "findings",
-        word("xray-findings"),
-        tuple(_read(xray, language)),
-        (table,) if table.rows else (),
-    )
+    yield Section("findings", word("xray-findings"), tuple(_read(xray, language)), (table,) if table.rows else ())
     fabrics = _fabrics(xray, language)
     assumed = tuple(_assumption(figure, origin, language) for figure, origin in xray.assumptions)
     yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
@@ -46,7 +43,6 @@ def _sections(xray: Xray, language: Language) -> Iterator[Section]:
 
 
 def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
-    """Return an assumption of the designs, with its reason and source."""
     return language.word(
         "xray-assumed",
         name=language.message(origin.name),
@@ -57,14 +53,10 @@ def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
     )
 
 
-def _columns(xray: Xray) -> str:
-    return ", ".join(f"{name} = {heading}" for name, heading in xray.bill.columns.items())
-
-
 def _read(xray: Xray, language: Language) -> Iterator[str]:
-    """Yield sentences on how the file was read: its columns, and skipped sheets."""
     word = language.word
-    yield word("xray-read-as", columns=_columns(xray))
+    columns = ", ".join(f"{name} = {heading}" for name, heading in xray.bill.columns.items())
+    yield word("xray-read-as", columns=columns)
     if xray.bill.repeating:
         yield word("xray-repeating", sheets=word("list-comma").join(xray.bill.repeating))
     if xray.bill.left_out:
@@ -84,7 +76,7 @@ def _findings(xray: Xray, language: Language) -> Table:
         row_of(
             name_place(finding.mark),
             language.message(finding.message),
-            Cell(finding.pieces) if finding.pieces else Cell(""),
+            Cell(finding.pieces or ""),
             Cell("") if finding.money is None else Cell(finding.money, xray.bill.currency),
             group=word(f"xray-{finding.severity}"),
         )
@@ -104,7 +96,7 @@ def _fabrics(xray: Xray, language: Language) -> Table:
     )
     rows = list[Row]()
     for fabric in xray.fabrics:
-        title = _title(fabric, language)
+        title = f"{fabric.title}{word('ui-colon')} {word(f'xray-explains-{fabric.explains}')}"
         if not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
         for design in fabric.designs:
@@ -118,17 +110,6 @@ def _fabrics(xray: Xray, language: Language) -> Table:
             said += [word("xray-repeats")] if design.repeats else []
             rows.append(row_of(word("list-comma").join(said), design.servers, len(fabric.lines), group=title))
     return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)
-
-
-_TIERS = ("leaf", "spine", "core")
-
-
-def _title(fabric: FabricFound, language: Language) -> str:
-    return f"{_name(fabric)}{language.word('ui-colon')} {language.word(f'xray-explains-{fabric.explains}')}"
-
-
-def _name(fabric: FabricFound) -> str:
-    return f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
 
 
 def _lines(xray: Xray, language: Language) -> Table:
@@ -145,14 +126,14 @@ def _lines(xray: Xray, language: Language) -> Table:
     claimed: dict[Mark, dict[str, None]] = {}
     for fabric in xray.fabrics:
         for line in fabric.lines:
-            claimed.setdefault(line.mark, {})[_name(fabric)] = None
+            claimed.setdefault(line.mark, {})[fabric.title] = None
     rows = (
         row_of(
             name_place(line.mark) if line.mark.sheet else line.mark.line,
             line.shown,
-            Cell(line.pieces) if line.quantity is not None else Cell(None),
-            _part(line, language),
-            language.message(line.recognition.named.reason) if line.recognition.named else "",
+            Cell(None if line.quantity is None else line.pieces),
+            _part(named := line.recognition.named, language),
+            language.message(named.reason) if named else "",
             word("list-comma").join(claimed.get(line.mark, ())),
         )
         for line in xray.bill.lines
@@ -160,8 +141,7 @@ def _lines(xray: Xray, language: Language) -> Table:
     return Table("lines", word("xray-lines"), columns, tuple(rows), folded=True)
 
 
-def _part(line: SentLine, language: Language) -> str:
-    named = line.recognition.named
+def _part(named: Named | None, language: Language) -> str:
     if named is None:
         return language.word("xray-not-known")
     return named.part if named.certain else language.word("xray-taken", part=named.part)
@@ -171,7 +151,6 @@ def _part(line: SentLine, language: Language) -> str:
 # The x-ray of a bill as data.
 
 FORMAT = 1
-"""Version of the data format."""
 
 
 def to_data(xray: Xray) -> dict[str, Any]:
@@ -217,14 +196,17 @@ def to_data(xray: Xray) -> dict[str, Any]:
             }
             for fabric in xray.fabrics
         ],
-        "assumptions": [_assumption_data(figure, origin) for figure, origin in xray.assumptions],
+        "assumptions": [
+            {
+                "name": str(origin.name),
+                "value": json_value(figure.value),
+                "unit": figure.unit,
+                "source": sources_text(origin),
+            }
+            for figure, origin in xray.assumptions
+        ],
         "lines": [{**_line(line), "explained": line.mark not in left} for line in xray.bill.lines],
     }
-
-
-def _assumption_data(figure: Figure, origin: Assumed) -> dict[str, Any]:
-    value, source = json_value(figure.value), sources_text(origin)
-    return {"name": str(origin.name), "value": value, "unit": figure.unit, "source": source}
 
 
 def _line(line: SentLine) -> dict[str, Any]:

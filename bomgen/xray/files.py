@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import encoded
-from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
+from bomgen.reading.bills import SentBill, read_bill, require_whole
 from bomgen.reading.list_columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.xray.forward import build_design, list_slots
+from bomgen.xray.forward import PlacedPart, build_design, list_slots
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
@@ -32,10 +33,7 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
-    """Return the plan that rebuilds a bill, built and compared with the bill.
-
-    Raises PlanErrors if no fabric of the bill is explained, or if the plan differs from the explanation.
-    """
+    """Return the plan that rebuilds a bill. Raises PlanErrors if no fabric is explained, or it differs."""
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
     if not fabrics:
@@ -107,7 +105,6 @@ def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
 
 
 def _fabric(explained: Explained) -> dict[str, Any]:
-    """Return a fabric in plan keys, without links that it lacks."""
     found = explained.best[0]
     fabric, kinds = dict(found.candidate.fabric), {links.kind for links in found.design.fabrics[0].fabric.links}
     if "links" in fabric:
@@ -118,30 +115,29 @@ def _fabric(explained: Explained) -> dict[str, Any]:
 def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
     """Build a cluster with all its fabrics. Raises PlanErrors unless each equals its individual explanation."""
     built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
-    counted: dict[tuple[str, str], int] = {}
-    for slot in list_slots(built[1]) if built else ():
-        key = slot.fabric, slot.id
-        counted[key] = counted.get(key, 0) + slot.pieces
+    slots = [*list_slots(built[1])] if built else []
     for fabric in (fabric for fabric in fabrics if fabric.cluster == cluster):
-        wanted: dict[tuple[str, str], int] = {}
-        for part in fabric.best[0].fit.parts:
-            for slot in part.slots:
-                if slot.fabric:
-                    wanted[fabric.role, slot.id] = wanted.get((fabric.role, slot.id), 0) + slot.pieces
-        if any(counted.get(key) != pieces for key, pieces in wanted.items()):
+        counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
+        wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
+        if any(counted[id] != pieces for id, pieces in wanted.items()):
             message = f"no plan is written: {fabric.name} comes out otherwise beside the other fabrics"
             raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
 
 
+def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
+    pieces = Counter[str]()
+    for slot in slots:
+        pieces[slot.id] += slot.pieces
+    return pieces
+
+
 def _comments(inspection: Inspection) -> Iterator[str]:
-    """Yield comments on what the plan does not explain: other designs, findings and lines."""
     found = inspection.found
     for fabric in found.fabrics:
-        name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
         for design in fabric.designs[1:]:
             tiers = " + ".join(f"{count} {tier}" for tier, count in design.tiers)
             homing = f", {design.homing}" if design.homing else ""
-            yield f"# {name}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
+            yield f"# {fabric.title}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
     for figure, origin in found.assumptions:
         yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
     for finding in found.findings:
@@ -150,19 +146,14 @@ def _comments(inspection: Inspection) -> Iterator[str]:
     seen = {line.mark for line in found.left}
     unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
     for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
-        yield f"# {_place(line.mark)}: not explained: {_shown(line)}"
+        yield f"# {_place(line.mark)}: not explained: {line.quantity} x {_bare(line.shown)}"
 
 
 def _place(mark: Mark) -> str:
     return _bare(name_place(mark)) if mark.sheet else f"line {mark.line}"
 
 
-def _shown(line: SentLine) -> str:
-    return f"{line.quantity} x {_bare(line.shown)}"
-
-
 def _bare(text: str) -> str:
-    """Return a text for a comment: on one line, without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
@@ -203,10 +194,7 @@ def plan_name(file: str) -> str:
 
 
 def rebuild_plan(content: bytes, file: str) -> PlanFile:
-    """Return the plan that rebuilds a bill, under the name of its file.
-
-    Raises PlanErrors as `open_bill` and `plan_text`.
-    """
+    """Return the plan that rebuilds a bill, named like its file. Raises PlanErrors as `open_bill` and `plan_text`."""
     catalog = Catalog()
     text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
     folder = Path().resolve()
@@ -214,9 +202,6 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
 
 
 def open_bill(content: bytes, file: str, catalog: Catalog, asked: RequestedColumns = NOTHING) -> SentBill:
-    """Return the bill in a file; `asked` has the requested columns.
-
-    Raises PlanErrors for a file that is not a table, for one without a bill, and with a question about its columns.
-    """
+    """Return the bill in a file, by requested columns. Raises PlanErrors for other files, and with a question."""
     tables = read_pdf(content, file) if is_pdf(content) else read_tables(content, file)
     return read_bill(tables, file, PartIndex(catalog), asked)

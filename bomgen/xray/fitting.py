@@ -11,6 +11,7 @@ from bomgen.fabric.types import SERVER
 from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.xray.forward import COMPARED, PlacedPart
 from bomgen.xray.laws import SPARE_SHARE
+from bomgen.xray.lines import sum_pieces
 
 MOST_SUBSETS = 12
 """Maximum number of lines of one part without position for which all subsets are tried."""
@@ -28,14 +29,12 @@ class NeededPart(NamedTuple):
     expected: int
     given: int
     spares: int = 0
-    """Surplus pieces that may be spares."""
 
     @property
     def is_switch(self) -> bool:
         """Return whether it is a switch."""
-        return any(slot.category == "switch" for slot in self.slots) or any(
-            line.kind == "switch" for line in self.lines
-        )
+        kinds = {slot.category for slot in self.slots} | {line.kind for line in self.lines}
+        return "switch" in kinds
 
     @property
     def off(self) -> int:
@@ -62,11 +61,8 @@ class DesignFit(NamedTuple):
     def swapped(self) -> tuple[NeededPart, ...]:
         """Return two kinds of switches with each other's number of pieces; empty without such a pair."""
         switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
-        if len(switches) == 2 and [switch.given for switch in switches] == [
-            switch.expected for switch in reversed(switches)
-        ]:
-            return tuple(switches)
-        return ()
+        given, expected = [part.given for part in switches], [part.expected for part in reversed(switches)]
+        return tuple(switches) if len(switches) == 2 and given == expected else ()
 
     @property
     def substituted(self) -> tuple[tuple[NeededPart, NeededPart], ...]:
@@ -124,10 +120,10 @@ def fit(
         own_lines = [line for line in own if _compatible_any(line, group)]
         free_lines = [line for line in free if _compatible_any(line, group)]
         expected = sum(slot.pieces for slot in group)
-        wanted_free = expected - _sum(own_lines)
+        wanted_free = expected - sum_pieces(own_lines)
         lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
         claimed.update(id(line) for line in lines)
-        parts.append(NeededPart(tuple(group), tuple(lines), expected, _sum(lines)))
+        parts.append(NeededPart(tuple(group), tuple(lines), expected, sum_pieces(lines)))
     for line in own:
         if id(line) not in claimed and line.kind in COMPARED and line.quantity:
             parts.append(NeededPart((), (line,), 0, line.quantity))
@@ -135,16 +131,11 @@ def fit(
 
 
 def _allow_spares(parts: Sequence[NeededPart]) -> Iterator[NeededPart]:
-    """Yield the parts of a bill without a column of spares, with small surpluses as spares.
-
-    A surplus of switches counts as spares only if another part has spares.
-    """
+    """Yield parts with small surpluses as spares; those of switches only if another part has spares."""
     spared = any(part.off > 0 and not part.is_switch and part.off <= _most_spares(part) for part in parts)
     for part in parts:
-        if 0 < part.off <= _most_spares(part) and (spared or not part.is_switch):
-            yield part._replace(spares=part.off)
-        else:
-            yield part
+        has_spares = 0 < part.off <= _most_spares(part) and (spared or not part.is_switch)
+        yield part._replace(spares=part.off) if has_spares else part
 
 
 def _most_spares(part: NeededPart) -> int:
@@ -154,10 +145,6 @@ def _most_spares(part: NeededPart) -> int:
         return SPARE_PIECES if part.expected > 1 else 0
     least = SPARE_PIECES if part.expected >= LEAST_SPARED else 0
     return max(ceil(part.expected * SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
-
-
-def _sum(lines: Sequence[SentLine]) -> int:
-    return sum(line.quantity or 0 for line in lines)
 
 
 def compatible(line: SentLine, slot: PlacedPart) -> bool:
@@ -194,7 +181,6 @@ def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[
 
 
 def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
-    """Yield the lines, limited to a total number of pieces."""
     for line in lines:
         pieces = min(line.quantity or 0, wanted)
         if pieces > 0:
@@ -208,4 +194,4 @@ def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
         return ()
     tried = lines[:MOST_SUBSETS]
     choices = (each for size in range(len(tried) + 1) for each in combinations(tried, size))
-    return min(choices, key=lambda each: (abs(_sum(each) - wanted), len(each)))
+    return min(choices, key=lambda each: (abs(sum_pieces(each) - wanted), len(each)))

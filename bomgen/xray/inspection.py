@@ -7,7 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
-from bomgen.core.messages import Message, message
+from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.types import SERVER
 from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
@@ -48,12 +48,9 @@ MOST_WRONG = 2
 
 def _mixes_media(scope: Scope) -> bool:
     """Return whether links of one kind use both modules with fibres and fixed-end cables, as a floor layout gives."""
-    for links in dict.fromkeys(line.place.links for line in scope.own if line.kind == "cable"):
-        cables = {line.id for line in scope.own if line.kind == "cable" and line.place.links == links}
-        modules = any(line.kind == "transceiver" and line.place.links == links for line in scope.own)
-        if len(cables) > 1 and modules:
-            return True
-    return False
+    lit = {line.place.links for line in scope.own if line.kind == "transceiver"}
+    cables = {(line.place.links, line.id) for line in scope.own if line.kind == "cable" and line.place.links in lit}
+    return len(cables) > len({links for links, _ in cables})
 
 
 def is_trusted(fit: DesignFit, scope: Scope) -> bool:
@@ -72,50 +69,34 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
     """Yield the differences of the lines from a fitting design."""
     for part, needed in fit.substituted:
         line = part.lines[0]
-        yield at_line(
-            "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=needed.slots[0].name
-        )
+        name = needed.slots[0].name
+        yield at_line("doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=name)
     swapped = fit.swapped
     for part in swapped:
         line = part.lines[0]
-        yield at_line(
-            "doubt",
-            line,
-            "swapped",
-            part.off,
-            PINPOINTED,
-            part=line.shown,
-            given=part.given,
-            expected=part.expected,
-        )
+        given, expected = part.given, part.expected
+        yield at_line("doubt", line, "swapped", part.off, PINPOINTED, part=line.shown, given=given, expected=expected)
     settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
     for part in (part for part in fit.wrong if part not in settled):
         if unknown := _stand_in(part, scope, bill):
-            yield at_line(
-                "unknown", unknown, "stands-in", part=unknown.shown, needed=part.slots[0].name, pieces=-part.off
-            )
+            name = part.slots[0].name
+            yield at_line("unknown", unknown, "stands-in", part=unknown.shown, needed=name, pieces=-part.off)
         elif not part.lines:
             yield _missing(part, scope, bill)
         elif not part.slots:
-            line = part.lines[0]
-            yield at_line(
-                "doubt", line, "no-place", line.quantity or 0, PINPOINTED, part=line.shown, pieces=line.quantity or 0
-            )
+            line, pieces = part.lines[0], part.lines[0].quantity or 0
+            yield at_line("doubt", line, "no-place", pieces, PINPOINTED, part=line.shown, pieces=pieces)
         else:
             line = _culprit(part)
-            code: str = "few" if part.off < 0 else "many"
-            name: str | Message = line.shown
+            code, counts = "few" if part.off < 0 else "many", {"given": part.given, "expected": part.expected}
+            shown: str | Message = line.shown
             if len(part.lines) > 1:  # the count is the total of all of them
-                name = message(
-                    "xray-in-lines", part=part.slots[0].name, lines=tuple(str(line.mark.line) for line in part.lines)
-                )
-            yield at_line(
-                "doubt", line, code, part.off, PINPOINTED, part=name, given=part.given, expected=part.expected
-            )
+                numbers = tuple(str(line.mark.line) for line in part.lines)
+                shown = message("xray-in-lines", part=part.slots[0].name, lines=numbers)
+            yield at_line("doubt", line, code, part.off, PINPOINTED, part=shown, **counts)
 
 
 def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
-    """Return an unrecognised line of no other fabric that may be a missing part, by its pieces and text."""
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
     own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
@@ -135,21 +116,11 @@ def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, ca
         below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
         line = next((line for line in below if line.kind == "cable"), below[0])
         off = -(line.quantity or 0) * (PORTS_OF_ONE_CARD - used)
-        yield at_line(
-            "doubt",
-            line,
-            "idle-ports",
-            off,
-            part=line.shown,
-            server=server,
-            used=used,
-            ports=ports,
-            usual=PORTS_OF_ONE_CARD,
-        )
+        part, usual = line.shown, PORTS_OF_ONE_CARD
+        yield at_line("doubt", line, "idle-ports", off, part=part, server=server, used=used, ports=ports, usual=usual)
 
 
 def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
-    """Return a finding for a missing part, at the line that it would follow."""
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
     said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
@@ -174,44 +145,37 @@ def _culprit(part: NeededPart) -> SentLine:
 
 def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
     """Yield findings on the out-of-band network: too few or too many switches for its cables."""
-    cables = [line for line in scope.own if line.kind == "cable" and line.quantity]
+    ends = sum(line.quantity or 0 for line in scope.own if line.kind == "cable")
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
-    ends = sum(line.quantity or 0 for line in cables)
-    if len(switches) == 1 and cables:
-        ports = count_rj45_ports(switches[0], catalog)
-        if ports:
-            needed, given = ceil(ends / ports), switches[0].quantity or 0
-            if given != needed:
-                code = "few" if given < needed else "many"
-                yield at_line(
-                    "doubt",
-                    switches[0],
-                    code,
-                    given - needed,
-                    PINPOINTED,
-                    part=switches[0].shown,
-                    given=given,
-                    expected=needed,
-                )
+    ports = count_rj45_ports(switches[0], catalog) if len(switches) == 1 and ends else 0
+    if ports:
+        [line], needed = switches, ceil(ends / ports)
+        off = (line.quantity or 0) - needed
+        if off:
+            code, counts = "few" if off < 0 else "many", {"given": line.quantity or 0, "expected": needed}
+            yield at_line("doubt", line, code, off, PINPOINTED, part=line.shown, **counts)
 
 
 def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """Yield findings on whole categories that a bill lacks, such as racks, and on missing spares."""
-    mark = Mark(bill.file, 1, 1)
     named = {kind for line in bill.lines for kind in line.kinds}
     named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
     if "switch" in named and "cable" not in named:
-        yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
+        yield _of_bill(bill, "without-cables", "doubt")
     cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
     lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
     if "switch" in named and "transceiver" not in named and lit:
-        yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
+        yield _of_bill(bill, "without-modules")
     if "rack" not in named:
-        yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
+        yield _of_bill(bill, "without-racks")
     elif "pdu" not in named:
-        yield Finding("unknown", message("xray-without-pdus"), mark, weight=GENERAL)
+        yield _of_bill(bill, "without-pdus")
     if bill.has_spares and not any(line.spare for line in bill.lines):
-        yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
+        yield _of_bill(bill, "without-spares")
+
+
+def _of_bill(bill: SentBill, code: str, severity: Severity = "unknown", **parameters: Parameter) -> Finding:
+    return Finding(severity, message(f"xray-{code}", **parameters), Mark(bill.file, 1, 1), weight=GENERAL)
 
 
 # inspection ---------------------------------------------------------------------------------------------------------
@@ -282,14 +246,13 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             continue
         fitted_lines += len(scope.lines)
         if fitted_lines > MOST_FITTED_LINES:
-            said = message("xray-too-many-lines", most=MOST_FITTED_LINES, fabric=scope.name or scope.role)
-            findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
+            fabric = scope.name or scope.role
+            findings.append(_of_bill(bill, "too-many-lines", most=MOST_FITTED_LINES, fabric=fabric))
             break
-        networks = (
-            find_networks(scope, basis)
-            if not scope.name
-            else Networks(((scope, fit_fabric(scope, basis)),), DesignFit(()))
-        )
+        if scope.name:
+            networks = Networks(((scope, fit_fabric(scope, basis)),), DesignFit(()))
+        else:
+            networks = find_networks(scope, basis)
         if networks.found[0][0].shared:
             trusted = is_trusted(networks.fit, scope._replace(own=scope.lines))
             if trusted:
@@ -321,12 +284,9 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     findings += [*laws, *required.findings()]
     findings += find_lacking(bill, catalog)
     if bill.unread:
-        said = message("xray-not-read", lines=bill.unread, most=MAX_LINES)
-        findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
-    for fabric in fabrics:
-        if fabric.explains == NOTHING:
-            said = message("xray-not-explained", fabric=fabric.name)
-            findings.append(Finding("unknown", said, Mark(bill.file, 1, 1), weight=GENERAL))
+        findings.append(_of_bill(bill, "not-read", lines=bill.unread, most=MAX_LINES))
+    unexplained = [fabric.name for fabric in fabrics if fabric.explains == NOTHING]
+    findings += [_of_bill(bill, "not-explained", fabric=name) for name in unexplained]
     explained = {mark for _, mark in claimed}
     left = tuple(
         line
@@ -341,7 +301,6 @@ def _inspect(bill: SentBill, catalog: Catalog) -> Inspection:
 def _judge(
     fit: DesignFit, scope: Scope, bill: SentBill, laws: Sequence[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the differences from fitting designs, and the remaining findings of consistency checks."""
     own = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
     broken = [finding for finding in laws if finding.code in GROUPED and finding.line and id(finding.line) in here]
@@ -378,7 +337,6 @@ def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:
 
 
 def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentLine, ...]:
-    """Return the lines that a fabric explains; if it explains only switches, those with the right quantity."""
     if explains == NOTHING:
         return ()
     return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
@@ -392,7 +350,6 @@ def _found(fabric: Explained) -> FabricFound:
 
 
 def _design(fitted_plan: FittedPlan) -> DesignFound:
-    """Return the design of a plan, with the values that distinguish it for a reader."""
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
     ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None

@@ -15,9 +15,10 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.grouping import group_by
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
-from bomgen.reading.bills import SentBill, SentLine, group_lines
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 
@@ -25,7 +26,6 @@ FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""
 SPARED = ("transceiver", "cable", "switch", "nic")
-"""Kinds of parts with spares."""
 SPARE_SHARE = Fraction(1, 10)
 """Share of the pieces that may be spares without a column of spares."""
 
@@ -44,10 +44,8 @@ class ConsistencyChecks:
         """Yield the findings of all checks."""
         fabrics = self._fabrics()
         # Several kinds of switches without stated position may be several networks, or no network at all.
-        mixed = (
-            len(fabrics) == 1
-            and len({line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}) > 1
-        )
+        unplaced = {line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}
+        mixed = len(fabrics) == 1 and len(unplaced) > 1
         for lines in fabrics:
             found = [*self._check_ends(lines), *self._check_cages(lines)]
             for group in _by_links(lines):
@@ -58,18 +56,13 @@ class ConsistencyChecks:
         yield from self._check_spares()
 
     def _fabrics(self) -> list[list[SentLine]]:
-        """Return the lines of each fabric; all lines together if none states its fabric."""
-        named = list(
-            dict.fromkeys((line.cluster, line.place.fabric) for line in self.bill.lines if line.kind == "switch")
-        )
+        switches = [line for line in self.bill.lines if line.kind == "switch"]
+        named = dict.fromkeys((line.cluster, line.place.fabric) for line in switches)
         if not any(fabric for _, fabric in named):
             return [list(self.bill.lines)]
-        linked = (
-            (line.cluster, line.place.fabric)
-            for line in self.bill.lines
-            if line.kind in ("transceiver", "cable") and line.place.links
-        )
-        by_fabric = group_lines(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
+        links = (line for line in self.bill.lines if line.kind in ("transceiver", "cable") and line.place.links)
+        linked = ((line.cluster, line.place.fabric) for line in links)
+        by_fabric = group_by(self.bill.lines, lambda line: (line.cluster, line.place.fabric))
         return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
     def _module(self, line: SentLine) -> Module:
@@ -87,7 +80,6 @@ class ConsistencyChecks:
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that each end of a fibre has a module."""
         switches = [self._switch(line) for line in lines if line.kind == "switch"]
         built_in = any(switch and any(group.optics for group in switch.groups) for switch in switches)
         # Unrecognised parts may be the ones that seem to be missing.
@@ -103,14 +95,9 @@ class ConsistencyChecks:
         if any(self._cable(line).medium == TRUNK for line in cables):
             return
         fibres = [line for line in cables if self._cable(line).medium == FIBRE]
-        unplaced = [
-            line
-            for line in (*modules, *fibres)
-            if not line.place.links or (line.kind == "transceiver" and not line.place.tier)
-        ]
-        if not unplaced:
-            modules_by_links = group_lines(modules, lambda line: line.place.links)
-            for links, fibres_here in group_lines(fibres, lambda line: line.place.links).items():
+        if all(line.place.links for line in (*modules, *fibres)) and all(line.place.tier for line in modules):
+            modules_by_links = group_by(modules, lambda line: line.place.links)
+            for links, fibres_here in group_by(fibres, lambda line: line.place.links).items():
                 lower, _, upper = links.partition("-")
                 if lower != upper:
                     yield from self._check_links(modules_by_links.get(links, []), fibres_here, unknown)
@@ -129,9 +116,8 @@ class ConsistencyChecks:
             if missing <= 0:
                 yield at_line("unknown", alike[0], "ends-open", weight=GENERAL, ends=ends, engines=engines)
             elif absent := self._absent_end(lit):
-                yield at_line(
-                    "error", alike[0], "no-module-fits", ends=missing, part=alike[0].shown, device=absent.shown
-                )
+                part, device = alike[0].shown, absent.shown
+                yield at_line("error", alike[0], "no-module-fits", ends=missing, part=part, device=device)
             else:
                 line = min(lit, key=lambda each: each.quantity or 0)
                 pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
@@ -142,7 +128,6 @@ class ConsistencyChecks:
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
 
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
-        """Return a switch or server that none of some modules fits; None if each has one."""
         plugs = {self._module(line).cage for line in modules}
         has_nics = any(line.kind == "nic" for line in self.bill.lines)
         for line in self.bill.lines:
@@ -157,7 +142,6 @@ class ConsistencyChecks:
         return None
 
     def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Yield a finding for a network without switches; a bill may also consist of links only."""
         first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
@@ -169,13 +153,12 @@ class ConsistencyChecks:
         """Return the pieces on unrecognised lines that may be of a kind of part, in the fabric of these lines."""
         if kind not in self.unknown:
             maybe = [line for line in self.bill.lines if line.may_be(kind)]
-            by_fabric = group_lines(maybe, lambda line: line.place.fabric)
+            by_fabric = group_by(maybe, lambda line: line.place.fabric)
             self.unknown[kind] = {name: sum(line.quantity or 0 for line in own) for name, own in by_fabric.items()}
         fabrics = {line.place.fabric for line in lines} | {""}
         return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
 
     def _check_far_ends(self) -> Iterator[Finding]:
-        """Check that links with modules at servers have modules at switches, even without cables."""
         kinds = {line.kind for line in self.bill.lines}
         modules = [line for line in self.bill.lines if line.kind == "transceiver" and line.quantity]
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
@@ -194,7 +177,7 @@ class ConsistencyChecks:
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""
         ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
-        by_tier = group_lines(modules, lambda line: line.place.tier)
+        by_tier = group_by(modules, lambda line: line.place.tier)
         tiers = list(by_tier)
         if len(tiers) == 1 and (dark := ends - self._engines(modules)) > unknown:
             yield at_line("error", modules[0], "one-end", -dark, part=modules[0].shown, links=dark)
@@ -217,14 +200,12 @@ class ConsistencyChecks:
             yield at_line("error", line, "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=line.shown)
 
     def _ends(self, cable: Cable) -> int:
-        """Return the module ports that a fibre connects."""
         if cable.b is not None and cable.b.ends > 1:
             return 1 + cable.b.ends
         return 1 + int(cable.links.value)
 
     def _check_cages(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that a tier has enough cages for its modules."""
-        by_tier = group_lines(
+        by_tier = group_by(
             (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
         )
         for (kind, tier), own in by_tier.items():
@@ -232,12 +213,8 @@ class ConsistencyChecks:
                 continue
             switches = [self._switch(line) for line in own]
             modules = by_tier.get(("transceiver", tier), [])
-            real = [
-                line
-                for line in modules
-                if self.catalog.find_original("transceiver", line.id).data.get("vendor") != GENERIC
-            ]
-            if None in switches or len(real) != len(modules):
+            records = (self.catalog.find_original("transceiver", line.id) for line in modules)
+            if None in switches or any(record.data.get("vendor") == GENERIC for record in records):
                 continue
             cages = 0
             for line, switch in zip(own, switches, strict=True):
@@ -255,30 +232,25 @@ class ConsistencyChecks:
     def _check_plugs(self) -> Iterator[Finding]:
         """Check that a fixed-end cable fits a port of a switch, at a rate that the port supports."""
         switch_lines = [line for line in self.bill.lines if "switch" in line.kinds]
-        switches = {"": {line.id: self._switch(line) for line in switch_lines}}
-        """Kinds of switches per fabric; all of them for a line without a stated fabric."""
-        if "fabric" in self.bill.columns:  # words alone may describe a connected part
-            for fabric, own in group_lines(switch_lines, lambda line: line.place.fabric).items():
-                switches.setdefault(fabric, {line.id: self._switch(line) for line in own})
+        # Without a column of fabrics, words may describe a connected part.
+        states_fabric = "fabric" in self.bill.columns
+        by_fabric = group_by(switch_lines, lambda line: line.place.fabric) if states_fabric else {}
+        by_fabric[""] = switch_lines  # a line without a stated fabric may be at any switch
+        switches = {fabric: [self._switch(line) for line in own] for fabric, own in by_fabric.items()}
         for line in self.bill.lines:
             cable = self._cable(line) if line.kind == "cable" and line.quantity else None
-            here = switches.get(line.place.fabric if "fabric" in self.bill.columns else "", {}).values()
+            here = switches.get(line.place.fabric if states_fabric else "", [])
             if cable is None or not cable.link_gbps or not here or None in here:
                 continue
             plugs = [end.cage for end in (cable.a, cable.b) if end]
             groups = [group for switch in here if switch for group in switch.groups]
-            fits = (
-                group.port_gbps.value >= cable.link_gbps
-                and any(accepts(group.cage, plug, self.rules) for plug in plugs)
-                for group in groups
-            )
-            if not any(fits):
+            cages = {group.cage for group in groups if group.port_gbps.value >= cable.link_gbps}
+            if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
                 plug = " / ".join(dict.fromkeys(plugs)).upper()
                 off = line.quantity or 0
                 yield at_line("doubt", line, "no-port", off, part=line.shown, plug=plug, rate=cable.link_gbps)
 
     def _check_fibres(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
-        """Check that fibres and modules of links agree in fibre type, connector, polarity and reach."""
         modules = list({line.id: self._module(line) for line in lines if line.kind == "transceiver"}.values())
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         for line in lines:
@@ -308,12 +280,9 @@ class ConsistencyChecks:
                 yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
 
     def _check_spares(self) -> Iterator[Finding]:
-        """Yield a finding if some parts of a kind have spares and others do not."""
-        if not self.bill.has_spares:
-            return
-        for kind in SPARED:
+        for kind in SPARED if self.bill.has_spares else ():
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
-            by_part = group_lines(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
+            by_part = group_by(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
             spared = {part for part, own in by_part.items() if any(line.spare for line in own)}
             for part, own in by_part.items():
                 if spared and part not in spared:
@@ -321,15 +290,13 @@ class ConsistencyChecks:
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
-    """Yield lines grouped by stated links; all together if some state none."""
-    linked = [line for line in map(_read_unsold, lines) if line.kind in ("transceiver", "cable") and line.quantity]
+    # A cable of an unsold length counts as one of its family.
+    read = (
+        line._replace(recognition=Recognition(unsold)) if (unsold := line.recognition.unsold) else line
+        for line in lines
+    )
+    linked = [line for line in read if line.kind in ("transceiver", "cable") and line.quantity]
     if any(not line.place.links for line in linked):
         yield linked
         return
-    yield from group_lines(linked, lambda line: line.place.links).values()
-
-
-def _read_unsold(line: SentLine) -> SentLine:
-    """Return a line with a cable of an unsold length as a line of that cable."""
-    unsold = line.recognition.unsold
-    return line._replace(recognition=Recognition(unsold)) if unsold else line
+    yield from group_by(linked, lambda line: line.place.links).values()

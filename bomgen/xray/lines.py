@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -11,13 +11,14 @@ from typing import NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
+from bomgen.core.grouping import group_by
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bills import SentBill, SentLine, group_lines
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.xray.forward import COMPARED
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
@@ -39,7 +40,6 @@ class Scope(NamedTuple):
     free: tuple[SentLine, ...]
     """Lines that state no fabric."""
     servers: tuple[SentLine, ...]
-    """Lines of servers."""
     others: tuple[SentLine, ...] = ()
     """Switches of other fabrics, which this one may also use if its own are missing."""
     hosts: tuple[SentLine, ...] = ()
@@ -83,7 +83,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
-    by_fabric = group_lines(others, lambda line: (line.cluster, line.place.fabric))
+    by_fabric = group_by(others, lambda line: (line.cluster, line.place.fabric))
     switches = [line for line in others if line.kind == "switch"]
     unplaced = [line for line in others if not line.place.fabric and line.kind in COMPARED]
     order = sorted(named, key=lambda name: (name[0], ROLES.index(name[1]) if name[1] in ROLES else 0))
@@ -154,23 +154,19 @@ def _is_host(line: SentLine) -> bool:
 
 
 def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
-    """Return whether a line is of management cables, or of switches with mostly RJ45 ports."""
     if line.kind == "cable":
         return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
-    return (
-        line.kind == "switch" and count_rj45_ports(line, catalog) > 0 and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
-    )
+    is_switch = line.kind == "switch" and count_rj45_ports(line, catalog) > 0
+    return is_switch and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
 
 
 def count_rj45_ports(line: SentLine, catalog: Catalog) -> int:
     """Return the number of RJ45 ports of a switch."""
     record = catalog.find_original("switch", line.id)
-    groups = record.value("port_groups") or ()
-    found = 0
-    for at in range(len(groups)):
-        if record.value("port_groups", at, "cage") == RJ45:
-            found += int(record.value("port_groups", at, "ports") or 0)
-    return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
+    groups = range(len(record.value("port_groups") or ()))
+    rj45 = [at for at in groups if record.value("port_groups", at, "cage") == RJ45]
+    ports = sum(int(record.value("port_groups", at, "ports") or 0) for at in rj45)
+    return ports or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
 
 
 def port_gbps(switch: str, catalog: Catalog) -> int:
@@ -225,6 +221,11 @@ def count_engines(line: SentLine, catalog: Catalog) -> int:
     return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
 
 
+def sum_pieces(lines: Iterable[SentLine]) -> int:
+    """Return the pieces of some lines, without spares."""
+    return sum(line.quantity or 0 for line in lines)
+
+
 def count_cables(scope: Scope, links: str, catalog: Catalog) -> int:
     """Return the links that the cables between two tiers carry."""
     return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
@@ -232,20 +233,14 @@ def count_cables(scope: Scope, links: str, catalog: Catalog) -> int:
 
 def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
     """Return the links that the modules at an end serve."""
-    found = 0
-    for line in scope.own:
-        if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
-            found += count_engines(line, catalog)
-    return found
+    modules = (line for line in scope.own if line.kind == "transceiver" and line.place.tier == tier)
+    return sum(count_engines(line, catalog) for line in modules if line.place.links == links)
 
 
 def count_tiers(scope: Scope) -> dict[str, int]:
     """Return the number of switches by stated tier."""
-    found = dict[str, int]()
-    for line in scope.own:
-        if line.kind == "switch" and line.place.tier and line.quantity:
-            found[line.place.tier] = found.get(line.place.tier, 0) + line.quantity
-    return found
+    switches = [line for line in scope.own if line.kind == "switch" and line.place.tier and line.quantity]
+    return {tier: sum_pieces(lines) for tier, lines in group_by(switches, lambda line: line.place.tier).items()}
 
 
 def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -24,6 +25,7 @@ from bomgen.xray.lines import (
     count_links,
     count_links_below,
     list_modules_at_servers,
+    sum_pieces,
 )
 
 GPUS = 8
@@ -31,7 +33,6 @@ GPUS = 8
 MOST_NIC_GBPS = 400
 """Port rate of switches above which links between switches are faster than NICs."""
 MOST_SERVERS = 2
-"""Maximum number of server kinds tried."""
 SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
 """Share of a network's links that lead to servers: with 1:1, with 2:1, and without spines."""
 
@@ -49,10 +50,10 @@ class Servers(NamedTuple):
 
 def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
     """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
-    listed = dict[str, int]()
+    listed = Counter[str]()
     for line in scope.servers:
         if line.kind == SERVER and line.quantity:
-            listed[line.id] = listed.get(line.id, 0) + line.quantity
+            listed[line.id] += line.quantity
     found = list[Servers]()
     ports = _endpoints(scope, catalog)
     for server, pieces in sorted(listed.items(), key=lambda each: -each[1])[:MOST_SERVERS]:
@@ -86,20 +87,17 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
-    """Return servers that are not in the catalogue."""
     described = {**described, "port_gbps": MOST_NIC_GBPS}
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
 def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
-    """Return the possible numbers of links to servers, from cables, NICs and modules at servers."""
-    cables = [
-        count_links(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
-    ]
-    found = [line.quantity for line in scope.lines if line.kind == "nic"]
+    all_cables = scope.of_kind("cable")
+    cables = [count_links(line, catalog) for line in all_cables if line.place.links == SERVER_LEAF]
+    found = [line.quantity for line in scope.of_kind("nic")]
     found += [count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog)]
     if not any((*found, *cables)):
-        total = sum(count_links(line, catalog) for line in scope.lines if line.kind == "cable")
+        total = sum(count_links(line, catalog) for line in all_cables)
         found = [int(total * share) for share in SHARES_BELOW]
     return sorted({each for each in (*found, *cables, sum(cables)) if each})
 
@@ -122,10 +120,7 @@ MOST_RESERVED = 8
 
 
 def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
-    """Return hosts and ports in addition to the servers', matching the remaining links to leaves.
-
-    Each has the number of bill counts that it only repeats: 1 if a single count implies hosts without a line.
-    """
+    """Return hosts and ports besides the servers', and the number of bill counts that each only repeats."""
     inline = isinstance(servers.cluster.get("server"), dict)
     below = count_links_below(scope, catalog)
     splitters = _hosts_on_splitters(scope, catalog)
@@ -158,11 +153,8 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
     if listed:  # the hosts that the bill lists are the ones in addition to its servers
         found = [(each, given) for each, given in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
     links = count_cables(scope, SERVER_LEAF, catalog)
-    ends = sum(
-        (line.quantity or 0) * 2
-        for line in scope.own
-        if line.kind == "transceiver" and (line.place.links, line.place.tier) == (SERVER_LEAF, "leaf")
-    )
+    modules = (line for line in scope.own if line.kind == "transceiver" and line.place.tier == "leaf")
+    ends = 2 * sum_pieces(line for line in modules if line.place.links == SERVER_LEAF)
     if scope.role == COMPUTE:
         if links and 0 < ends - links <= MOST_RESERVED:
             found.append(({"reserved_ports": ends - links}, 0))
@@ -172,10 +164,7 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
 
 
 def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
-    """Yield common numbers of ports per server, alone and with the other hosts of the bill.
-
-    Unlisted hosts are tried in the number of modules that remain after the servers.
-    """
+    """Yield common numbers of ports per server, alone and with other hosts, listed or as many as modules remain."""
     ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
     for ports in USUAL_PORTS:
         yield {"ports_per_server": ports}
@@ -212,7 +201,6 @@ def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
 
 
 def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
-    """Return the far ends of a breakout cable; None for other parts."""
     if line.kind != "cable":
         return None
     cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
@@ -231,7 +219,6 @@ def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
 
 
 def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
-    """Return hosts other than servers in plan keys, each with its number of ports."""
     return [
         {"name": f"machines {at}", "count": line.quantity, "ports": own}
         | ({"part": line.id} if line.kind == APPLIANCE else {})

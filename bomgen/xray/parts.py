@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
@@ -11,9 +12,9 @@ from typing import NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record, UnknownPart
 from bomgen.catalog.identity import identity, unavailable_message
-from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE, Identity
+from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.part_numbers import PART_NUMBER, kinds
+from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.xray.laws import SPARE_SHARE, SPARED
 from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line
 
@@ -55,21 +56,17 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
             yield from _contradictions(line, record, catalog)
         called = identity(record)
         if called.availability != AVAILABLE:
-            yield _unavailable(line, called, named.kind)
-
-
-def _unavailable(line: SentLine, called: Identity, kind: str) -> Finding:
-    """Return a finding that a part is no longer sold, or not yet; the order date of a bill is unknown."""
-    text = unavailable_message(called, kind, line.shown)
-    if called.availability in NOT_YET_SOLD:
-        return at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)
-    return at_line("doubt", line, "end-of-sale", weight=GENERAL, text=text)
+            text = unavailable_message(called, named.kind, line.shown)
+            if called.availability in NOT_YET_SOLD:  # the order date of a bill is unknown
+                yield at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)
+            else:
+                yield at_line("doubt", line, "end-of-sale", weight=GENERAL, text=text)
 
 
 def _is_housing(line: SentLine) -> bool:
     """Return whether a line is of racks or rack PDUs, which any vendor sells."""
     text = f"{line.part} {line.description}".lower()
-    return any(word.search(text) for kind in ("rack", "pdu") for word in kinds()[kind])
+    return any(word.search(text) for kind in ("rack", "pdu") for word in words_of("kinds")[kind])
 
 
 def _unknown(line: SentLine) -> Finding:
@@ -82,7 +79,6 @@ def _unknown(line: SentLine) -> Finding:
 
 
 def _unsold(line: SentLine, family: Record) -> Finding:
-    """Return a finding that a cable is not sold at the length in its number."""
     unsold = line.recognition.unsold
     length = f"{float(unsold.length_m or 0):g}" if unsold else ""
     lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
@@ -91,7 +87,6 @@ def _unsold(line: SentLine, family: Record) -> Finding:
 
 
 def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:
-    """Yield findings where the description contradicts the part."""
     text = line.description.lower()
     if record.kind == "transceiver":
         module = part_records.module(record, catalog)
@@ -105,9 +100,8 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
         if (reach_said := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
             metres = Fraction(reach_said.group(1)) * (KILOMETRE if reach_said.group(2) else 1)
             if metres > reach:
-                yield _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")._replace(
-                    severity="doubt"
-                )
+                found = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
+                yield found._replace(severity="doubt")
     elif record.kind == "cable":
         cable = part_records.cable(record, catalog)
         said = {kind for kind, words in _FIBRES.items() if words.search(text)}
@@ -136,7 +130,6 @@ class _Need(NamedTuple):
     pieces: Fraction | None
     """None if they depend on the choice, or on a count that a bill does not have."""
     fixed: bool
-    """Whether there is no choice."""
 
 
 class Requirements:
@@ -146,13 +139,12 @@ class Requirements:
         self.bill, self.catalog = bill, catalog
         self.each: dict[tuple[str, str], tuple[_Need, ...]] = {}
         """Requirements of a piece of a part, by its kind and id."""
-        self.have = dict[str, int]()
-        for line in bill.lines:
-            if line.id and line.quantity:
-                self.have[line.id] = self.have.get(line.id, 0) + line.quantity
+        self.lines = [line for line in bill.lines if line.id and line.quantity]
+        self.have = Counter[str]()
         needed = dict[str, Fraction]()
-        for line in bill.lines:
-            for id, pieces in self._fixed_of(line.kind, line.id).items() if line.quantity else ():
+        for line in self.lines:
+            self.have[line.id] += line.quantity or 0
+            for id, pieces in self._fixed_of(line.kind, line.id).items():
                 needed[id] = needed.get(id, Fraction(0)) + pieces * (line.quantity or 0)
         self.lacking = {id: pieces - self.have[id] for id, pieces in needed.items() if id in self.have}
         """Missing (positive) or surplus pieces of required parts that the bill has lines of."""
@@ -168,21 +160,20 @@ class Requirements:
 
     def findings(self) -> Iterator[Finding]:
         """Yield required parts that are missing, too few or too many."""
-        fixed: dict[str, dict[str, int]] = {}
+        fixed: dict[str, Counter[str]] = {}
         """Pieces by required part and requiring part."""
-        chosen: dict[tuple[str, ...], int] = {}
+        chosen = Counter[tuple[str, ...]]()
         """Pieces of parts to choose from; 0 if unknown."""
         by: dict[str | tuple[str, ...], SentLine] = {}
         """First line that requires a part, or one of several; for the id of a part its own first line."""
-        for line in (line for line in self.bill.lines if line.id and line.quantity):
+        for line in self.lines:
             by.setdefault(line.id, line)
             for need in self._needs_of(line.kind, line.id):
                 pieces = ceil((need.pieces or 0) * (line.quantity or 0))
                 if need.fixed:
-                    own = fixed.setdefault(need.parts[0], {})
-                    own[line.id] = own.get(line.id, 0) + pieces
+                    fixed.setdefault(need.parts[0], Counter())[line.id] += pieces
                 else:
-                    chosen[need.parts] = chosen.get(need.parts, 0) + pieces
+                    chosen[need.parts] += pieces
                     by.setdefault(need.parts, line)
         for id, wanted in fixed.items():
             yield from self._judge(id, wanted, by)
@@ -192,9 +183,8 @@ class Requirements:
     def _judge(
         self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
-        """Yield findings about a required part, against its lines."""
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
-        pieces, given = sum(wanted.values()), self.have.get(id, 0)
+        pieces, given = sum(wanted.values()), self.have[id]
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None:
             severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
@@ -206,7 +196,6 @@ class Requirements:
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
 
     def _may_be_there(self, parts: Iterable[str]) -> bool:
-        """Return whether an unrecognised line may be one of some parts."""
         kinds = {self.catalog.find_part(part).kind for part in parts}
         return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
 
@@ -221,8 +210,7 @@ class Requirements:
         return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
-        """Yield findings about parts to choose from, against the lines of any of them."""
-        given = sum(self.have.get(part, 0) for part in parts)
+        given = sum(self.have[part] for part in parts)
         names = tuple(map(self._name, parts))
         if not given and pieces:
             yield at_line("unknown", first, "choose-pieces", 0, GENERAL, pieces=pieces, parts=names, by=first.shown)
@@ -230,16 +218,13 @@ class Requirements:
             yield at_line("unknown", first, "choose", 0, GENERAL, parts=names, by=first.shown)
         elif given < pieces:
             line = next(line for line in self.bill.lines if line.id in parts)
-            off, by = given - pieces, first.shown
-            yield at_line(
-                "doubt", line, "required-few", off, LIKELY, part=line.shown, pieces=pieces, given=given, by=by
-            )
+            off, part, by = given - pieces, line.shown, first.shown
+            yield at_line("doubt", line, "required-few", off, LIKELY, part=part, pieces=pieces, given=given, by=by)
 
     def _name(self, id: str) -> str:
         return identity(self.catalog.find_part(id)).name
 
     def _fixed_of(self, kind: str, id: str) -> dict[str, Fraction]:
-        """Return the required pieces without a choice per piece of a part, by id."""
         return {need.parts[0]: need.pieces for need in self._needs_of(kind, id) if need.fixed and need.pieces}
 
     def _needs_of(self, kind: str, id: str) -> tuple[_Need, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, product
@@ -26,6 +27,7 @@ from bomgen.xray.lines import (
     leaf_spine,
     port_gbps,
     spine_core,
+    sum_pieces,
 )
 from bomgen.xray.machines import Servers, list_servers
 from bomgen.xray.parts import Requirements
@@ -42,7 +44,6 @@ KEPT_LINKS = 2
 UNKNOWN_PORT_RATE = "storage-port-rate"
 """The assumption for the server port rate that the catalogue lacks."""
 MOST_ALIKE = 6
-"""Maximum number of equally good plans listed."""
 
 
 class Basis(NamedTuple):
@@ -51,7 +52,6 @@ class Basis(NamedTuple):
     catalog: Catalog
     required: Requirements
     has_spares: bool
-    """Whether the bill has a column of spares."""
     designs: dict[str, tuple[Design, Bill] | None]
     """Designs by plan, cached because searches for networks of one bill use the same plans."""
 
@@ -91,9 +91,8 @@ class FittedPlan(NamedTuple):
         A required part, such as a cord, counts if it is wrong even after the other corrections. Plans of equal rank fit
         equally well.
         """
-        claimed = sum(line.quantity or 0 for line in self.fit.lines)
         wrong = sum(OF_SWITCHES if part.is_switch else 1 for part in self.corrected) + len(self.fit.spare_switches)
-        return wrong + self.broken + self.candidate.given, self.fit.unexplained, -claimed
+        return wrong + self.broken + self.candidate.given, self.fit.unexplained, -sum_pieces(self.fit.lines)
 
     @property
     def cost(self) -> tuple[tuple[int, int, int], int]:
@@ -157,15 +156,11 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
 
 
 def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
-    """Return whether a design needs exactly what other networks have left."""
-    pieces = sum(line.quantity or 0 for line in scope.free if line.kind in COMPARED)
-    return (
-        not tried.fit.wrong and sum(line.quantity or 0 for line in tried.fit.lines if line.kind != "server") == pieces
-    )
+    left = sum_pieces(line for line in scope.free if line.kind in COMPARED)
+    return not tried.fit.wrong and left == sum_pieces(line for line in tried.fit.lines if line.kind != SERVER)
 
 
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
-    """Return the best of all plans that could be built."""
     if not fitted_plans:
         return FitResult((), None)
     fitted_plans.sort(key=lambda each: each.cost)
@@ -179,24 +174,23 @@ def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
 
 
 def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan | None:
-    """Return the cheapest plan that may be meant instead: a wrong count may belong to another design.
+    """Return the cheapest plan that a bill with a wrong count may be for instead of the usual one.
 
     It needs no more corrections and leaves fewer required parts wrong; or it specifies less, and two lines are swapped.
     """
-
-    def may_be_meant(fitted_plan: FittedPlan) -> bool:
-        if fitted_plan.broken < usual.broken:
-            return fitted_plan.corrections <= usual.corrections
-        return bool(fitted_plan.fit.swapped) and fitted_plan.corrections == 1 and fitted_plan.cost[1] < usual.cost[1]
-
-    return next(
-        (fitted_plan for fitted_plan in fitted_plans if not fitted_plan.candidate.given and may_be_meant(fitted_plan)),
-        None,
-    )
+    for plan in fitted_plans:
+        if plan.candidate.given:
+            continue
+        if plan.broken < usual.broken:
+            is_rival = plan.corrections <= usual.corrections
+        else:
+            is_rival = bool(plan.fit.swapped) and plan.corrections == 1 and plan.cost[1] < usual.cost[1]
+        if is_rival:
+            return plan
+    return None
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
-    """Return the options for links that explain the most modules and cables, for any topology."""
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
@@ -204,7 +198,8 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
             if found := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
-                tried.append((found.rank, at, links, _explains_links(found)))
+                # A design may explain the modules and cables of the bill, if not its number of switches.
+                tried.append((found.rank, at, links, all(part.is_switch for part in found.fit.wrong)))
     tried.sort(key=lambda each: each[:2])
     kept = list[Plan]()
     for found_at, (_, _, links, sure) in enumerate(tried):
@@ -213,11 +208,6 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
         if found_at == 0 and sure:
             break
     return kept[:KEPT_LINKS] or [{}]
-
-
-def _explains_links(fitted_plan: FittedPlan) -> bool:
-    """Return whether a design explains the modules and cables of the bill, if not its number of switches."""
-    return all(part.is_switch for part in fitted_plan.fit.wrong)
 
 
 def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
@@ -233,25 +223,18 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
         whole.pop("links", None)
     nics = [line for line in scope.own if line.kind == "nic" and line.quantity]
     if not nics and isinstance(servers.cluster.get("server"), dict):
-        free = sorted(
-            (line for line in scope.free if line.kind == "nic" and line.quantity),
-            key=lambda line: -(line.quantity or 0),
-        )
+        free = _most_first(line for line in scope.free if line.kind == "nic" and line.quantity)
         nics = free[:1] if scope.role == COMPUTE else free[-1:]
     if nics and servers.number:
-        pieces = sum(line.quantity or 0 for line in nics)
         whole["nic"] = nics[0].id
-        each, rest = divmod(pieces, servers.number)
+        each, rest = divmod(sum_pieces(nics), servers.number)
         if scope.role == COMPUTE and not rest and each:
             ratio = Fraction(servers.gpus, each)
             if ratio != 1:
-                whole["gpus_per_nic"] = (
-                    int(ratio) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
-                )
+                whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
-        whole["link"] = (
-            f"{min(int(catalog.assumption(UNKNOWN_PORT_RATE).value), port_gbps(switch['switch'], catalog))}G"
-        )
+        assumed, most = catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], catalog)
+        whole["link"] = f"{min(int(assumed.value), most)}G"
     return whole
 
 
@@ -261,16 +244,12 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
         return None
     designed, billed = built
     slots = list(list_slots(billed))
-    own = [
-        line
-        for line in (*scope.own, *scope.servers)
-        if line.kind != "server" or line.id == candidate.cluster.get("server")
-    ]
+    server = candidate.cluster.get("server")
+    own = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
     found = fit(slots, own, scope.free, basis.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
         found = DesignFit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
-    surplus = [(*_named(part), part.off) for part in found.wrong]
-    broken = basis.required.count_broken(each for each in surplus if each[1])
+    broken = basis.required.count_broken((*_named(part), part.off) for part in found.wrong)
     return FittedPlan(candidate, designed, billed, found, broken)
 
 
@@ -280,20 +259,14 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog:
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
     modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
     fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
-    pair = (
-        next((line for line in modules if count_engines(line, catalog) == ports), None),
-        next((line for line in fibres if count_links(line, catalog) == ports), None),
-    )
-    lines = [line for line in pair if line]
-    return (
-        tuple(NeededPart((), (line,), pieces, pieces) for line in lines if (pieces := line.quantity))
-        if all(pair)
-        else ()
-    )
+    module = next((line for line in modules if count_engines(line, catalog) == ports), None)
+    fibre = next((line for line in fibres if count_links(line, catalog) == ports), None)
+    if module is None or fibre is None:
+        return ()
+    return tuple(NeededPart((), (line,), line.quantity or 0, line.quantity or 0) for line in (module, fibre))
 
 
 def _named(part: NeededPart) -> tuple[str, str]:
-    """Return kind and id of a part; an empty id without one."""
     return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
 
@@ -308,13 +281,8 @@ def describe_shape(fitted_plan: FittedPlan) -> tuple[Any, ...]:
     built = fitted_plan.design.fabrics[0]
     tiers = tuple((tier.name, int(tier.count.value)) for tier in built.fabric.tiers)
     fabric = fitted_plan.candidate.fabric
-    return (
-        fitted_plan.candidate.servers.number,
-        built.fabric.topology,
-        tiers,
-        fabric.get("planes", 1),
-        fabric.get("homing"),
-    )
+    servers = fitted_plan.candidate.servers.number
+    return servers, built.fabric.topology, tiers, fabric.get("planes", 1), fabric.get("homing")
 
 
 # networks -----------------------------------------------------------------------------------------------------------
@@ -366,12 +334,10 @@ def find_networks(scope: Scope, basis: Basis) -> Networks:
 
 
 def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:
-    """Yield the networks with another one of a role, which uses the remaining lines."""
     left = _left(scope.lines, networks)
     if not any(line.kind == "cable" for line in left):
         return
-    switches = sorted((line for line in left if line.kind == "switch"), key=lambda line: -(line.quantity or 0))
-    for switch in dict.fromkeys(line.id for line in switches):
+    for switch in dict.fromkeys(line.id for line in _most_first(line for line in left if line.kind == "switch")):
         free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
         beside = scope._replace(name=role, role=role, own=(), free=free, shared=True, number=networks.servers)
         fit_result = fit_fabric(beside, basis)
@@ -390,12 +356,8 @@ def _join(found: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) 
 def _likeliest(fit_result: FitResult) -> list[FitResult]:
     """Return the explanations with the fewest mismatches, then the most pieces; one for each set of claimed lines."""
 
-    def weight(fitted_plan: FittedPlan) -> tuple[int, int, int]:
-        return (
-            len(fitted_plan.fit.wrong),
-            fitted_plan.fit.unexplained,
-            -sum(line.quantity or 0 for line in fitted_plan.fit.lines),
-        )
+    def weight(plan: FittedPlan) -> tuple[int, int, int]:
+        return len(plan.fit.wrong), plan.fit.unexplained, -sum_pieces(plan.fit.lines)
 
     claims = dict[tuple[tuple[str, int], ...], FittedPlan]()
     for each in sorted(fit_result.tried, key=weight):
@@ -403,10 +365,14 @@ def _likeliest(fit_result: FitResult) -> list[FitResult]:
     return [FitResult((claim,), claim) for claim in list(claims.values())[:MOST_TRIED]]
 
 
+def _most_first(lines: Iterable[SentLine]) -> list[SentLine]:
+    return sorted(lines, key=lambda line: -(line.quantity or 0))
+
+
 def _left(lines: Sequence[SentLine], networks: Networks) -> tuple[SentLine, ...]:
-    pieces = dict[Mark, int]()
+    pieces = Counter[Mark]()
     for _, found in networks.found:
         for line in found.best[0].fit.lines:
-            pieces[line.mark] = pieces.get(line.mark, 0) + (line.quantity or 0)
-    left = (line._replace(quantity=(line.quantity or 0) - pieces.get(line.mark, 0)) for line in lines)
+            pieces[line.mark] += line.quantity or 0
+    left = (line._replace(quantity=(line.quantity or 0) - pieces[line.mark]) for line in lines)
     return tuple(line for line in left if line.quantity)

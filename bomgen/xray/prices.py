@@ -28,7 +28,7 @@ _NONE = Decimal(0)
 
 def check_prices(bill: SentBill) -> Iterator[Finding]:
     """Yield errors in the quantities, amounts, sums, prices and currencies of a bill."""
-    yield from (finding for line in bill.lines if (finding := _check_quantity(line)))
+    yield from filter(None, map(_check_quantity, bill.lines))
     yield from _check_values(bill)
     yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
     yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
@@ -52,7 +52,6 @@ def _check_quantity(line: SentLine) -> Finding | None:
 
 
 def _check_values(bill: SentBill) -> Iterator[Finding]:
-    """Yield prices and amounts that are unreadable: formulas without a value, and other text."""
     broken = [line for line in bill.lines if _lacks_value(line)]
     if broken:
         yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
@@ -63,17 +62,14 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 
 
 def _lacks_value(line: SentLine) -> bool:
-    """Return whether the price or the amount of a line is a formula without a value."""
     return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
 
 
 def _unread_amounts(line: SentLine) -> Iterator[str]:
-    """Return the texts in the price and amount columns of a line that are not amounts."""
     return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
-    """Return a finding if a net price differs from list price less discount; None if it agrees or is unclear."""
     net, listed = line.unit_price, line.listed
     if net is None or listed is None or not listed.price:
         return None
@@ -96,14 +92,11 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
         discount=_percent(offs[0][0]),
         expected=_short(expected),
     )
-    return found._replace(money=ANY_AMOUNT.multiply(net - expected, Decimal(line.pieces)))
+    return found._replace(money=_times(net - expected, Decimal(line.pieces)))
 
 
 def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
-    """Yield the possible discounts on a list price as shares, most likely first, with their maximum rounding error.
-
-    15 is 15 %, or an amount; 0.5 is a half or 0.5 %.
-    """
+    """Yield the discounts that 15 (15 %, or an amount) or 0.5 may be, likely ones first, with their rounding errors."""
     written = listed.discount
     is_number = not written.paid and not written.percent
     scales = [TENTHS] if written.paid else [1, PER_CENT] if is_number and written.value <= 1 else [PER_CENT]
@@ -119,21 +112,18 @@ def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decima
 
 
 def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
-    """Return a finding if the amount of a line differs from pieces times price; None if it agrees or is unclear."""
     if line.amount is None or line.unit_price is None or line.quantity is None:
         return None
     share = line.discount or _NONE
     expected = [
-        ANY_AMOUNT.multiply(ANY_AMOUNT.multiply(Decimal(pieces), line.unit_price), factor)
+        _times(_times(Decimal(pieces), line.unit_price), factor)
         for pieces in dict.fromkeys((line.pieces, line.quantity))
         for factor in _factors(share, bill)
     ]
-    slack = max(
-        minor_unit(bill.currency), ANY_AMOUNT.multiply(PRICE_DIGITS, Decimal(line.pieces)) if _rounded(line) else _NONE
-    )
+    rounding = _times(PRICE_DIGITS, Decimal(line.pieces)) if share else _NONE
+    slack = max(minor_unit(bill.currency), rounding)
     if any(abs(line.amount - each) <= slack for each in expected):
         return None
-    difference = line.amount - expected[0]
     found = at_line(
         "error",
         line,
@@ -145,26 +135,17 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         price=_short(line.unit_price),
         less=message("xray-less", discount=_percent(share)) if share else "",
     )
-    return found._replace(money=difference)
+    return found._replace(money=line.amount - expected[0])
 
 
 def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
     """Return the possible factors of a price: 1 for net prices; 折扣 may be deducted or paid."""
     found = [1 - share]
-    if _net_prices(bill):
+    if "net" in bill.columns.get("price", "").lower():  # and so include the discount
         found.append(Decimal(1))
     if PAID in bill.columns.get("discount", "") and share:
         found.append(share)
     return found
-
-
-def _net_prices(bill: SentBill) -> bool:
-    """Return whether the prices are labelled net, and so include the discount."""
-    return "net" in bill.columns.get("price", "").lower()
-
-
-def _rounded(line: SentLine) -> bool:
-    return line.unit_price is not None and bool(line.discount)
 
 
 class _Base:
@@ -222,7 +203,6 @@ def _wrong_sum(sum_row: SumRow, expected: Decimal) -> Finding:
 
 
 def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
-    """Yield lines whose price differs from that of an earlier line for the same part."""
     prices: dict[str, SentLine] = {}
     for line in lines:
         named = line.recognition.named
@@ -231,18 +211,11 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
             continue
         first = prices.setdefault(named.part, line)
         if first.unit_price is not None and first.unit_price != line.unit_price:
-            yield at_line(
-                "doubt",
-                line,
-                "two-prices",
-                price=_short(line.unit_price),
-                other=_short(first.unit_price),
-                at=name_place(first.mark),
-            )
+            price, other = _short(line.unit_price), _short(first.unit_price)
+            yield at_line("doubt", line, "two-prices", price=price, other=other, at=name_place(first.mark))
 
 
 def _check_currencies(bill: SentBill) -> Iterator[Finding]:
-    """Yield lines in another currency than most of the bill: an error if a sum includes them."""
     counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
     if not counts:
         return
@@ -262,8 +235,8 @@ def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
     for line in lines:
         amount = line.amount
         if amount is None and line.unit_price is not None and _lacks_value(line):
-            cost = ANY_AMOUNT.multiply(Decimal(line.pieces), line.unit_price)
-            amount = ANY_AMOUNT.multiply(cost, _factors(line.discount or _NONE, bill)[-1])
+            cost = _times(Decimal(line.pieces), line.unit_price)
+            amount = _times(cost, _factors(line.discount or _NONE, bill)[-1])
         total = ANY_AMOUNT.add(total, amount or _NONE)
     return total
 
@@ -273,7 +246,6 @@ def _times(share: Decimal, amount: Decimal) -> Decimal:
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Return an amount without trailing zeros."""
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
 
 

@@ -33,7 +33,6 @@ class Finding(NamedTuple):
     """Cost of these pieces at the bill's price, or the error of an amount."""
     weight: int = LIKELY
     part: str = ""
-    """Id of the part concerned."""
 
     @property
     def code(self) -> str:
@@ -63,10 +62,7 @@ def money_of(line: SentLine | None, pieces: int) -> Decimal | None:
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:
-    """Return findings by severity, then by precision, then by pieces.
-
-    Missing and substituted parts come before wrong counts, which may follow from them.
-    """
+    """Return findings by severity, precision and pieces; missing and replaced parts before counts that may follow."""
 
     def place(finding: Finding) -> tuple[int, int, bool, int, int]:
         telling = finding.code in TELLING
@@ -94,7 +90,6 @@ class DesignFound(NamedTuple):
     """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
     planes: int
     homing: str
-    """Homing, if the design defines it."""
     repeats: bool
     """Whether it repeats a count of the bill that no rule implies."""
 
@@ -105,9 +100,13 @@ class FabricFound(NamedTuple):
     name: str
     cluster: str
     lines: tuple[SentLine, ...]
-    """The lines that the designs claim."""
     explains: str
     designs: tuple[DesignFound, ...]
+
+    @property
+    def title(self) -> str:
+        """Return the name, with that of its cluster if a bill has several."""
+        return f"{self.cluster}.{self.name}" if self.cluster else self.name
 
 
 class Xray(NamedTuple):

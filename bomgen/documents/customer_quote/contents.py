@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from bomgen.core import money
 from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Table, row_of
+from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.customer_quote.record import (
@@ -211,12 +212,9 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
 
 def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
     """Yield a sentence about parts taken partly from stock, which reduce the pieces to order."""
-    parts: dict[tuple[str | None, str], list[QuotedLine]] = {}
-    for line in quote.lines:
-        if line.counted:
-            parts.setdefault((line.part_number, line.name), []).append(line)
+    counted = (line for line in quote.lines if line.counted)
     named = []
-    for (_, name), lines in parts.items():
+    for (_, name), lines in group_by(counted, lambda line: (line.part_number, line.name)).items():
         if any(line.in_stock for line in lines):
             counts = {
                 "installed": sum(line.quantity for line in lines),
@@ -247,10 +245,7 @@ def _required(quote: CustomerQuote, language: Language) -> Table | None:
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
     """Return the lines grouped by part, in the order of the bill."""
-    found: dict[tuple[str, str], list[QuotedLine]] = {}
-    for line in lines:
-        found.setdefault((line.part_number or "", line.description), []).append(line)
-    return list(found.values())
+    return list(group_by(lines, lambda line: (line.part_number or "", line.description)).values())
 
 
 def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:

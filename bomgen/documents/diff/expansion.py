@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
+from bomgen.core.grouping import group_by
 from bomgen.core.money import ANY_AMOUNT, rounded
 from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
 from bomgen.documents.diff.side import ComparedResult, Item
@@ -79,11 +80,8 @@ def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> b
 def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
     """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
     bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
-    by_part: dict[Hashable, list[Pair]] = {}
-    for pair in bought:
-        by_part.setdefault(_part(pair.item), []).append(pair)
     order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
-    for found in by_part.values():
+    for found in group_by(bought, lambda pair: _part(pair.item)).values():
         pieces = sum(pair.pieces for pair in found)
         if pieces > 0:
             taken = list(_take(found, pieces, new.totals.currency))
