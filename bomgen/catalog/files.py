@@ -461,11 +461,16 @@ class Catalog:
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
-    """Return the remedy for a name that no part of a kind has."""
     spend(OF_NAME * len(names))
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
     return f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
+
+
+@cache_one
+def built_in_assumption(id: str) -> Figure:
+    """Return an assumption of the built-in data."""
+    return Catalog().assumption(id)
 
 
 def built_in(kind: str, id: str) -> Record:
@@ -481,14 +486,12 @@ def _list_part_files(place: Path) -> dict[str, Path]:
 
 @cache
 def _built_in_place(kind: str) -> tuple[Path, ...]:
-    """Return the folder of the built-in data with a kind of record, if there is one."""
     place = folder("data") / kind
     return (place,) if place.is_dir() else ()
 
 
 @cache
 def _list_built_in(place: Path) -> dict[str, Path]:
-    """Return the files of a folder of the built-in data, which do not change while the program runs."""
     return _list_part_files(place)
 
 
@@ -504,7 +507,6 @@ def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...])
 
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
-    """Return a record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"
     return Record(kind, id, own(path, shown))
 

@@ -66,13 +66,11 @@ def _missing_kernel(record: Record) -> Figure | None:
 
 
 def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
-    """Return the chips along each dimension of a pod; empty when they are unknown."""
     values = record.value("pod", "dimensions") or ()
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
 def _pcie(record: Record, key: str) -> Figure | None:
-    """Return the rate of the PCIe connection under a key of a record; None where it is unknown."""
     text = record.value(key)
     return servers.parse_pcie(str(text), record.origin(key)) if text else None
 
@@ -304,7 +302,7 @@ SHAPE = (
     *("index_topk", "index_heads", "index_head_dim", "index_layers", "sparse_layers"),
     *("csa_layers", "compress_rate_csa", "hca_layers", "compress_rate_hca", "o_groups", "o_lora_rank"),
 )
-_NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
+_MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""
 _UNIT = {"context": "tokens", "window": "tokens"}
 
@@ -319,7 +317,7 @@ def model(record: Record) -> parts.Model:
 
     Raises PlanErrors when the shape contradicts itself, or when the number of parameters cannot be determined.
     """
-    shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
+    shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _MAY_BE_ZERO) for key in SHAPE}
     described = parts.Model(
         identity=name_part(identity(record), "model"),
         parameters=counts.ZERO_PARAMETERS,
@@ -369,7 +367,6 @@ def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
 
 
 def _uncounted(described: parts.Model) -> str:
-    """Return what a record must give to make the parameters of a model known."""
     keys = [f"`{key}`" for key in matrices.missing(described)]
     if not described.shape:
         return "the model described here has no `parameters`; add them, or its shape"

@@ -63,7 +63,6 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
 
 
 def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each figure of one mapping outside its plausible range."""
     for field, plausible in plausible_ranges(kind).items():
         value = data.get(field)
         path: Path = (*steps, field)
@@ -81,7 +80,6 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
 
 
 def _message(kind: str, field: str, value: Any, plausible: PlausibleRange) -> str:
-    """Return the message about an implausible figure, with its range and what was probably meant."""
     meant = None
     if plausible.unit in SUGGESTED:
         meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
@@ -99,7 +97,6 @@ def in_unit_of_field(kind: str, field: str, value: Any) -> str:
 
 
 def _written(value: Any, unit: str) -> str:
-    """Return a quantity as its author wrote it, with its unit; counts have none."""
     if isinstance(value, str):
         return value
     return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"

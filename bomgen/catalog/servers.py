@@ -11,9 +11,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import built_in_assumption
 from bomgen.catalog.parts import Gpu, Server
-from bomgen.core.caching import cache_one
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Origin, Reference, formula, product
 from bomgen.core.units import GIGA
@@ -78,7 +77,7 @@ def estimate_power(server: Server, gpu: Gpu) -> Server:
     """Return the server with an estimated maximum power [W] if none is published and that of its GPU is."""
     if server.power_w or gpu.power_w is None:
         return server
-    low, usual, high = (_assumption(id) for id in (LOW, USUAL, HIGH))
+    low, usual, high = (built_in_assumption(id) for id in (LOW, USUAL, HIGH))
     return server._replace(power_w=_power(server, gpu.power_w, usual.between(low.value, high.value)))
 
 
@@ -95,8 +94,3 @@ def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
 
 power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
 """Maximum power of a rack-scale system, estimated from the power of its trays."""
-
-
-@cache_one
-def _assumption(id: str) -> Figure:
-    return Catalog().assumption(id)

@@ -29,7 +29,6 @@ def undescribed_sources(source: Source, described: Collection[str]) -> list[Prob
 
 
 def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield every source name in the data of a file, with its place."""
     if isinstance(data, list):
         for number, item in enumerate(data):
             yield from _names(item, (*at, number))

@@ -8,9 +8,8 @@ from functools import reduce
 from math import ceil
 
 from bomgen.catalog import parts
-from bomgen.catalog.files import CHASSIS, Catalog, Record
+from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
 from bomgen.catalog.identity import identity, name_part, slug, supplies
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
@@ -114,18 +113,13 @@ def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...], switches
         return published
     slow = "" if max(group.port_gbps.value for group in groups) >= FAST_PORT_GBPS else "-slow"
     if typical:
-        ratio, highest = (_assumption(f"switch-power-to-typical{slow}{end}") for end in ("", "-high"))
+        ratio, highest = (built_in_assumption(f"switch-power-to-typical{slow}{end}") for end in ("", "-high"))
         return power_from_typical(typical, ratio.between(NO_MORE_THAN_TYPICAL, highest.value))
     carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
     if switches_per_unit.value > 1:
         carried = capacity_of_box(carried, switches_per_unit)
-    usual, low, high = (_assumption(f"switch-power-per-tbps{slow}{end}") for end in ("", "-low", "-high"))
+    usual, low, high = (built_in_assumption(f"switch-power-per-tbps{slow}{end}") for end in ("", "-low", "-high"))
     return power_from_capacity(carried, usual.between(low.value, high.value))
-
-
-@cache_one
-def _assumption(id: str) -> Figure:
-    return Catalog().assumption(id)
 
 
 def _port_names(
@@ -165,7 +159,6 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
 
 
 def _chassis(record: Record) -> parts.Chassis | None:
-    """Return the components of a modular switch; None for a fixed switch."""
     if not record.value(CHASSIS):
         return None
     return parts.Chassis(
@@ -205,7 +198,6 @@ def _card(record: Record, key: str) -> parts.Identity | None:
 def _check_chassis(
     record: Record, built: parts.Chassis, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure
 ) -> None:
-    """Raise PlanErrors for a chassis that contradicts itself."""
     slots, of_card = built.slots, built.ports_per_card
     key, message = "ports", ""
     if switches_per_unit.value > 1:
@@ -222,7 +214,6 @@ def _check_chassis(
 
 
 def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
-    """Raise PlanErrors for an impossible number of ports or links."""
     ports, per_cage = group.ports.value, group.ports_per_cage.value
     if ports > MAX_PORTS or per_cage > ports:
         mark = record.source.mark((*record.steps, *above, "ports"))

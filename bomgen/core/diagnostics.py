@@ -95,7 +95,6 @@ def excerpt(problem: Problem, text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, kept for the next problem of the same file."""
     lines = LINE_END.split(text)
     return lines if lines[-1] else lines[:-1]
 

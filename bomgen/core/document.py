@@ -52,7 +52,6 @@ def logo(content: bytes) -> Logo | None:
 
 
 def _has_size(png: bytes) -> bool:
-    """Return whether a PNG has a width and a height that a page can show."""
     size = png[_PNG_SIZE]
     half = len(size) // 2
     numbers = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]

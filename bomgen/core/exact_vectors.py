@@ -138,7 +138,6 @@ class ExactVector:
         return self._answers(other, lambda mine, theirs: mine >= theirs)
 
     def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> ExactVector:
-        """Join two vectors over one denominator."""
         numerators, denominator = _parts(other)
         common = lcm(self.denominator, denominator)
         mine, theirs = _times(self.numerators, common // self.denominator), _times(numerators, common // denominator)

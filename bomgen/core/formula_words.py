@@ -142,7 +142,6 @@ class _ExpressionWriter:
         raise _NotArithmetic
 
     def _name(self, name: str) -> _Term:
-        """Return an input, or a constant of the formula's module."""
         if name in self.inputs:
             figure = self.inputs[name]
             return _Term(_name_input(name, figure, self.language, self.show), ATOM, figure.value)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
-from functools import cache
 from math import floor
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -91,7 +90,6 @@ class Language(NamedTuple):
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)
 
     def _filled(self, place: str, text: str) -> str:
-        """Return the text of a message parameter: another message, a word of plans, or a name."""
         if isinstance(text, Message):
             return self.message(text)
         return text if place in _KEPT else str(self.words.get(f"value-{text}", text))
@@ -230,7 +228,6 @@ class Language(NamedTuple):
         return f"{text} ({share})" if share else text
 
     def _grouped(self, text: str) -> str:
-        """Convert Python's `1,234.5` to this language."""
         whole, _, decimals = text.partition(".")
         return whole.replace(",", self.thousands) + (self.point + decimals if decimals else "")
 
@@ -278,7 +275,6 @@ def _magnitude(value: int | float | Fraction) -> int:
     return int(_scientific(value).partition("e")[2])
 
 
-@cache
 def language(code: str) -> Language:
     """Return the language of a code. Raises BrokenInstallation when its file is missing or incomplete."""
     data = read_language(code)

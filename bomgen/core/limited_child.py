@@ -132,7 +132,6 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
 
 
 def _lower(kind: str, soft: int, hard: int) -> None:
-    """Lower a limit of this process where the platform has it."""
     try:
         import resource
 

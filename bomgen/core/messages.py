@@ -83,22 +83,16 @@ def fill(
     an amount.
     """
     filled = []
-    for text, place, form, _ in _pieces(sentence):
+    for text, place, form, _ in Formatter().parse(sentence):
         filled.append(text)
         if place:
             filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands, point))
     return "".join(filled)
 
 
-@cache
-def _pieces(sentence: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
-    """Split a sentence into texts, each with the placeholder that follows it and its singular and plural forms."""
-    return tuple(Formatter().parse(sentence))
-
-
 def places(sentence: str) -> set[str]:
     """Return the names of the placeholders of a sentence."""
-    return {place for _, place, _, _ in _pieces(sentence) if place}
+    return {place for _, place, _, _ in Formatter().parse(sentence) if place}
 
 
 def group_digits(number: int, thousands: str) -> str:

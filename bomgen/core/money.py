@@ -114,18 +114,18 @@ def write_in_capitals(amount: Decimal) -> str:
 
 def _whole(number: int) -> str:
     """Return a number of 1 or more in capitals: consecutive zeros are written once, trailing zeros not at all."""
-    written, nought = "", False
+    written, zero = "", False
     digits = str(number)
     for index, digit in enumerate(digits):
         place = len(digits) - 1 - index
         group, within = divmod(place, _GROUP)
         if digit == "0":
-            nought = True
+            zero = True
         else:
-            written += ("零" if nought and written else "") + _DIGITS[int(digit)] + _CHINESE_PLACES[within]
-            nought = False
+            written += ("零" if zero and written else "") + _DIGITS[int(digit)] + _CHINESE_PLACES[within]
+            zero = False
         if not within and int(digits[max(0, index - _GROUP + 1) : index + 1]):
             # Zeros that end a group are not written before thousands, as the annex shows for 107 000.53.
             written += _GROUPS[group]
-            nought = nought and digits[index + 1 : index + 2] == "0"
+            zero = zero and digits[index + 1 : index + 2] == "0"
     return written

@@ -303,13 +303,6 @@ class _Plain(ast.NodeTransformer):
         return ast.BinOp(numerator, ast.Div(), denominator[0]) if denominator else numerator
 
 
-@cache
-def _source_lines(file: str) -> list[str]:
-    with open(file, encoding="utf-8") as stream:
-        return stream.readlines()
-
-
-@cache
 def _parsed(expression: str) -> ast.expr:
     with _PARSING:
         return ast.parse(expression, mode="eval").body
@@ -321,7 +314,8 @@ def _return_expression(file: str, first_line: int) -> ast.expr:
 
     Only the function's own lines are parsed, which is faster than parsing the module.
     """
-    lines = _source_lines(file)[first_line - 1 :]
+    with open(file, encoding="utf-8") as stream:
+        lines = stream.readlines()[first_line - 1 :]
     start = next(number for number, line in enumerate(lines) if line.startswith("def "))
     body = [number for number, line in enumerate(lines) if number > start and line[:1] not in (" ", ")", "\n")]
     with _PARSING:

@@ -88,7 +88,6 @@ def content(path: Path) -> bytes:
 
 
 def _digest(found: bytes) -> str:
-    """Return the digest of a file in the form of a wheel's record."""
     import hashlib
 
     return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")

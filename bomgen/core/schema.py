@@ -136,7 +136,6 @@ def _unknown(key: str, allowed: list[str]) -> str:
 
 
 def _one_of(error: ValidationError) -> list[str]:
-    """Return the alternative keys of which a mapping must have one; empty for other errors."""
     choices: Any = error.validator_value if error.validator == "oneOf" else ()
     return [key for choice in choices for key in choice.get("required", ())]
 
@@ -161,7 +160,6 @@ def _purpose(described: Any) -> str:
 
 
 def _first_clause(described: dict[str, Any]) -> str:
-    """Return the first sentence of a schema's description, as a clause."""
     text = str(described.get("description") or described.get("title") or "it is required")
     text = text.partition(". ")[0].rstrip(".")
     return f"{text[:1].lower()}{text[1:]}"
@@ -255,7 +253,7 @@ def _shown(value: Any) -> str:
 def _kind(value: Any) -> str:
     if isinstance(value, dict | list):
         return "not right here"
-    return "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a number"
+    return "text" if isinstance(value, str) else "true or false" if isinstance(value, bool) else "a number"
 
 
 def _either(words: list[str]) -> str:

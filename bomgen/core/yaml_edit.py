@@ -94,7 +94,6 @@ def _escape(letter: str) -> str:
 
 
 def _is_plain(text: str, flow: bool) -> bool:
-    """Return whether a text can be written without quotes."""
     if not text.isprintable():
         return False
     try:

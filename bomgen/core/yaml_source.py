@@ -355,7 +355,7 @@ class _NodeReader:
             return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
         if not isinstance(node, yaml.ScalarNode):
             return node.value
-        self.judge(node, MAX_TEXT, "text")
+        self.is_valid_text(node, MAX_TEXT, "text")
         if node.style:
             return node.value
         try:
@@ -372,7 +372,7 @@ class _NodeReader:
                 continue
             self.tag(key)
             name = str(key.value)
-            if not self.judge(key, MAX_KEY, "key"):
+            if not self.is_valid_text(key, MAX_KEY, "key"):
                 continue
             if name in data:
                 first = self.keys[(*path, name)].line
@@ -389,7 +389,7 @@ class _NodeReader:
     def mark(self, node: yaml.Node) -> Mark:
         return _mark(node.start_mark, self.text, self.file)
 
-    def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
+    def is_valid_text(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
         """Return whether a text is short enough and has no invisible characters, which escapes may have written."""
         if len(node.value) > most:
             self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
@@ -457,7 +457,6 @@ def _check_digits(text: str) -> None:
 
 
 def _check_limits(text: str, file: str) -> None:
-    """Refuse text too large or nested too deeply to parse safely."""
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
-from bomgen.catalog.parts import Identity
 from bomgen.catalog.switch_records import CARDS
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.line_cards import CardUse, FittedTier
@@ -25,6 +23,7 @@ from bomgen.pricing.bill_line import (
     cable_sku,
     charges,
     cluster_path,
+    line_of_part,
     names_of,
     subtract_stock,
 )
@@ -82,36 +81,20 @@ def _parts(design: Design) -> Iterator[Line]:
     yield from _racks(design)
 
 
-def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:
-    return Line(
-        id=line_id,
-        category=category,
-        fabric=place.get("fabric"),
-        role=place.get("role"),
-        part=identity.id,
-        sku=identity.sku,
-        vendor=identity.vendor,
-        description=identity.name,
-        quantity=quantity,
-        path=place.get("path"),
-        identity=identity,
-    )
-
-
 def _servers(design: Design) -> Iterator[Line]:
     cluster, servers = design.plan.cluster, design.sizing.servers
     server = cluster.server
     if server is None or servers is None:
-        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        yield line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
         return
-    line = _part(
+    line = line_of_part(
         "server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers"
     )
     if cluster.spare_servers:
         line = line._replace(spare=units_bought(cluster.spare_servers, server))
     yield line
     if not server.gpus_included:
-        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        yield line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
 
 
 def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
@@ -119,12 +102,12 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
     name, base = built.plan.name, f"fabrics.{built.plan.name}"
     if built.bought_nic:
         identity = built.bought_nic.identity
-        yield _part(f"{name}.nic", "nic", identity, built.nics, fabric=name, role="server", path="cluster.nics")
+        yield line_of_part(f"{name}.nic", "nic", identity, built.nics, fabric=name, role="server", path="cluster.nics")
     for tier in built.fabric.tiers:
         count = boxes_of(tier)
         path = f"{base}.switches.{tier.name}"
         line_id = f"{name}.switch.{tier.name}"
-        yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
+        yield line_of_part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
         for fitted in built.chassis:
             if fitted.tier == tier.name:
                 yield from (_card(use, fitted, name) for use in fitted.uses)
@@ -133,7 +116,9 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
         if hosts.part:
             place = slug(hosts.name)
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
-            yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
+            yield line_of_part(
+                line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path
+            )
     lines = [_module(use, name) for use in built.interconnect.modules]
     lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
@@ -142,7 +127,7 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
     for line in lines:
         longer = f"{line.id}.{line.part or 'unknown'}"
         ids = chain((line.id, longer), (f"{longer}.{number}" for number in numbered(2)))
-        line = line._replace(id=next(each for each in ids if each not in taken))
+        line = line._replace(id=next(line_id for line_id in ids if line_id not in taken))
         taken.add(line.id)
         yield line
 
@@ -167,13 +152,10 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
     path = f"fabrics.{fabric}.chassis.{fitted.tier}.{use.kind}"
     line_id = f"{fabric}.switch.{fitted.tier}.{kind}"
     if use.identity:
-        line = _part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
+        line = line_of_part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
         name = use.identity.name
-        return (
-            line
-            if use.each
-            else line._replace(description=message("cards-as-needed", cards=name, switch=fitted.switch.name))
-        )
+        needed = message("cards-as-needed", cards=name, switch=fitted.switch.name)
+        return line if use.each else line._replace(description=needed)
     code = "no-card-known" if use.each else "no-card-set-known"
     description = message(code, cards=message(CARDS[use.kind]), switch=fitted.switch.name)
     return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
@@ -183,13 +165,13 @@ def _module(use: ModuleUse, fabric: str) -> Line:
     line_id = f"{fabric}.transceiver.{use.kind}.{use.device}"
     role = f"{use.kind}/{use.device}"
     path = f"fabrics.{fabric}.transceivers.{use.device}"
-    return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
+    return line_of_part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
 def _adapter(use: AdapterUse, fabric: str) -> Line:
     line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
     path = f"fabrics.{fabric}.adapters.{use.device}"
-    return _part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
+    return line_of_part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
 def _cable(use: CableUse, fabric: str) -> Line:
@@ -203,7 +185,7 @@ def _cable(use: CableUse, fabric: str) -> Line:
         description = message("no-cable-known", kind=use.kind, length=metres)
         return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
     identity = use.cable.identity
-    line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
+    line = line_of_part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
     return line._replace(
         part=cable_id(use.cable, use.length_m),
         length_m=use.length_m,
@@ -215,16 +197,15 @@ def _cable(use: CableUse, fabric: str) -> Line:
 
 
 def _panel(use: PanelUse, fabric: str) -> Line:
-    """Return a line for patch panels, in the category of cables."""
     identity = use.panel.identity
     path = f"fabrics.{fabric}.panels.{identity.id}"
-    return _part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)
+    return line_of_part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)
 
 
 def _storage(design: Design) -> Iterator[Line]:
     named, stored = design.plan.storage.servers, design.sizing.stored
     if named and stored and stored.servers:
-        yield _part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
+        yield line_of_part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
 
 
 def _racks(design: Design) -> Iterator[Line]:
@@ -252,6 +233,6 @@ def _racks(design: Design) -> Iterator[Line]:
             continue
         line_id, path = f"{category}.{role}", f"site.{role}_{category}s"
         if identity:
-            yield _part(line_id, category, identity, quantity, role=role, path=path)
+            yield line_of_part(line_id, category, identity, quantity, role=role, path=path)
         else:
             yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)

@@ -79,6 +79,21 @@ class Line(NamedTuple):
         return _lower(names)
 
 
+def line_of_part(
+    id: str,
+    category: str,
+    part: Identity,
+    quantity: Figure,
+    *,
+    fabric: str | None = None,
+    role: str | None = None,
+    path: str | None = None,
+) -> Line:
+    """Return the line for pieces of a part."""
+    sku, vendor, name = part.sku, part.vendor, part.name
+    return Line(id, category, fabric, role, part.id, sku, vendor, name, quantity, path=path, identity=part)
+
+
 def cluster_path(cluster: str) -> tuple[str, ...]:
     """Return the bom.json path prefix of a cluster in a plan with several; empty for a single cluster."""
     return (KEY, cluster) if cluster else ()
@@ -160,7 +175,6 @@ def charges(designs: Sequence[Design]) -> Iterator[Line]:
 
 
 def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
-    """Return the number of units of a charge; None if the plan has none."""
     if charge.per == ORDER:
         return charge.once
     counted = [count_units(charge.per, design) for design in designs]

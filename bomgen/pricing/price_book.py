@@ -107,7 +107,6 @@ def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _currencies(source: Source) -> tuple[tuple[str, Mark], ...]:
-    """Return the currencies of a book, each with the place that names it first."""
     own = source.data.get("currency")
     found = {str(own): source.mark(("currency",))} if own else {}
     for at, entry in enumerate(source.data["prices"]):
@@ -159,7 +158,6 @@ def find_slips(source: Source) -> list[Problem]:
 
 
 def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]]:
-    """Return the amounts of an entry, and problems for implausible ones."""
     given: dict[str, Decimal] = {}
     found = []
     entry = source.data["prices"][at]
@@ -183,7 +181,6 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
 
 
 def _held(source: Source, keys: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    """Yield the values of some keys, of the book and of its prices, with their paths."""
     yield from (((key,), source.data[key]) for key in keys if source.data.get(key))
     for at, entry in enumerate(source.data["prices"]):
         for key in keys:
@@ -216,7 +213,6 @@ def _missing_currency(source: Source) -> Iterator[Problem]:
 
 
 def _unreal_dates(source: Source) -> Iterator[Problem]:
-    """Yield problems for dates that are not in the calendar."""
     for path, given in _held(source, ("date", "valid_until")):
         try:
             date.fromisoformat(given)

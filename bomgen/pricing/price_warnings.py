@@ -47,7 +47,6 @@ def has_expired(price: Price, plan: QuotePlan) -> bool:
 
 
 def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
-    """Yield warnings about hidden sheets of price books, which were not read."""
     for book in books:
         if book.hidden:
             text = message("hidden-sheets", names=book.hidden)
@@ -63,7 +62,6 @@ def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
 
 
 def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning about estimated prices in a quote with status firm."""
     if plan.status == FIRM:
         priced = zip(units, lines, strict=True)
         names = [line.part or line.description for unit, line in priced if is_estimate(unit)]
@@ -78,7 +76,6 @@ def is_estimate(unit: Unit) -> bool:
 
 
 def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield warnings about prices that are no longer valid on the date of the quote, once each."""
     seen: set[Price] = set()
     for unit, line in zip(units, lines, strict=True):
         price = unit.price

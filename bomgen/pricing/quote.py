@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.money import Totals, exact, minor_unit, rounded
 from bomgen.core.provenance import Assumed, Cited, walk
 from bomgen.plan.commercial_terms import CHARGED, QuotePlan
@@ -110,7 +111,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     if not totals.complete or any(unit.ranges for unit in found):
         lowest, highest = (_priced(counted, found, ends, plan) for ends in (low, high))
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
-        totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
+        totals = totals._replace(low=_totals(lowest, plan).amount, high=_totals(highest, plan).high)
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
     return Quote(tuple(lines), totals, warnings, tuple(without_price))
 
@@ -131,29 +132,21 @@ def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLin
     return line._replace(unit=line.unit._replace(low=lowest.unit.amount, high=highest.unit.high))
 
 
-def _upper(totals: Totals) -> Decimal | None:
-    """Return the upper end of a bill's total; None if a line has none."""
-    return totals.amount if totals.complete else None
-
-
 def _priced(
     lines: Sequence[Line], found: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
 ) -> list[QuoteLine]:
     """Return the lines at unit prices, with charges that are a share of the hardware."""
-    priced: list[QuoteLine] = []
-    for line, unit, amount in zip(lines, found, amounts, strict=True):
-        priced.append(_line(line, unit, amount, plan))
-    hardware = [each for each in priced if each.hardware]
-    known = [each.amount for each in hardware if each.amount is not None]
+    priced = [_line(line, unit, amount, plan) for line, unit, amount in zip(lines, found, amounts, strict=True)]
+    hardware = [line.amount for line in priced if line.hardware]
+    known = [amount for amount in hardware if amount is not None]
     if not known:
         return priced
     whole, complete = sum(known, Decimal(0)), len(known) == len(hardware)
-    for at, each in enumerate(priced):
-        charge = each.line.charge
-        if charge and charge.share and not each.line.in_stock:
-            share = rounded(exact(whole) * Fraction(charge.share.value), plan.currency)
+    for at, line in enumerate(lines):
+        if line.charge and line.charge.share and not line.in_stock:
+            share = rounded(exact(whole) * Fraction(line.charge.share.value), plan.currency)
             unit = Unit(share, share, share if complete else None)
-            priced[at] = _line(each.line, unit, share, plan)._replace(of=whole)
+            priced[at] = _line(line, unit, share, plan)._replace(of=whole)
     return priced
 
 
@@ -219,12 +212,12 @@ class CategoryTotal(NamedTuple):
 
 def category_amounts(lines: Sequence[QuoteLine]) -> tuple[CategoryTotal, ...]:
     """Return the category totals, largest first and unpriced ones last; empty if nothing is priced."""
-    of: dict[str, list[QuoteLine]] = {}
-    for line in lines:
-        of.setdefault(line.line.category, []).append(line)
-    of = {category: lines_to_price(those) for category, those in of.items()}
-    amounts = {category: [line.amount for line in those if line.amount is not None] for category, those in of.items()}
-    whole = sum((Fraction(amount) for those in amounts.values() for amount in those), Fraction(0))
+    by_category = group_by(lines, lambda line: line.line.category)
+    charged = {category: lines_to_price(members) for category, members in by_category.items()}
+    amounts = {
+        category: [line.amount for line in members if line.amount is not None] for category, members in charged.items()
+    }
+    whole = sum((Fraction(amount) for priced in amounts.values() for amount in priced), Fraction(0))
     if not any(amounts.values()):
         return ()
     parts = (
@@ -232,11 +225,11 @@ def category_amounts(lines: Sequence[QuoteLine]) -> tuple[CategoryTotal, ...]:
             category,
             sum(priced, Decimal(0)) if (priced := amounts[category]) else None,
             sum(map(Fraction, priced), Fraction(0)) / whole if whole else Fraction(0),
-            len(those),
+            len(members),
             len(priced),
-            any(line.least for line in those),
+            any(line.least for line in members),
         )
-        for category, those in of.items()
+        for category, members in charged.items()
     )
     return tuple(sorted(parts, key=lambda part: (part.amount is None, -part.share)))
 
@@ -294,32 +287,19 @@ def _is_share(priced: QuoteLine) -> bool:
 
 def confidence(lines: Sequence[QuoteLine], plan: QuotePlan) -> Confidence:
     """Return the confidence in the amounts of lines. A charge that is a share is as uncertain as the hardware."""
-    own: dict[str, Fraction] = dict.fromkeys(REASONS, Fraction(0))
-    doubtful = hardware = shares = beside = Fraction(0)
-    of_hardware = dict.fromkeys((*REASONS, ""), Fraction(0))
+    shares = sum((Fraction(line.amount or 0) for line in lines if _is_share(line)), Fraction(0))
+    hardware = sum((Fraction(line.amount or 0) for line in lines if line.hardware), Fraction(0))
+    of_hardware = 1 + shares / hardware if hardware else Fraction(1)
+    doubtful, by_reason = Fraction(0), dict.fromkeys(REASONS, Fraction(0))
     for line in lines:
-        amount = Fraction(line.amount or 0)
-        if _is_share(line):
-            shares += amount
-            continue
-        found = doubts(line, plan)
-        sums = of_hardware if line.hardware else None
-        for reason in found:
-            own[reason] += amount
-            if sums is not None:
-                sums[reason] += amount
-        doubtful += amount if found else 0
-        if line.hardware:
-            hardware += amount
-            of_hardware[""] += amount if found else 0
-        else:
-            beside += amount
-    part = shares / hardware if hardware else Fraction(0)
+        if reasons := doubts(line, plan):
+            amount = Fraction(line.amount or 0) * (of_hardware if line.hardware else 1)
+            doubtful += amount
+            for reason in reasons:
+                by_reason[reason] += amount
     return Confidence(
-        net=rounded(hardware + shares + beside, plan.currency),
-        doubtful=rounded(doubtful + of_hardware[""] * part, plan.currency),
-        by_reason={
-            reason: rounded(amount + of_hardware[reason] * part, plan.currency) for reason, amount in own.items()
-        },
+        net=rounded(sum((Fraction(line.amount or 0) for line in lines), Fraction(0)), plan.currency),
+        doubtful=rounded(doubtful, plan.currency),
+        by_reason={reason: rounded(amount, plan.currency) for reason, amount in by_reason.items()},
         unpriced=sum(line.amount is None for line in lines),
     )

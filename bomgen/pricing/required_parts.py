@@ -18,7 +18,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
-from bomgen.pricing.bill_line import Line, count_units, over_years
+from bomgen.pricing.bill_line import Line, count_units, line_of_part, over_years
 
 CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
 """Bill categories of part kinds, where the two differ in name."""
@@ -142,16 +142,6 @@ def _quantity(need: Requirement, use: _Use, design: Design) -> Figure | None:
 
 
 def _line(part: Identity, quantity: Figure, required_by: Identity) -> Line:
-    return Line(
-        id=f"required.{required_by.id}.{part.id}",
-        category=part.category or CATEGORY_OF_KIND.get(part.kind, part.kind),
-        fabric=None,
-        role=None,
-        part=part.id,
-        sku=part.sku,
-        vendor=part.vendor,
-        description=part.name,
-        quantity=quantity,
-        identity=part,
-        required_by=required_by,
-    )
+    category = part.category or CATEGORY_OF_KIND.get(part.kind, part.kind)
+    line = line_of_part(f"required.{required_by.id}.{part.id}", category, part, quantity)
+    return line._replace(required_by=required_by)

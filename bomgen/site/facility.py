@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.plan.types import Site
@@ -101,7 +102,6 @@ class Facility(NamedTuple):
 
 
 def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
-    """Return the names of the figures that exclude machines of unknown power."""
     found = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
@@ -109,7 +109,6 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
 
 
 def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:
-    """Yield a warning that names the machines whose maximum power is an estimate, with the range of the sum."""
     estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
     if (power := known_power(estimated)) and power.bounds:
         names = dict.fromkeys(machine.name for machine in estimated)
@@ -212,7 +211,6 @@ def count_racks(
 
 
 def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
-    """Raise PlanErrors for overloaded racks, unless the plan allows them."""
     limits = {
         RACK_POWER: site.rack_power_w,
         RACK_COOLING: site.rack_cooling_w,
@@ -257,11 +255,9 @@ def size_facility(
     storage = known_power(machine for machine in machines if machine.of_storage)
     compute_power = server_power_w or gpu_power
     power = sum_of_all_power(compute_power, machines)
-    unknown = [machine.name for machine in machines if machine.power_w is None]
-    unpowered = {machine.name: 0 for machine in machines if machine.power_w is None}
-    for machine in machines:
-        if machine.power_w is None:
-            unpowered[machine.name] += int(machine.count.value)
+    by_name = group_by((machine for machine in machines if machine.power_w is None), lambda machine: machine.name)
+    unpowered = {name: sum(int(machine.count.value) for machine in equal) for name, equal in by_name.items()}
+    unknown = list(unpowered)
     if server_power_w is None:
         name = server.identity.name if server else accelerators.name
         unpowered = {name: int((servers if server and servers else accelerators.count).value), **unpowered}

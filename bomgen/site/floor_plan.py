@@ -89,7 +89,7 @@ def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, pow
     NOWHERE.
     """
     runs = _pack_lowest(kinds, units, power_w, len(racks))
-    used = np.zeros(max((run.first + run.racks for of_kind in runs for run in of_kind), default=0), dtype=np.int64)
+    used = np.zeros(_count_racks(runs), dtype=np.int64)
     places = []
     for kind, of_kind in zip(kinds, runs, strict=True):
         rack = _column([np.repeat(np.arange(run.first, run.first + run.racks), run.machines) for run in of_kind])

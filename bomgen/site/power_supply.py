@@ -268,7 +268,6 @@ def _describe_loss(site: Site, feeds: Figure) -> tuple[int, Message]:
 
 
 def _count_left(pdus: int, feeds: int, lost: int) -> int:
-    """Return the PDUs of a rack that remain when feeds are lost."""
     return pdus - int(pieces_lost.plain(pdus, feeds, lost))
 
 

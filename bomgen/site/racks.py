@@ -238,7 +238,6 @@ def management_capacity(site: Site) -> RackCapacity:
 
 
 def _capacity(site: Site, power: Figure, pdu: Pdu | None, pdus: Figure) -> RackCapacity:
-    """Return the capacity of a rack for machines: its units without those of PDUs, and its power limited by cooling."""
     units = site.rack_units
     if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
         units = usable_units(units, pdus, pdu.rack_units)
@@ -278,7 +277,6 @@ def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings
 def _overfilled_rack_warnings(
     site: Site, per_rack: Figure, server: Server, offered: RackCapacity
 ) -> Iterator[tuple[str, str]]:
-    """Yield warnings about servers of a rack that exceed its power, cooling or height."""
     count, name = per_rack.value, server.identity.name
     drawn = power_of(per_rack, server.power_w) if server.power_w else None
     if drawn and drawn.value > site.rack_power_w.value:
@@ -329,7 +327,6 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
 def _oversized_machine_warnings(
     offered: RackCapacity, name: str, height_u: Figure, power_w: Figure
 ) -> Iterator[tuple[str, str]]:
-    """Yield warnings about a machine that exceeds the height or power of an empty rack."""
     if height_u.value > offered.units.value:
         yield message("machine-high", name=name, height=height_u.value, units=offered.units.value), RACK_UNITS
     if power_w.value > offered.power_w.value:

@@ -18,7 +18,8 @@ from bomgen.site.racks import RACK_LOAD, units_bought
 
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Names of the figures that are lower bounds when a weight is not known."""
-
+RACK, PDU = "rack", "rack-pdu"
+"""The messages that name a rack and a PDU that are not parts of the catalogue."""
 JOULES_OF_A_BTU = Fraction("1055.05585262")
 """Joules per BTU (International Table); NIST SP 811 (2008), appendix B.8."""
 SECONDS_AN_HOUR = 3600
@@ -97,12 +98,12 @@ def heat_of(power_w: int) -> Fraction:
 def weigh(items: Sequence[WeighedItems]) -> Weight:
     """Return the total weight of items as far as it is known, and the names of those left out."""
     weight: Figure | None = None
-    present = [each for each in items if each.pieces.value]
-    for each in present:
-        if each.weight_kg:
-            more = weight_of(each.pieces, each.weight_kg)
+    present = [item for item in items if item.pieces.value]
+    for item in present:
+        if item.weight_kg:
+            more = weight_of(item.pieces, item.weight_kg)
             weight = more if weight is None else sum_of_weights(weight, more)
-    return Weight(weight, tuple(dict.fromkeys(each.name for each in present if each.weight_kg is None)))
+    return Weight(weight, tuple(dict.fromkeys(item.name for item in present if item.weight_kg is None)))
 
 
 def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
@@ -112,18 +113,11 @@ def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
     return floor_load(weight, rack.width_mm, rack.depth_mm)
 
 
-def weighed_racks(rack: Rack | None, count: Figure) -> WeighedItems:
-    """Return a number of racks as weighed items."""
-    return (
-        WeighedItems(rack.identity.name, count, rack.weight_kg) if rack else WeighedItems(message("rack"), count, None)
-    )
-
-
-def weighed_pdus(pdu: Pdu | None, count: Figure) -> WeighedItems:
-    """Return a number of PDUs as weighed items."""
-    return (
-        WeighedItems(pdu.identity.name, count, pdu.weight_kg) if pdu else WeighedItems(message("rack-pdu"), count, None)
-    )
+def weighed(part: Rack | Pdu | None, count: Figure, otherwise: str) -> WeighedItems:
+    """Return a number of racks or PDUs as weighed items; `otherwise` is the message that names an unknown part."""
+    if part is None:
+        return WeighedItems(message(otherwise), count, None)
+    return WeighedItems(part.identity.name, count, part.weight_kg)
 
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
@@ -136,13 +130,13 @@ def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment
     ]
     bought = not (server and server.rack_scale)
     if bought and contents.compute_racks:
-        found.append(weighed_racks(site.rack, contents.compute_racks))
+        found.append(weighed(site.rack, contents.compute_racks, RACK))
     if bought and contents.compute_pdus:
-        found.append(weighed_pdus(site.pdu, contents.compute_pdus))
+        found.append(weighed(site.pdu, contents.compute_pdus, PDU))
     if contents.management_racks:
-        found.append(weighed_racks(site.rack, contents.management_racks))
+        found.append(weighed(site.rack, contents.management_racks, RACK))
     if contents.management_pdus:
-        found.append(weighed_pdus(site.management_pdu, contents.management_pdus))
+        found.append(weighed(site.management_pdu, contents.management_pdus, PDU))
     return found
 
 
@@ -159,7 +153,7 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
     elif server and contents.per_rack:
         drawn = power_of(contents.per_rack, server.power_w) if server.power_w else None
         inside = weigh(
-            [WeighedItems("", contents.per_rack, server.weight_kg), weighed_pdus(site.pdu, site.pdus_per_rack)]
+            [WeighedItems("", contents.per_rack, server.weight_kg), weighed(site.pdu, site.pdus_per_rack, PDU)]
         )
         weight = inside.weight_kg if server.weight_kg else None
         warnings += _overloaded(site.rack, weight)
@@ -182,7 +176,6 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
 
 
 def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
-    """Return a warning when a rack exceeds its load rating."""
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
     held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"

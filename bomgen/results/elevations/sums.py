@@ -20,7 +20,7 @@ from bomgen.site.power_supply import (
     power_supply_warnings,
     unrated_pdu_warnings,
 )
-from bomgen.site.weight_and_heat import WeighedItems, heat_of, weigh, weighed_pdus, weighed_racks
+from bomgen.site.weight_and_heat import PDU, RACK, WeighedItems, heat_of, weigh, weighed
 
 PLACED = Reference(message("source-places"))
 COMPUTE, _ = RACK_KINDS
@@ -48,7 +48,7 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
     else:
         power = _power(powered, missing)
         heavy = [WeighedItems(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
-        weight = weigh([*heavy, weighed_racks(site.rack, one), weighed_pdus(part, hung)])
+        weight = weigh([*heavy, weighed(site.rack, one, RACK), weighed(part, hung, PDU)])
     if weight.unknown:
         missing.add("weight_kg")
     offered = {form: outlets_of_pdus(hung, each) for form, each in part.outlets.items()} if part and pdus else {}
