@@ -97,7 +97,7 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         facility = report.design.facility
         watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
-        known = f"at least {watts}: the power of {left_out} is not known"
+        known = f"at least {watts}: the power of {left_out} is unknown"
         yield f"  power      {known if unknown else f'up to {watts}'}"
 
 
@@ -161,7 +161,7 @@ def _order_templates() -> list[tuple[str, str]]:
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Render a template of your own, NAME.j2, to NAME, or one that comes with bomgen, by its name; repeatable.",
+    help="Render a custom template, NAME.j2, to NAME, or an included template, by name; repeatable.",
 )
 @click.option(
     "--jobs",
@@ -169,9 +169,9 @@ def _order_templates() -> list[tuple[str, str]]:
     default=1,
     show_default=True,
     metavar="N",
-    help="Plans to build at a time, each in a process of its own.",
+    help="Number of plans built in parallel, each in its own process.",
 )
-@click.option("--watch", is_flag=True, help="Build again whenever a plan or a file that plans name has changed.")
+@click.option("--watch", is_flag=True, help="Rebuild whenever a plan or a file used by a plan changes.")
 @locked_option
 @set_option
 @root_option

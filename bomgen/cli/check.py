@@ -32,7 +32,7 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
     type=click.Choice(["text", "json", "github"]),
     default="text",
     show_default=True,
-    help="How problems are written: for people, programs, or annotations of a code host.",
+    help="Format of problems: for people, programs, or annotations of a code host.",
 )
 @locked_option
 @set_option

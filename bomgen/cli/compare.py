@@ -36,8 +36,8 @@ SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".jso
     help="[default: by the suffix of FILE, else text]",
 )
 @output_option
-@click.option("--all", "every", is_flag=True, help="Show every row of the text, not those alone that differ.")
-@click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")
+@click.option("--all", "every", is_flag=True, help="Show every row in the text, not only those that differ.")
+@click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan after it.")
 @click.option(
     "--language",
     "code",

@@ -51,13 +51,13 @@ SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xls
     help="For a terminal, a review comment, a document, or programs. [default: by the suffix of FILE, else text]",
 )
 @output_option
-@click.option("--all", "every", is_flag=True, help="Show every number and line of the text, not those that matter.")
+@click.option("--all", "every", is_flag=True, help="Show every number and line in the text, not only the main ones.")
 @click.option(
     "--max-increase",
     "limits",
     multiple=True,
     metavar="LIMIT",
-    help="Exit with 4 if the total grows by more: 5% of the old one, or 100000 in its currency.",
+    help="Exit with 4 if the total increases by more: 5% of the old total, or 100000 in its currency.",
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything changed.")
 @set_option
@@ -66,7 +66,7 @@ SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xls
     multiple=True,
     metavar="KEY=VALUE",
     shell_complete=proposed("settings"),
-    help="Override a value of NEW alone.",
+    help="Override a value of NEW only.",
 )
 @root_option
 @talk_options

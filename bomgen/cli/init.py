@@ -43,18 +43,18 @@ COUNT = click.IntRange(min=1)
     "design",
     metavar="DESIGN",
     shell_complete=proposed("designs"),
-    help="Begin with a design that bomgen carries; see --list.",
+    help="Start from an included design; see --list.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
-@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="From an inquiry: which GPU is asked for.")
-@click.option("--gpus", type=COUNT, metavar="N", help="How many GPUs; or --servers, or --racks.")
-@click.option("--servers", type=COUNT, metavar="N", help="How many servers.")
-@click.option("--racks", type=COUNT, metavar="N", help="How many racks of a rack-scale system.")
+@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="From an inquiry: the requested GPU.")
+@click.option("--gpus", type=COUNT, metavar="N", help="Number of GPUs; or --servers, or --racks.")
+@click.option("--servers", type=COUNT, metavar="N", help="Number of servers.")
+@click.option("--racks", type=COUNT, metavar="N", help="Number of racks of a rack-scale system.")
 @click.option(
     "--server",
     metavar="ID",
     shell_complete=proposed("servers"),
-    help="Which server. [default: the usual for the GPU]",
+    help="Server. [default: the default server for the GPU]",
 )
 @click.option(
     "--topology",
@@ -69,10 +69,10 @@ COUNT = click.IntRange(min=1)
     help="Switch of the compute fabric. [default: the cited default fabric]",
 )
 @click.option("--oversubscription", type=click.FloatRange(min=0, min_open=True), metavar="R", help="R to one.")
-@click.option("--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, as seller.yaml.")
+@click.option("--extends", metavar="FILE", shell_complete=files, help="File the plan extends, such as seller.yaml.")
 @click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book of the quote.")
-@click.option("--customer", metavar="NAME", help="Who the quote is made for.")
-@click.option("--seller", is_flag=True, help="Write seller.yaml, which the plans of a seller extend; no plan.")
+@click.option("--customer", metavar="NAME", help="Recipient of the quote.")
+@click.option("--seller", is_flag=True, help="Write seller.yaml, shared by the plans of a seller, instead of a plan.")
 @talk_options
 def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
@@ -86,11 +86,11 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
         return
     if seller:
         if name or design or any(value is not None for value in asked.values()):
-            raise click.UsageError("--seller writes seller.yaml and no plan; leave the other options out")
+            raise click.UsageError("--seller writes seller.yaml and no plan; remove the other options")
         _write("seller.yaml", starters.seller())
         return
     if name is None:
-        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list has the designs to begin with")
+        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
     if not is_name(name):
         close = nearest_name(name)
         hint = f"; '{close}' is a valid name" if close else ""
@@ -111,15 +111,15 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
     if design is not None:
-        raise click.UsageError("--from begins with a design, --gpu with an inquiry; choose one")
+        raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
     if asked["gpu"] is None:
-        raise click.UsageError("name the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
+        raise click.UsageError("specify the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
     counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
     if len(counts) != 1:
-        raise click.UsageError("say how many: one of --gpus, --servers and --racks")
+        raise click.UsageError("specify the size with one of --gpus, --servers and --racks")
     fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
     if fabric and "switch" not in fabric:
-        raise click.UsageError("name the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
+        raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
     server = {"server": asked["server"]} if asked["server"] else {}
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])

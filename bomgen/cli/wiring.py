@@ -48,21 +48,21 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
     multiple=True,
     metavar="NAME",
     shell_complete=proposed("fabrics"),
-    help="Only the cables of a fabric; repeatable.",
+    help="Only the cables of this fabric; repeatable.",
 )
 @click.option(
     "--from",
     "old",
     metavar="OLD",
     shell_complete=proposed("sides"),
-    help="The plan that stands today, or REV:PATH: what stays keeps its names and ports, and each row says what to do.",
+    help="The installed plan, or REV:PATH: unchanged parts keep their names and ports, and each row states the work.",
 )
 @click.option(
     "--cluster",
     "cluster",
     metavar="NAME",
     shell_complete=proposed("clusters"),
-    help="The cluster whose cables are listed, of a plan with several.",
+    help="Cluster to list, for a plan with several clusters.",
 )
 @set_option
 @root_option
@@ -138,9 +138,7 @@ def _chosen(report: Report, cluster: str | None) -> Report:
     if cluster in clusters:
         return clusters[cluster]
     if clusters:
-        wrong = (
-            f"no cluster '{cluster}'" if cluster else "the plan has several clusters, and each has cables of its own"
-        )
+        wrong = f"no cluster '{cluster}'" if cluster else "the plan has several clusters, each with its own cables"
         raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(clusters)}")
     if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")

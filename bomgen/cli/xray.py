@@ -43,11 +43,11 @@ SEVERITIES = ("error", "doubt")
     "--columns",
     metavar="part=C,quantity=F",
     multiple=True,
-    help="What columns of the bill are, by letter or heading; also spare, price, amount and others, currency=USD, "
-    "decimal=comma, sheet=NAME, header=LINE; none leaves one out.",
+    help="Meaning of columns in the bill, by letter or heading; also spare, price, amount and others, currency=USD, "
+    "decimal=comma, sheet=NAME, header=LINE; none ignores a column.",
 )
-@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 if there is a finding so severe.")
-@click.option("--all", "every", is_flag=True, help="Show in the text what each line was read as, too.")
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 for findings of this severity or above.")
+@click.option("--all", "every", is_flag=True, help="Also show in the text how each line was read.")
 @click.option(
     "--language",
     "code",

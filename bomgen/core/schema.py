@@ -89,7 +89,7 @@ def newer(source: Source, key: str, what: str, format: int, rule: str) -> Proble
     if not isinstance(version, int) or version <= format:
         return None
     message = (
-        f"{what} of format {str(version)[:MAX_QUOTED]}, and this bomgen reads format {format}; install a newer one"
+        f"{what} of format {str(version)[:MAX_QUOTED]}, but this bomgen reads format {format}; install a newer one"
     )
     return Problem(source.mark((key,)), "error", message, rule, key)
 
@@ -131,7 +131,7 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
 
 def _unknown(key: str, allowed: list[str]) -> str:
     shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-    right = suggestion(key, allowed, f"known here: {', '.join(shown) or 'none'}")
+    right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
     return f"unknown key {quote(key)}; {right}"
 
 
@@ -203,7 +203,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
             many: Any = error.instance
-            return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
+            return f"a mapping of {len(many)}; at most {wanted} are allowed", "range"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
@@ -254,7 +254,7 @@ def _shown(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict | list):
-        return "not right here"
+        return "not valid here"
     return "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a number"
 
 

@@ -131,7 +131,7 @@ def read_list(
         ]
     if not entries:
         raise _wrong(
-            file, f"no row has a part and a price; name columns: bomgen prices {file} --columns part=A,price=B"
+            file, f"no row has a part and a price; specify the columns: bomgen prices {file} --columns part=A,price=B"
         )
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
@@ -143,9 +143,9 @@ def read_list(
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
     """Yield notes about hidden parts of a table: columns, which are skipped, and rows, which are read."""
     if columns := sorted(layout.table.hidden_columns):
-        yield f"hidden columns that are not read: {', '.join(letter_of(at - 1) for at in columns)}"
+        yield f"hidden columns, not read: {', '.join(letter_of(at - 1) for at in columns)}"
     if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
-        yield f"hidden rows that are read: {len(rows)}, the first in line {rows[0]}"
+        yield f"hidden rows, read: {len(rows)}, the first in line {rows[0]}"
 
 
 def is_table(file: str) -> bool:

@@ -129,7 +129,7 @@ def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog
                 if slot.fabric:
                     wanted[fabric.role, slot.id] = wanted.get((fabric.role, slot.id), 0) + slot.pieces
         if any(counted.get(key) != pieces for key, pieces in wanted.items()):
-            message = f"no plan is written: {fabric.name} comes out otherwise beside the other fabrics"
+            message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
             raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
 
 

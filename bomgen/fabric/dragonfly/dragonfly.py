@@ -173,7 +173,7 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
         fitting = [each for each in fitting if is_feasible({**given, letter: each}, endpoints, ports)]
         if fitting:
             return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"
-    return "leave p, a, h and g to the rules"
+    return "remove p, a, h and g"
 
 
 def candidate_values(

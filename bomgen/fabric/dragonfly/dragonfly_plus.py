@@ -95,7 +95,7 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
         ]
         if fitting:
             return f"`{letter}: {min(fitting, key=lambda each: (abs(each - value), each))}` works"
-    return "leave p, a, s, h and g to the rules"
+    return "remove p, a, s, h and g"
 
 
 # plus formulas ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.registry import Progress
 
-ABOUT = "A row a cable, for spreadsheets and scripts."
+ABOUT = "One row per cable, for spreadsheets and scripts."
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

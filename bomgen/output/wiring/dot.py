@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.registry import Progress
 
-ABOUT = "Graphviz graph of devices and the cables between them; of large fabrics the switches alone."
+ABOUT = "Graphviz graph of devices and the cables between them; only the switches of large fabrics."
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

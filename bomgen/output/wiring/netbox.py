@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.registry import Progress
 
-ABOUT = "CSV files for NetBox's bulk import: cables, and beside them devices, interfaces and what these need."
+ABOUT = "CSV files for NetBox's bulk import: cables, devices, interfaces and their dependencies."
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.registry import Progress
 
-ABOUT = "Point-to-point sheet that installers work from: a row a cable, with the texts for its labels."
+ABOUT = "Point-to-point sheet for installers: one row per cable, with its label texts."
 BINARY = True
 SEVERAL_FILES = False
 ONE_FABRIC = False

@@ -50,7 +50,7 @@ def cluster(section: PlanSection) -> Cluster | None:
             Problem(
                 section.mark,
                 "error",
-                "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
+                "the key 'gpu' is missing in cluster; specify a GPU, for example `gpu: h100-sxm`",
                 "missing-key",
                 "cluster",
             )
@@ -84,7 +84,7 @@ def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic 
         return None
     with suppress(UnknownPart):
         return part_records.nic(section.catalog.find("nic", server.nic))
-    section.below("server").problem("nic", f"no nic '{server.nic}'; name one of the catalogue", "unknown-part")
+    section.below("server").problem("nic", f"no nic '{server.nic}'; specify one of the catalogue", "unknown-part")
     return None
 
 
@@ -207,7 +207,7 @@ def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False
     found = section.quantity(key, "m", assumption, zero)
     if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
         section.problem(
-            key, f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most", "range"
+            key, f"too large or too precise for a floor; use whole micrometres, up to {MOST_METRES} m", "range"
         )
         return section.catalog.assumption(assumption)
     return found

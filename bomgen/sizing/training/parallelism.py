@@ -357,7 +357,7 @@ def _narrow_experts(training: Training, widest: ModelSplit, gpu: Gpu, gpus: Figu
 
 def _limit(gpu: Gpu) -> Figure:
     """Return the memory of a GPU [bytes]. Raises ValueError when it is unknown."""
-    return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+    return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is unknown; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: ModelSplit, gpu: Gpu, gpus: Figure) -> Message:
