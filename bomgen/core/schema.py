@@ -203,7 +203,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
             many: Any = error.instance
-            return f"a mapping of {len(many)}; at most {wanted} are allowed", "range"
+            return f"a mapping of {len(many)} keys; use at most {wanted}", "range"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
@@ -212,7 +212,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
-            return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
+            return f"a list of {len(listed)} entries; use {word} {wanted}", "range"
         case "uniqueItems":
             items: Any = error.instance
             twice = next(item for place, item in enumerate(items) if item in items[:place])

@@ -156,7 +156,7 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
 def test_switches_that_are_exchanged_are_left_over(form: str, written: Written) -> None:
     """An expansion with other switches sets the old ones free; they are listed with the part number that they have."""
     content = written(form, *expanded("priced"), "--set-new", "fabrics.compute.switch=qm9790")
-    text = seen(content) if form == "html" else str(sheets(content)["What changes on site"])
+    text = seen(content) if form == "html" else str(sheets(content)["Changes on site"])
     assert "Left over" in text
     free = text[text.index("Left over") :]
     assert "MQM9700-NS2F" in free

@@ -125,7 +125,7 @@ def test_the_smallest_cut_by_brute_force(leaves: list[int], pair: int) -> None:
         ({}, 9, "36 ports down"),
         ({"homing": "rails", "mesh": {"switches": 3}}, 3, "in equal shares; it has 8 here"),
         ({"homing": "dual", "mesh": {"switches": 3}}, 3, "takes switches in pairs; the mesh has 3"),
-        ({"peer_links": 60}, 1, "8 ports down on a switch; beside its peer links a QM9700 has 4: at most 0 servers"),
+        ({"peer_links": 60}, 1, "8 downlink ports per switch; with its peer links QM9700 has 4: at most 0 servers"),
     ],
     ids=["ports", "shares", "pairs", "peer links"],
 )

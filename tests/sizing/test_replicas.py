@@ -501,7 +501,7 @@ def test_a_measurement_is_called_one(worked: Worked) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is not known"),
+        ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is unknown"),
         ({}, "give `output_tokens`"),
         ({"precision": "int4"}, "int4 values are counted with 0.5 bytes each"),
         ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not fit"),
@@ -526,7 +526,7 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
         ),
         (
             {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
-            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, 6000 are needed; 52 GPUs"),
+            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, but 6000 are required; 52 GPUs"),
         ),
         ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate uses 54"),
         (
@@ -599,7 +599,7 @@ def test_no_bandwidth_no_estimate(worked: Worked) -> None:
     asked["cluster"] = {"gpu": {"fp16_tflops": 300, "memory": "80 GB"}, "gpus": 8}
     report = worked(asked)
     assert "tokens_per_second" not in result(report)["workload"]
-    assert "the GPU's memory bandwidth is not known" in texts(words(report))
+    assert "the memory bandwidth of the GPU is unknown" in texts(words(report))
     asked["workload"]["inference"]["requests_per_minute"] = 60
     with pytest.raises(PlanErrors, match="memory bandwidth"):
         worked(asked)

@@ -93,9 +93,9 @@ def test_they_stand_in_management_racks_and_draw_power(built: Built) -> None:
 @pytest.mark.parametrize(
     ("servers", "words"),
     [
-        ({"count": 5}, ["5 x All-flash X hold 2500 TB, 3000 are needed; 6 are enough"]),
+        ({"count": 5}, ["5 x All-flash X hold 2500 TB, but 3000 are required; 6 are enough"]),
         ({"count": 6}, []),
-        ({"count": 7, "write": "2 GB/s"}, ["7 x All-flash X write 14 GB/s, 15 are needed; 8 are enough"]),
+        ({"count": 7, "write": "2 GB/s"}, ["7 x All-flash X write 14 GB/s, but 15 are required; 8 are enough"]),
     ],
 )
 def test_too_few_are_warned_of(worked: Worked, servers: dict[str, Any], words: list[str]) -> None:
