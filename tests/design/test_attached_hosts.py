@@ -10,7 +10,7 @@ import pytest
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-ASSUMED = "Cage of another machine"
+ASSUMED = "Cages of other hosts"
 
 
 def plan(fabrics: Mapping[str, Any], servers: int = 127, **more: Any) -> dict[str, Any]:

@@ -283,8 +283,8 @@ def test_an_older_bill_can_be_read() -> None:
     ("change", "said"),
     [
         ({"bomgen": 2}, "a bom.json of format 2, but this bomgen reads format 1; install a newer one"),
-        ({"bomgen": "x"}, '`bomgen` is "x", not 1; give a bom.json'),
-        ({"bomgen": True}, "`bomgen` is true, not 1; give a bom.json"),
+        ({"bomgen": "x"}, '`bomgen` is "x", not 1; use a bom.json'),
+        ({"bomgen": True}, "`bomgen` is true, not 1; use a bom.json"),
         ({"lines": {}}, "`lines` is not a list"),
         ({"lines": [1]}, "`lines.0` is not a mapping"),
         ({"lines": [line("a", 1), line("a", 2)]}, "the same id"),

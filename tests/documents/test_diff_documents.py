@@ -157,8 +157,8 @@ def test_switches_that_are_exchanged_are_left_over(form: str, written: Written) 
     """An expansion with other switches sets the old ones free; they are listed with the part number that they have."""
     content = written(form, *expanded("priced"), "--set-new", "fabrics.compute.switch=qm9790")
     text = seen(content) if form == "html" else str(sheets(content)["Changes on site"])
-    assert "Left over" in text
-    free = text[text.index("Left over") :]
+    assert "Surplus parts" in text
+    free = text[text.index("Surplus parts") :]
     assert "MQM9700-NS2F" in free
     assert re.search(r"\b47\b", free)
 

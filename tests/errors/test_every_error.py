@@ -99,7 +99,7 @@ NOT_PROVOKED = {
     "there is no file '{}' at {}; {}": "a git checkout; tests/cli/test_diff_command.py",
     "'{}' at {} is a link to nothing in the checkout": "a git checkout; tests/cli/test_diff_command.py",
     "git does not have '{}' at {}": "a broken git checkout; tests/cli/test_diff_command.py",
-    "the totals are in {} and {}, so amounts are not subtracted": "a note of a comparison; tests/documents/test_diff.py",
+    "the totals are in {} and {}, so amounts": "a note of a comparison; tests/documents/test_diff.py",
     "lines without a price: {} of {old_lines} before": "a note of a comparison; tests/documents/test_diff.py",
     "{} than before; at most {} is allowed": "exit code 4, nothing wrong; tests/cli/test_diff_command.py",
     "the result has no number '{}'; {}": "wrong usage; tests/results/test_explain.py",

@@ -275,7 +275,9 @@ def test_no_way_out_in_the_process_either() -> None:
 )
 def test_memory_has_an_end(text: str) -> None:
     """What needs more memory than there is ends at its line."""
-    expected = f"x.txt.j2:2:1: error: not finished with {LIMITS.memory_bytes >> 20} MiB of memory; see docs/templates.md"
+    expected = (
+        f"x.txt.j2:2:1: error: not finished with {LIMITS.memory_bytes >> 20} MiB of memory; see docs/templates.md"
+    )
     assert f"{expected} [template-limit]" == refused(f"\n{text}", LIMITS)
 
 

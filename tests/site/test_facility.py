@@ -188,7 +188,11 @@ def refused(bom: dict[str, Any], worked: Worked) -> list[str]:
         ),
         ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U, but the rack has 6 U"),
         ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws up to 51,000 W, but `site.rack` provides 40,000 W"),
-        ({"servers_per_rack": 7, "rack": {"power": "90 kW"}}, "rack-units", "7 x DGX H100 needs 56 U, but has 48 U"),
+        (
+            {"servers_per_rack": 7, "rack": {"power": "90 kW"}},
+            "rack-units",
+            "7 x DGX H100 needs 56 U, but the rack has 48 U",
+        ),
     ],
 )
 def test_a_rack_that_holds_too_much_is_an_error(site: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
@@ -212,7 +216,9 @@ def test_a_switch_that_no_rack_feeds_is_an_error(worked: Worked) -> None:
     weak = plan({"management": {"power": "1.5 kW"}}, servers=4) | fabrics
     assert refused(weak, worked) == ["machine-power"]
     allowed = plan({"management": {"power": "1.5 kW"}, "allow_overload": True}, servers=4) | fabrics
-    assert rules(worked(allowed), "machine-power") == ["QM9700 draws up to 1720 W, but the power limit of a management rack is 1500 W"]
+    assert rules(worked(allowed), "machine-power") == [
+        "QM9700 draws up to 1720 W, but the power limit of a management rack is 1500 W"
+    ]
     assert rules(worked(plan({"management": {"power": "2 kW"}}, servers=4) | fabrics), "machine-power") == []
 
 
@@ -247,7 +253,7 @@ def test_an_estimate_that_decides_the_racks_says_so(worked: Worked) -> None:
     assert (site["racks"], site["racks_range"]) == (15, {"low": 12, "high": 20})
     assert [text for text in rules(report, "estimated-power") if "depends" in text] == [
         "the number of racks depends on the estimated power of PowerEdge XE9680, 8 x H200 SXM: 15 as estimated, 12 at "
-        "the low end and 20 at the high end; ask the vendor for the maximum power before ordering racks"
+        "the low end, 20 at the high end; ask the vendor for the maximum power before ordering racks"
     ]
     wide = worked(plan({"rack": {"power": "95 kW"}}, servers=60, **ESTIMATED))
     assert [text for text in rules(wide, "estimated-power") if "depends" in text] == []
@@ -396,7 +402,7 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     unrated = worked(stored({"name": "P"}))
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
-        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, and the "
+        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, but the PDU "
         "rating is unknown; specify a PDU that carries this load with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]
@@ -426,9 +432,7 @@ def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
     lost = worked(plan(four(feeds=2, redundancy="2n")))
     assert result(lost)["site"]["compute_rack_feeds"] == {"A": 2, "B": 1}
     assert result(lost)["site"]["compute_pdu_load_w"] == 40_800
-    assert rules(lost, "redundancy") == [
-        "with 1 of 2 feeds lost (2n) DGX H100 keeps 3 of 6 power supplies but needs 4"
-    ]
+    assert rules(lost, "redundancy") == ["with 1 of 2 feeds lost (2n) DGX H100 keeps 3 of 6 power supplies but needs 4"]
     site = {"rack": {"units": 48, "power": "60 kW", "pdus": 4}, "feeds": 2, "redundancy": "2n"}
     assert rules(worked(plan(site, "b300-sxm", 72)), "redundancy") == []
 

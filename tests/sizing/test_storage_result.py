@@ -179,7 +179,7 @@ def test_storage_of_gpus_without_a_known_server(built: Built) -> None:
     bom = built({"bomgen": 1, "name": "x", "cluster": {"gpu": "k80", "gpus": 256}, "storage": {"level": "good"}})
     assert bom["cluster"]["server"] is None
     assert 15 * 10**9 == bom["storage"]["read_bytes_per_second"]
-    assert "GPUs of a server that reads and writes, where no server is known" in [
+    assert "GPUs per server for storage bandwidth, if the server is unknown" in [
         entry["name"] for entry in bom["assumptions"]
     ]
 
@@ -221,8 +221,8 @@ def assumed(report: Report, names: Iterable[str]) -> list[str]:
 def test_what_is_assumed_is_said(worked: Worked) -> None:
     """Level, interruptions, restart and checkpoints kept are listed until the plan gives them."""
     names = [
-        *("Level of storage bandwidth", "GPU-hours between interruptions", "Checkpoints kept"),
-        "Time from an interruption to training again",
+        *("Storage bandwidth level", "GPU-hours between interruptions", "Checkpoints kept"),
+        "Time from an interruption until training resumes",
     ]
     assert names == assumed(worked(plan({"dataset": "1 TB"}, TRAINING)), names)
     given = {"write_per_server": "2 GB/s", "read_per_server": "4 GB/s", "interruption_gpu_hours": 1000}
