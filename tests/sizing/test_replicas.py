@@ -519,7 +519,7 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
     ("keys", "cluster", "rule", "said"),
     [
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "a shortfall of 69.78 GB"),
-        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 concurrent requests, but 600 are required; 10 GPUs"),
+        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "484 concurrent requests, but 600 are required; 10 GPUs"),
         (
             {"output_tokens": 512, "requests_per_minute": 60000},
             *({"gpus": 8}, "target-missed", "by a roofline estimate"),
@@ -528,7 +528,7 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
             {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
             *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, but 6000 are required; 52 GPUs"),
         ),
-        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 concurrent requests, not 600; the estimate uses 54"),
+        ({"output_tokens": 512, "batch": 600}, {}, "batch", "54 concurrent requests, not 600; the estimate uses 54"),
         (
             {"output_tokens": 512, "batch": 6, "tokens_per_second_per_gpu": 1000},
             *({}, "no-effect", "workload.inference.batch has no effect, because the throughput is measured"),
