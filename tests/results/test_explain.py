@@ -232,7 +232,7 @@ def test_a_rate_without_known_parts_saves_no_modules(tmp_path: Path) -> None:
         )
         others = {other.name: other.reason for other in why(made, f"fabrics.compute.links.{kind}").others}
         assert others["200G"] == "cannot be built, or no parts are known"
-        assert others["800G"].startswith("it would take ")
+        assert others["800G"].startswith("would need ")
 
 
 def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_other_ways_of_a_link_are_those_of_bom_json() -> None:
 def test_one_more_server_in_a_rack_is_too_much() -> None:
     """NVIDIA's design has four DGX H100 of 10.2 kW in a rack of 40 kW: five draw 51 kW."""
     reason = why(worked("superpod-h100-4su"), "site.servers_per_rack")
-    assert (reason.by, reason.chosen) == ("plan", "4 x DGX H100 in a rack")
+    assert (reason.by, reason.chosen) == ("plan", "4 x DGX H100 per rack")
     assert reason.others[0].reason == "they need 51,000 W, but a rack has 40,000 W"
 
 
