@@ -166,12 +166,13 @@ def test_it_is_explained_and_compared(mesh: Copy) -> None:
         (
             "min(attached // 2, (leaves // 2) ** 2) * link_gbps",
             "attached // 2 * link_gbps",
-            "bisection: the stated bisection is 64,000 Gb/s; the links between the halves carry 4400 Gb/s",
+            "bisection: the stated bisection bandwidth is 64,000 Gb/s, but the links between the halves carry "
+            "4400 Gb/s",
         ),
         (
             "pairs = list(combinations(range(int(plane.switches.value)), 2))",
             "pairs = list(combinations(range(int(plane.switches.value)), 2))[1:]",
-            "connections: the topology connects 14 peer links and counts 15",
+            "connections: the topology connects 14 peer links but counts 15",
         ),
         ("link_kinds=(SERVER_LEAF, PEER)", "link_kinds=(SERVER_LEAF,)", "declares no peer links from leaf to leaf"),
     ],

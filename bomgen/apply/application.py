@@ -174,7 +174,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     returned = match_rows(base.returned, read_quote(content, name, base.titles))
     if not force and returned.plan != base.returned.plan:
         message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
-        raise _stale(returned, f"{message}give its own plan, or apply it all the same with --force")
+        raise _stale(returned, f"{message}use its own plan, or apply it anyway with --force")
     changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
     older = returned.fingerprint != base.returned.fingerprint
     if older and not force:
@@ -247,7 +247,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
         message = f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
-        message += "settings or bomgen have changed since; build a new one, or apply it all the same with --force"
+        message += "settings or bomgen have changed since; build a new one, or apply it anyway with --force"
         raise _stale(returned, message)
     return proposal
 

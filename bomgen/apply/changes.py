@@ -129,16 +129,16 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     for cell in returned.beside:
         computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
         if not computed and simplify(cell.value) not in known:
-            message = "something was written beside the lines, where nothing is read; delete it"
+            message = "text was added next to the lines, where it is not read; delete it"
             yield conflict(cell, returned.bill, message)
     for column, title in returned.header.items():
         if title not in titles:
             cell = TableCell(title, returned.mark._replace(line=returned.header_line, column=column))
-            yield conflict(cell, returned.bill, "a column was added to the bill, where nothing is read; delete it")
+            yield conflict(cell, returned.bill, "a column was added to the bill, where it is not read; delete it")
     left = {cell.value for cell in returned.beside}
     for cell in base.beside:
         if isinstance(cell.value, str) and cell.value not in left:
-            yield conflict(cell, returned.bill, "a text of bomgen's was deleted or changed; put it back")
+            yield conflict(cell, returned.bill, "a text of bomgen's was deleted or changed; restore it")
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
@@ -151,8 +151,8 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             problems.append(conflict(cell, returned.bill, message))
         elif len(rows) > 1:
             first = name_cell(returned.bill, rows[0].cells[ID].mark)
-            message = f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
-            message += "out of sight behind the bill: clear it there, or delete the row"
+            message = f"a copy of the line '{line_id}', which is also at {first}; an added row has no id, "
+            message += "in the hidden column after the bill; clear it there, or delete the row"
             problems.append(conflict(cell, returned.bill, message))
     for line in base.lines:
         if len(found.get(line.id, ())) == 1:
@@ -189,12 +189,12 @@ def _rate_changes(
         problems.append(conflict(at, returned.bill, f"{message}; delete it"))
     for (label, before), after in pairs:
         if after is None:
-            message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"
+            message = f"{returned.bill}: the row '{label.value}' below the lines is gone; restore it"
             problems.append(Problem(returned.mark, "error", message, RULE))
             continue
         kept = after[0].filled and (is_same(label, after[0]) or (label.formula and label.formula == after[0].formula))
         if not kept and not (label.formula and after[0].filled and not keeps_formulas(base, returned)):
-            message = f"the label '{label.value}' was deleted or changed; put it back"
+            message = f"the label '{label.value}' was deleted or changed; restore it"
             problems.append(conflict(after[0], returned.bill, message))
         pasted = before.formula and not after[1].formula and keeps_formulas(base, returned)
         if pasted or not is_same(before, after[1]) or is_rewritten(before, after[1]):
@@ -217,7 +217,7 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
         if bare and own:
-            message = "the defined names of the workbook are missing, so its formulas have no result; put them back"
+            message = "the defined names of the workbook are missing, so its formulas have no result; restore them"
             yield conflict(bare[-1], returned.bill, message)
         return
     pairs, _ = pair_totals(base, returned)
@@ -230,7 +230,7 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
             what = "refers to other cells than bomgen wrote"
         else:
             continue
-        message = f"the defined name '{name}' {what}, which changes the results of formulas; put it back"
+        message = f"the defined name '{name}' {what}, which changes the results of formulas; restore it"
         yield Problem(returned.mark, "error", message, RULE)
 
 
@@ -257,19 +257,19 @@ def _is_renamed_area(
 def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:
     names = pair_sheets(base, returned)
     if sum(map(len, returned.sheets.values())) > MOST_ROWS:
-        message = f"more than {MOST_ROWS} rows beside the bill; give the workbook as bomgen wrote it"
+        message = f"more than {MOST_ROWS} rows next to the bill; use the workbook as bomgen wrote it"
         problems.append(Problem(returned.mark, "error", message, RULE))
         return
     for name, rows in base.sheets.items():
         if name not in names:
-            message = f"the sheet '{name}' was deleted or renamed; give it back its name"
+            message = f"the sheet '{name}' was deleted or renamed; restore its name"
             problems.append(Problem(returned.mark, "error", message, RULE))
             continue
         yield from _row_changes((names[name], name), _filled(rows), _filled(returned.sheets[names[name]]))
     for name, added in returned.sheets.items():
         filled = _filled(added)
         if name not in names.values() and filled:
-            message = f"the sheet '{name}' was added; nothing of it can go into the plan: delete it"
+            message = f"the sheet '{name}' was added; it cannot be applied to the plan; delete it"
             problems.append(conflict(_first(filled[0]), name, message))
 
 

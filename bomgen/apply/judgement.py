@@ -213,7 +213,7 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     ]
     others = f" ({', '.join(lines)})" if lines else ""
     if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
-        others += "; spares of a part are bought on its first line, at the discount of that line"
+        others += "; spares of a part are purchased on its first line, at the discount of that line"
     message = f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
     message += f"{wanted} {currency}{others}; edit the plan by hand"
     return Problem(typed.mark, "error", message, RULE)
@@ -253,7 +253,7 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         was, now = was_hardware.get(line.id), hardware.get(line.id)
         if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):
             cell = now or was._replace(value=None, mark=amount.mark)
-            message = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; put its formula back"
+            message = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; restore its formula"
             amounts.append(conflict(cell, returned.bill, message, line.id))
     if amounts or prices or not returned.below:
         return amounts or prices

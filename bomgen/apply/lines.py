@@ -48,7 +48,7 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
         proposal.refuse(change.after, f"{show(pieces)} pieces of '{change.line}'; pieces are whole numbers")
         return
     if line.in_stock:
-        proposal.refuse(change.after, f"'{change.line}' is what the customer has; change `stock` in the plan")
+        proposal.refuse(change.after, f"'{change.line}' is in stock; change `stock` in the plan")
         return
     what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
     first = _first_line(proposal.base, line)
@@ -147,7 +147,7 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell,
             # What it shows depends on filters and hidden rows.
             kept = after.formula == before.formula or not keeps_formulas(base.returned, proposal.returned)
             if isinstance(after.value, Broken) or not kept:
-                message = f"{show(after.value)}: the sum of the visible lines was changed; put its formula back"
+                message = f"{show(after.value)}: the sum of the visible lines was changed; restore its formula"
                 proposal.refuse(after, message)
         elif share is None:
             proposal.refuse(after, f"{label.value}: {say_kind(after.value)}")
@@ -173,8 +173,8 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
             proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
             removed.append(at)
             continue
-        message = f"{bill}: the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
-        message += "put the row back, or take out of the plan what asks for it"
+        message = f"{bill}: the row of '{line.id}' ({what}) was deleted; the lines follow from the plan; "
+        message += "restore the row, or remove its cause from the plan"
         proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
         message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
@@ -200,7 +200,7 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
-        message = f"an added row ({show(name or at.value)}); the plan decides which parts there are: add a part there, "
+        message = f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
         message += f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
@@ -234,7 +234,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
         if change.key in (QUANTITY, SPARE):
             count_pieces(proposal, change, line, number)
         elif line.in_stock:
-            proposal.refuse(change.after, f"'{change.line}' is what the customer has, see `stock`; it has no price")
+            proposal.refuse(change.after, f"'{change.line}' is in stock (`stock`) and has no price; clear it")
         elif change.key == DISCOUNT:
             discounts[change.line] = Fraction(number)
             what = f"{change.line}, {title.lower()}"
@@ -247,7 +247,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
             prices[change.line] = number, change
             proposal.tell(change.after, f"{change.line}, {title.lower()}", change.before.value, number)
         else:
-            message = f"nobody knows a part for '{change.line}', so no price book can price it; name one in the plan"
+            message = f"no part is known for '{change.line}', so no price book can price it; specify one in the plan"
             proposal.refuse(change.after, message)
     _price_parts(proposal, prices)
     _discount(proposal, discounts)
@@ -266,7 +266,7 @@ def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal 
     elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
         what = f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece"
     elif number and number < 0 and change.key != DISCOUNT:
-        what = f"{title} {show(number)}; no number is below 0"
+        what = f"{title} {show(number)} is negative; write 0 or more"
     elif number and change.key == DISCOUNT and not 0 <= number <= 1:
         what = f"{title} {show(number)}; {SHARES.format(number)}"
     else:
@@ -287,8 +287,8 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
     title, typed = proposal.base.titles[change.key], show(change.after.value)
-    message = f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}): "
-    message += "name another part there"
+    message = f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}); "
+    message += "specify another part there"
     proposal.refuse_written(proposal.returned.bill, change.after, message)
 
 

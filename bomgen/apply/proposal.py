@@ -144,7 +144,7 @@ class Proposal:
 
     def note_written(self, sheet: str, before: TableCell, after: TableCell) -> None:
         """Note a changed cell that bomgen works out."""
-        message = f"{show(after.value)}: this cell is computed from the plan; put it back, or change what it comes from"
+        message = f"{show(after.value)}: this cell is calculated from the plan; restore it, or change its inputs"
         self.written.append(UnmappedChange(sheet, before, after, message))
 
     def refuse_written(self, sheet: str, cell: TableCell, message: str) -> None:

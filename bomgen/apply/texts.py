@@ -42,10 +42,10 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
     row = change.before or change.after
     filled = [cell for cell in row if cell.filled]
     if not all(isinstance(cell.value, Decimal) for cell in filled):
-        message = f"the row {show(filled[0].value)} was deleted, which the plan cannot say; put it back"
+        message = f"the row {show(filled[0].value)} was deleted, but the plan cannot express that; restore it"
         if not change.before:
             terms = proposal.base.document.section("terms").title
-            message = f"{show(filled[0].value)} was added, for which the plan has no place; delete it, or write it "
+            message = f"{show(filled[0].value)} was added, but the plan has no key for it; delete it, or write it "
             message += f"below the terms on the sheet '{terms}'"
         proposal.refuse_written(change.sheet, change.at, message)
     else:
@@ -99,7 +99,7 @@ def _change_side(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableC
     end = len(new) - len(contacts)
     known = party is not None and len(old) == 1 + len(party.address) + len(contacts)
     if party is None or not (known and after.filled and end > 0 and all(new)):
-        message = f"lines of `{cell.key}` were deleted; put them back, or remove them from the plan"
+        message = f"lines of `{cell.key}` were deleted; restore them, or remove them from the plan"
         proposal.refuse(after, message, sheet, cell.key)
         return
     given = value_at(proposal.base.source.data, path)

@@ -107,7 +107,7 @@ def _refuse_panels(design: Design) -> None:
     for built in design.fabrics:
         for kind, spec in built.plan.links.items():
             if spec.panels:
-                message = "panels need racks, and none are counted; give the height and power of the servers"
+                message = "panels need racks, but none are counted; set the height and power of the servers"
                 path = f"fabrics.{built.plan.name}.links.{kind}.panels"
                 raise PlanErrors([Problem(spec.panels.mark, "error", message, "layout", path)])
 
@@ -181,8 +181,8 @@ def _check_sold(wiring: Wiring, design: Design) -> None:
         furthest = float(table.length_m[table.cable_type == number].max(initial=0))
         if furthest > most:
             message = (
-                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor asks "
-                f"for {furthest:g} m; name another {cable_type.role}"
+                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the route over the floor needs "
+                f"{furthest:g} m; specify another {cable_type.role}"
             )
             path = f"fabrics.{cable_type.fabric}.links.{cable_type.kind}.panels"
             raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])

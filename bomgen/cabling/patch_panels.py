@@ -169,7 +169,7 @@ def _leaving(wiring: Wiring, of_type: Column, site: Site, racks: Floor) -> Colum
         first = wiring.cable_types[wiring.cable_type[rows[unknown[0]]]]
         raise ValueError(
             f"panels need a rack at both ends of every link, and {len(unknown)} {first.kind} links of {first.fabric} "
-            "end at devices that stand in none; give servers a height (`rack_units`), other machines a `part:` with one"
+            "end at devices without a rack; set `rack_units` for servers, a `part:` with a height for others"
         )
     somewhere = np.ones(len(rows), dtype=np.int64)
     units = ceil(site.rack_units.value)

@@ -464,7 +464,7 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
     spend(OF_NAME * len(names))
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
-    return f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
+    return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
 
 
 @cache_one

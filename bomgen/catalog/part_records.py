@@ -350,7 +350,7 @@ def model(record: Record) -> parts.Model:
     if active is None and described.moe:
         active = counts.active_parameters(described, parameters)
     if active is not None and active.value <= 0:
-        message = f"{parameters.value} parameters are fewer than the experts of the shape have; write all parameters"
+        message = f"{parameters.value} parameters are fewer than those of the experts; write all parameters"
         raise PlanErrors([_problem(record, "parameters", message, "range")])
     return described._replace(parameters=parameters, active_parameters=active or parameters)
 
@@ -370,4 +370,4 @@ def _uncounted(described: parts.Model) -> str:
     keys = [f"`{key}`" for key in matrices.missing(described)]
     if not described.shape:
         return "the model described here has no `parameters`; add them, or its shape"
-    return f"the parameters are not known; add `parameters`, or to the shape {', '.join(keys)}"
+    return f"the parameters are unknown; add `parameters`, or to the shape {', '.join(keys)}"

@@ -148,7 +148,7 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
     """
     name, built = switch.identity.name, switch.chassis
     if built is None or built.ports_per_card is None:
-        raise ValueError(f"a {name} is no chassis whose line cards are known; leave line_cards out")
+        raise ValueError(f"the line cards of {name} are unknown, or it is not a chassis; remove line_cards")
     if built.slots and line_cards.value > built.slots.value:
         raise ValueError(f"{line_cards.value} line cards; a {name} has slots for {built.slots.value}")
     group = switch.groups[0]
@@ -201,9 +201,9 @@ def _check_chassis(
     slots, of_card = built.slots, built.ports_per_card
     key, message = "ports", ""
     if switches_per_unit.value > 1:
-        key, message = "switches_per_unit", "a chassis is one switch; leave switches_per_unit out"
+        key, message = "switches_per_unit", "a chassis is one switch; remove switches_per_unit"
     elif len(groups) > 1:
-        key, message = "port_groups", "a chassis has line cards of one kind, whose ports are alike; keep one of them"
+        key, message = "port_groups", "a chassis has line cards of one kind with equal ports; keep one of them"
     elif slots and of_card and groups[0].ports.value != slots.value * of_card.value:
         message = (
             f"{groups[0].ports.value} ports; {slots.value} slots of {of_card.value} ports make "

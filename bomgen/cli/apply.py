@@ -40,7 +40,7 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     plan cannot say is a conflict: exit code 4, and nothing is written.
     """
     if plan == STANDARD_INPUT:
-        raise click.UsageError("a plan from standard input has no place for edits; name its file")
+        raise click.UsageError("a plan from standard input cannot be edited; name its file")
     try:
         content = read_sent(Path(quote))
     except OSError as error:
@@ -62,7 +62,7 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
         sys.exit(PASSED)
     if not found.files:
         if found.differences:
-            say("The plan says all of this already: nothing to apply.")
+            say("The plan already contains all of this: nothing to apply.")
         return
     if not writing:
         say("Nothing is written; --write writes it.")
@@ -81,15 +81,15 @@ def _tell(application: Application, plan: str) -> None:
     if application.passed_over:
         say(f"Ignored, generated text from an older version of the quote: {', '.join(application.passed_over)}")
     if application.applied:
-        say("The plan has all edits of this workbook already: nothing to apply.")
+        say("The plan already has all edits of this workbook: nothing to apply.")
         return
     if not application.differences and not application.problems:
-        say("The workbook says what the plan gives: nothing to apply.")
+        say("The workbook matches the plan: nothing to apply.")
         return
     for line in application.differences:
         say(line)
     if application.follows:
-        say("What follows from that, worked out by the plan and not as in the workbook:")
+        say("What follows, as calculated by the plan and not by the workbook:")
         for line in application.follows:
             say(f"  {line}")
     if application.problems:

@@ -97,7 +97,7 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         facility = report.design.facility
         watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
-        known = f"at least {watts}: the power of {left_out} is not known"
+        known = f"at least {watts}: the power of {left_out} is unknown"
         yield f"  power      {known if unknown else f'up to {watts}'}"
 
 
@@ -112,7 +112,7 @@ def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
     if plan.inference and "workload.replicas" in found:
         text = f"{found['workload.replicas'].value} x {plan.inference.model.identity.name}"
         if "workload.requests_per_minute" in found:
-            text += f", {value_text(found['workload.requests_per_minute'])} a minute"
+            text += f", {value_text(found['workload.requests_per_minute'])} per minute"
             low, high = (found.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
             if low and high:
                 text += f" by estimate (low {value_text(low)}, high {value_text(high)})"

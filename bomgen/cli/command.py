@@ -19,7 +19,7 @@ COMMANDS = {
     "init": "Write a commented plan that builds as it is.",
     "build": "Write quotes, reports and bills of materials.",
     "check": "Validate plans and report whether they can be built.",
-    "explain": "Show how a number was worked out.",
+    "explain": "Show how a number was calculated.",
     "compare": "Show plans side by side.",
     "search": "Find the best designs over many values.",
     "diff": "Show what changed between two plans, results or revisions.",

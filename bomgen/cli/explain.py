@@ -28,10 +28,10 @@ COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "c
     type=click.Choice(["text", "json", "md"]),
     default="text",
     show_default=True,
-    help="What is written.",
+    help="Output format.",
 )
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show N levels of what a number rests on.")
-@click.option("--why", "only_why", is_flag=True, help="Show only why things were chosen, and why others were not.")
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show N levels of the derivation.")
+@click.option("--why", "only_why", is_flag=True, help="Show only why parts were selected and others rejected.")
 @set_option
 @root_option
 @talk_options

@@ -93,11 +93,11 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
         return
     if seller:
         if name or design or any(value is not None for value in asked.values()):
-            raise click.UsageError("--seller writes seller.yaml and no plan; leave the other options out")
+            raise click.UsageError("--seller writes seller.yaml and no plan; remove the other options")
         _write("seller.yaml", starters.seller())
         return
     if name is None:
-        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list has the designs to begin with")
+        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
     if not is_name(name):
         close = nearest_name(name)
         hint = f"; '{close}' is a valid name" if close else ""
@@ -118,15 +118,15 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
     if design is not None:
-        raise click.UsageError("--from begins with a design, --gpu with an inquiry; choose one")
+        raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
     if asked["gpu"] is None:
-        raise click.UsageError("name the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
+        raise click.UsageError("specify the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
     counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
     if len(counts) != 1:
-        raise click.UsageError("say how many: one of --gpus, --servers and --racks")
+        raise click.UsageError("specify the size with one of --gpus, --servers and --racks")
     fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
     if fabric and "switch" not in fabric:
-        raise click.UsageError("name the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
+        raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
     server = {"server": asked["server"]} if asked["server"] else {}
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])

@@ -28,7 +28,7 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     reports when it is stale. Run the command again to renew it; remove the file to unlock. Commit it with the plan.
     """
     if STANDARD_INPUT in plans:
-        raise click.UsageError("a plan from standard input has no place for a lock; name its file")
+        raise click.UsageError("a plan from standard input cannot be locked; name its file")
     files, code = open_plans(plans, root)
     named: dict[str, str] = {}
     for plan in (file.name for file in files):

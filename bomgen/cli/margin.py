@@ -33,7 +33,7 @@ from bomgen.workflow.pipeline import compute_margin
 @root_option
 @talk_options
 def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
-    """Show the seller what every line costs and earns, by the plan's quote.cost_book.
+    """Show the cost and margin of every line, based on the plan's quote.cost_book.
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """

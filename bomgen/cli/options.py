@@ -81,7 +81,7 @@ def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
 def talk_options(command: Command) -> Command:
     """Add --quiet and --verbose to a command, which `show`, `say` and `watched` obey."""
     flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
-    verbose = click.option("-v", "--verbose", help="Show what is read and how long each stage takes.", **flag)
+    verbose = click.option("-v", "--verbose", help="Show the files read and the time of each stage.", **flag)
     quiet = click.option("-q", "--quiet", help="Show only errors; no warnings, summaries or file names.", **flag)
     return quiet(verbose(command))
 

@@ -36,14 +36,14 @@ from bomgen.workflow.pipeline import list_unpriced_parts
     "plan",
     metavar="PLAN",
     shell_complete=proposed("plans"),
-    help="List the parts of a plan that have no price yet, to be filled in; with a LIST, what the plan uses of it.",
+    help="List the unpriced parts of a plan, to be filled in; with a LIST, the prices that the plan uses.",
 )
 @click.option(
     "--columns",
     metavar="part=C,price=F",
     multiple=True,
-    help="What columns of a vendor's list are, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
-    "scale=0.01, sheet=NAME, header=LINE; none leaves one out.",
+    help="Meaning of columns in a vendor's list, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
+    "scale=0.01, sheet=NAME, header=LINE; none ignores a column.",
 )
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"

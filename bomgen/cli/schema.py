@@ -32,7 +32,7 @@ OF_PLANS = ("plan", "base")
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="Plans: offer the ids of a part folder too; repeatable.",
+    help="Plans: also offer the ids of a part folder; repeatable.",
 )
 def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
     """Print a JSON Schema: of plans, bom.json, price books, differences, x-rays, or part files (of a KIND, or of all).

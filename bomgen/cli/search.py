@@ -75,7 +75,7 @@ STAGES = {
 @click.option(
     "--confidence",
     type=click.Choice([f"{each}%" for each in CONFIDENCES]),
-    help="Take predicted days at the upper end of their interval.",
+    help="Use predicted days at the upper end of their interval.",
 )
 @click.option(
     "--write",
@@ -112,7 +112,7 @@ def search(
 ) -> None:
     """Evaluate every combination of values and show the Pareto-optimal designs.
 
-    The plan's `search` block says what to vary, minimise and keep within bounds; the options win over it. Ctrl-C shows
+    The plan's `search` block sets what is varied, minimised and bounded; the options override it. Ctrl-C shows
     what was found so far.
     """
     refuse_overwriting(output, plan)
@@ -135,7 +135,7 @@ def search(
     if folder and front.rows:
         _write_plans(front, file, settings, folder)
     if isinstance(stopped, EngineLost):
-        complain(f"bomgen: {stopped}; {front.tried} of {space.size} designs were looked at")
+        complain(f"bomgen: {stopped}; {front.tried} of {space.size} designs were evaluated")
         sys.exit(WRONG_PLAN)
     sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)
 

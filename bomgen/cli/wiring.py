@@ -138,9 +138,7 @@ def _chosen(report: Report, cluster: str | None) -> Report:
     if cluster in clusters:
         return clusters[cluster]
     if clusters:
-        wrong = (
-            f"no cluster '{cluster}'" if cluster else "the plan has several clusters, and each has cables of its own"
-        )
+        wrong = f"no cluster '{cluster}'" if cluster else "the plan has several clusters, each with its own cables"
         raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(clusters)}")
     if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")

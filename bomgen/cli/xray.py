@@ -43,8 +43,8 @@ SEVERITIES = ("error", "doubt")
     "--columns",
     metavar="part=C,quantity=F",
     multiple=True,
-    help="What columns of the bill are, by letter or heading; also spare, price, amount and others, currency=USD, "
-    "decimal=comma, sheet=NAME, header=LINE; none leaves one out.",
+    help="Meaning of columns in the bill, by letter or heading; also spare, price, amount and others, currency=USD, "
+    "decimal=comma, sheet=NAME, header=LINE; none ignores a column.",
 )
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 on a finding of this severity or worse.")
 @click.option("--all", "every", is_flag=True, help="Also show how each line was read.")

@@ -71,6 +71,8 @@ class Language(NamedTuple):
     """The font of workbooks, where a language needs a special one."""
     one: Mapping[str, str] = MappingProxyType({})
     """The singular form of a unit, for the number 1."""
+    percent: str = " %"
+    """The sign after a percentage, with the space before it."""
 
     def word(self, key: str, **values: object) -> str:
         """Return the text of a key with `values` filled in. Raises KeyError for a key that the language file lacks."""
@@ -125,7 +127,7 @@ class Language(NamedTuple):
 
     def share(self, value: int | float | Fraction) -> str:
         """Return a share as a percentage."""
-        return f"{self.number(Fraction(value) * _PERCENT)} %"
+        return f"{self.number(Fraction(value) * _PERCENT)}{self.percent}"
 
     def rough_share(self, value: Fraction) -> str:
         """Return a share as a percentage to one decimal; smaller ones are written as less than the smallest."""
@@ -139,13 +141,13 @@ class Language(NamedTuple):
             return ""
         tenths = round(abs(change / base) * _STEP)
         if not tenths and change:
-            return f"< 0{self.point}1 %"
-        return f"{_sign(change)}{tenths // _BASE}{self.point}{tenths % _BASE} %"
+            return f"< 0{self.point}1{self.percent}"
+        return f"{_sign(change)}{tenths // _BASE}{self.point}{tenths % _BASE}{self.percent}"
 
     def exact_share(self, share: Fraction) -> str:
         """Return a share as a percentage with all its digits, if they are finite."""
         percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
-        return f"{percent.normalize():f} %".replace(".", self.point)
+        return f"{percent.normalize():f}{self.percent}".replace(".", self.point)
 
     def money(self, amount: Decimal, currency: str) -> str:
         """Return an amount with its currency, to the minor unit."""
@@ -290,4 +292,5 @@ def language(code: str) -> Language:
         inputs=data["inputs"],
         font=data.get("font"),
         one=data.get("one", {}),
+        percent=str(data.get("percent", " %")),
     )

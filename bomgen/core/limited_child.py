@@ -47,12 +47,12 @@ class Limits(NamedTuple):
     @property
     def out_of_time(self) -> str:
         """The error for exceeded processor time."""
-        return f"not done after {self.cpu_seconds} s of processor time"
+        return f"not finished after {self.cpu_seconds} s of processor time"
 
     @property
     def out_of_memory(self) -> str:
         """The error for exceeded memory."""
-        return f"not done with {self.memory_bytes >> _MEBI} MiB of memory"
+        return f"not finished with {self.memory_bytes >> _MEBI} MiB of memory"
 
 
 class ChildOutput(NamedTuple):
@@ -97,7 +97,7 @@ def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:
     if code == OUT_OF_TIME or -code == getattr(signal, "SIGXCPU", 0):
         return limits.out_of_time, False
     if late:
-        return f"not done after {limits.wall_seconds} s", False
+        return f"not finished after {limits.wall_seconds} s", False
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
     if name in _BY_THE_SYSTEM:
         return (

@@ -89,7 +89,7 @@ def newer(source: Source, key: str, what: str, format: int, rule: str) -> Proble
     if not isinstance(version, int) or version <= format:
         return None
     message = (
-        f"{what} of format {str(version)[:MAX_QUOTED]}, and this bomgen reads format {format}; install a newer one"
+        f"{what} of format {str(version)[:MAX_QUOTED]}, but this bomgen reads format {format}; install a newer one"
     )
     return Problem(source.mark((key,)), "error", message, rule, key)
 
@@ -131,7 +131,7 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
 
 def _unknown(key: str, allowed: list[str]) -> str:
     shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-    right = suggestion(key, allowed, f"known here: {', '.join(shown) or 'none'}")
+    right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
     return f"unknown key {quote(key)}; {right}"
 
 
@@ -201,7 +201,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
             many: Any = error.instance
-            return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
+            return f"a mapping of {len(many)} keys; use at most {wanted}", "range"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
@@ -210,7 +210,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
-            return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
+            return f"a list of {len(listed)} entries; use {word} {wanted}", "range"
         case "uniqueItems":
             items: Any = error.instance
             twice = next(item for place, item in enumerate(items) if item in items[:place])
@@ -252,7 +252,7 @@ def _shown(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict | list):
-        return "not right here"
+        return "not valid here"
     return "text" if isinstance(value, str) else "true or false" if isinstance(value, bool) else "a number"
 
 

@@ -318,9 +318,9 @@ def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
     if isinstance(parent, list) and step.isdecimal() and int(step) < len(parent):
         return int(step)
     if isinstance(parent, list):
-        message = f"'{key}': the list has {len(parent)}, counted from 0; name one of them by its number"
+        message = f"'{key}': the list has {len(parent)}, counted from 0; use one of their numbers"
         raise PlanErrors([Problem(mark, "error", message, "set")])
-    message = f"'{key}': there is nothing to set below a plain value; set the whole mapping"
+    message = f"'{key}': a plain value has no keys to set; set the whole mapping"
     raise PlanErrors([Problem(mark, "error", message, "set")])
 
 

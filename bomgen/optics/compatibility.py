@@ -145,7 +145,7 @@ class Unbuildable(Exception):
 def refuse(reason: Incompatibility | None) -> None:
     """Raise Unbuildable if there is a reason against a specified module."""
     if reason:
-        raise Unbuildable(f"{reason.message}; name another module, or leave it to `medium: auto`", reason.code)
+        raise Unbuildable(f"{reason.message}; specify another module, or set `medium: auto`", reason.code)
 
 
 def accepts(cage: str, plug: str, rules: Rules) -> bool:
@@ -217,10 +217,10 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
         wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
         return Incompatibility("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
     if cage.optics:
-        return Incompatibility("cage", f"{cage.name} has its optics inside and takes no {name}, but fibres")
+        return Incompatibility("cage", f"{cage.name} has co-packaged optics and takes fibres, not {name}")
     if not accepts(cage.form, module.cage, rules) and adapter_for(cage, module.cage, rules) is None:
         return Incompatibility(
-            "cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}"
+            "cage", f"{name} is {module.cage}, but the cage of the {cage.device} ({cage.name}) is {cage.form}"
         )
     if cage.device != SERVER and module.nic_only:
         return Incompatibility("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
@@ -232,7 +232,7 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
     if cage.form != ANY and carried > cage.links and links_per_engine(module, rate, rules) > 1:
         return _rate_reason(module, rate)
     if cage.form != ANY and carried != cage.links:
-        message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
+        message = f"{name} carries {carried} links, but a cage of the {cage.device} ({cage.name}) carries {cage.links}"
         return Incompatibility("ports", message)
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return Incompatibility(
@@ -335,8 +335,8 @@ def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Incompatibility |
     wanted = rules.polarities.get(jumper.connector or "")
     row = (jumper.polarity or "", trunk.polarity or "", jumper.polarity or "")
     if wanted and rules.in_a_row.get(row) != wanted:
-        message = f"{of}, {name} and {of} in a row are {', '.join(each or 'of no known polarity' for each in row)}"
-        return Incompatibility("polarity", f"{message}, which is not {wanted} together")
+        message = f"{of}, {name} and {of} in series are {', '.join(each or 'of no known polarity' for each in row)}"
+        return Incompatibility("polarity", f"{message}, which together are not {wanted}")
     return None
 
 
@@ -360,7 +360,7 @@ def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules
             "protocol", f"{name} supports {', '.join(cable.protocols)}; {upper.name} uses {upper.protocol}"
         )
     if not (plug_fits(cable.a, upper, rules) and plug_fits(cable.b, lower, rules)):
-        message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"
+        message = f"{name} does not fit both {upper.name} ({upper.form} cage) and {lower.name} ({lower.form} cage)"
         return Incompatibility("cage", f"{message} at {rate} Gb/s")
     return None
 

@@ -286,11 +286,11 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
     """
     if medium is None or not medium.modules or medium.cable is None:
         message = "panels connect fibres between modules, and these links have none"
-        raise Unbuildable(f"{message}; name `module:`, or leave `panels:` out", "medium")
+        raise Unbuildable(f"{message}; set `module:`, or remove `panels:`", "medium")
     if medium.cable.links.value > 1:
         name, links = medium.cable.identity.id, medium.cable.links.value
-        message = f"{name} carries {links} links to a plug, which diverge behind it; a port of a panel takes one"
-        raise Unbuildable(f"{message}: name modules of one link a plug, or leave `panels:` out", "ports")
+        message = f"{name} is a breakout module with {links} links per plug, and a patch-panel port takes one link"
+        raise Unbuildable(f"{message}; specify modules with one link per plug, or remove `panels:`", "ports")
     jumper = _jumper(spec, medium, parts)
     return Patch(_panel(spec, jumper, parts), _trunk(spec, jumper, parts), jumper)
 
@@ -303,11 +303,11 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
         return medium.cable
     cable = parts.cable(spec.jumper)
     if cable.medium != FIBRE:
-        raise Unbuildable(f"{spec.jumper} is not a fibre; it is {cable.medium}: name a fibre", "medium")
+        raise Unbuildable(f"{spec.jumper} is not a fibre but {cable.medium}; specify a fibre", "medium")
     module = next((module for module in medium.modules if module.fibre != ANY), medium.modules[0])
     reason = fibre_reason(cable, module, 1, parts.rules())
     if reason:
-        raise Unbuildable(f"{reason.message}; name another jumper, or remove it", reason.code)
+        raise Unbuildable(f"{reason.message}; specify another jumper, or remove it", reason.code)
     return cable
 
 
@@ -317,17 +317,17 @@ def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
     if spec.trunk is not None:
         cable = parts.cable(spec.trunk)
         if cable.medium != TRUNK:
-            raise Unbuildable(f"{spec.trunk} is not a trunk; it is {cable.medium}: name a trunk", "medium")
+            raise Unbuildable(f"{spec.trunk} is not a trunk but {cable.medium}; specify a trunk", "medium")
         reason = trunk_reason(jumper, cable, rules)
         if reason:
-            raise Unbuildable(f"{reason.message}; name another trunk, or remove it", reason.code)
+            raise Unbuildable(f"{reason.message}; specify another trunk, or remove it", reason.code)
         return cable
     trunks = [cable for cable in parts.cables(TRUNK) if cable.identity.availability == AVAILABLE]
     reasons = [(cable, trunk_reason(jumper, cable, rules)) for cable in trunks]
     found = [cable for cable, reason in reasons if reason is None]
     if not found:
         message = f"no trunk goes with {jumper.identity.id} ({jumper.fibre}, {jumper.connector})"
-        raise Unbuildable(f"{message}; describe one in a catalogue of your own and name it", "connector")
+        raise Unbuildable(f"{message}; describe one in your own catalogue folder and specify it", "connector")
     return min(found, key=lambda cable: (cable.identity.generic, cable.identity.id))
 
 
@@ -337,10 +337,10 @@ def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
         panel = parts.panel(spec.panel)
         if jumper.connector not in panel.connectors:
             message = f"{spec.panel} takes {', '.join(panel.connectors)}, {jumper.identity.id} is {jumper.connector}"
-            raise Unbuildable(f"{message}; name another panel, or remove it", "connector")
+            raise Unbuildable(f"{message}; specify another panel, or remove it", "connector")
         return panel
     found = [panel for panel in parts.panels() if jumper.connector in panel.connectors]
     if not found:
         message = f"no panel takes {jumper.connector}, the connector of {jumper.identity.id}"
-        raise Unbuildable(f"{message}; describe one in a catalogue of your own and name it", "connector")
+        raise Unbuildable(f"{message}; describe one in your own catalogue folder and specify it", "connector")
     return min(found, key=lambda panel: (not panel.identity.generic, panel.identity.id))

@@ -114,7 +114,7 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     if furthest is not None and furthest < span.length_m:
         short = min(bare, key=lambda module: module.reach_m.value if module.reach_m else span.length_m)
         message = f"{short.identity.id} reaches {metres(furthest)} m here, the link is {metres(span.length_m)} m"
-        raise Unbuildable(f"{message}; shorten it or name a module that reaches", "reach")
+        raise Unbuildable(f"{message}; shorten the link, or specify a module with a longer reach", "reach")
     low, up = (
         module_in_cage(module, cage, span.rate, rules) for module, cage in zip(bare, (lower, upper), strict=True)
     )
@@ -137,20 +137,20 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
         return medium
     cable = parts.cable(spec.fibre)
     if cable.medium != FIBRE:
-        message = f"{cable.identity.id} is not a fibre; it is {cable.medium}: name a fibre, or leave `fibre:` out"
+        message = f"{cable.identity.id} is not a fibre but {cable.medium}; specify a fibre, or remove `fibre:`"
         raise Unbuildable(message, "medium")
     module = fibre_module(medium.lower, medium.upper)
     links = int(medium.cable.links.value) if medium.cable else 1
     reason = fibre_reason(cable, module, links, parts.rules())
     if reason:
-        raise Unbuildable(f"{reason.message}; name another fibre, or leave `fibre:` out", reason.code)
+        raise Unbuildable(f"{reason.message}; specify another fibre, or remove `fibre:`", reason.code)
     own = cable.named_length_m
     least = Fraction(0) if span.over_panels else span.length_m
     sold = own if own and own >= least else None if own else shortest_length(cable.lengths_m, least)
     if sold is None:
         longest = metres(own or Fraction(max(cable.lengths_m, default=0)))
         message = f"{spec.fibre} is sold up to {longest} m, the link is {metres(span.length_m)} m"
-        raise Unbuildable(f"{message}; give a shorter `length:` or name another fibre", "reach")
+        raise Unbuildable(f"{message}; set a shorter `length:`, or specify another fibre", "reach")
     return medium._replace(cable=cable, length_m=sold)
 
 
@@ -179,7 +179,7 @@ def _partner_module(other: Module, cage: Cage, rate: int, parts: PartsLookup) ->
     fitting = [module for module in candidates(cage, rate, parts) if pair_reason(module, other, rules) is None]
     if not fitting:
         message = f"no module known for the {cage.form} cage of the {cage.device} ({cage.name}) pairs with"
-        raise Unbuildable(f"{message} {other.identity.id}; name one", "pair")
+        raise Unbuildable(f"{message} {other.identity.id}; specify one", "pair")
     return fitting[0]
 
 
@@ -191,12 +191,12 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     length, medium, rate = span.length_m, str(spec.medium.value), span.gbps
     ids = sorted(set(spec.modules.values()))
     if len(ids) > 1:
-        raise Unbuildable(f"a {medium} has both ends, but {' and '.join(ids)} are named; name one", "medium")
+        raise Unbuildable(f"a {medium} has both ends, but {' and '.join(ids)} are specified; specify one", "medium")
     if ids:
         cable = parts.cable(ids[0])
         if cable.medium != medium:
             message = f"{cable.identity.id} is {cable.medium}, not {medium}"
-            raise Unbuildable(f"{message}; name a {medium}, or write `medium: {cable.medium}`", "medium")
+            raise Unbuildable(f"{message}; specify a {medium}, or set `medium: {cable.medium}`", "medium")
         _check_cable(cable, span, parts)
     else:
         found = next(cables(medium, span, parts), None)
@@ -211,13 +211,13 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     if own_length:
         if own_length < length and not isinstance(spec.length_m.origin, Assumed):
             message = f"{ids[0]} is {metres(own_length)} m long, the link {metres(length)} m"
-            raise Unbuildable(f"{message}; name a longer one, or give the `length:` of the link", "reach")
+            raise Unbuildable(f"{message}; specify a longer one, or set the `length:` of the link", "reach")
         return Medium(None, None, cable, own_length)
     sold = shortest_length(cable.lengths_m, length)
     if sold is None:
         longest = metres(Fraction(max(cable.lengths_m, default=0)))
         message = f"a {medium} is sold up to {longest} m, the link is {metres(length)} m"
-        raise Unbuildable(f"{message}; give a shorter `length:` or choose another medium", "reach")
+        raise Unbuildable(f"{message}; set a shorter `length:`, or choose another medium", "reach")
     return Medium(None, None, cable, sold)
 
 
@@ -225,13 +225,13 @@ def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
     if ANY not in (span.lower.form, span.upper.form) and not cable.identity.generic:
         reason = cable_reason(cable, span.lower, span.upper, span.gbps, parts.rules())
         if reason:
-            raise Unbuildable(f"{reason.message}; name another, or `medium: auto`", reason.code)
+            raise Unbuildable(f"{reason.message}; specify another, or set `medium: auto`", reason.code)
     if links_diverge(cable, span) and not span.single:
         name, count = cable.identity.id, cable.links.value
         message = (
             f"{name} carries {count} links between the same two devices, and not every two devices here have that many"
         )
-        raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "parallel")
+        raise Unbuildable(f"{message}; specify a single-link cable, or set `medium: auto`", "parallel")
 
 
 # selection ----------------------------------------------------------------------------------------------------------

@@ -296,7 +296,7 @@ class _View:
         if value is None and kind == "money":
             return Field(kind, (("", "–"),), "", "", True)
         if isinstance(value, str):
-            text = self.language.value(value)
+            text = self.language.value(value, cell.unit)
             if _ADDRESS.fullmatch(value):
                 return Field("address", (("", value),), link or value, "", False)
         elif isinstance(value, Decimal) and currency:

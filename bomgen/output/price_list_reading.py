@@ -50,7 +50,7 @@ def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) ->
     number = _count(len(entries), ("price", "prices"))
     title = f"{number}, of these the first:" if len(entries) > FIRST else f"{number}:"
     unread = [
-        f"sheets that are not read, {kind}: {', '.join(names)}"
+        f"sheets not read, {kind}: {', '.join(names)}"
         for kind, names in (("without prices", price_list.unread), ("hidden", price_list.hidden))
         if names
     ]
@@ -84,7 +84,7 @@ def _use(use: Use, prices: int) -> Iterator[str]:
     priced = use.parts - len(use.unpriced)
     yield f"{use.plan} uses {use.used} of the {prices} prices, for {priced} of its {use.parts} parts"
     if use.unpriced:
-        yield f"no price in it: {', '.join(use.unpriced)}"
+        yield f"no price in the list: {', '.join(use.unpriced)}"
 
 
 def _quoted(column: ListColumn) -> str:

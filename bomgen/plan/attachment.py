@@ -82,15 +82,15 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
         if used > server.storage.count.value:
             silent = next((fabric for fabric in sharing if fabric.ports_per_server is None), sharing[-1])
             message = (
-                f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
-                f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
+                f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports per server; "
+                f"{server.identity.name} has {server.storage.count.value}; set `ports_per_server:`, or specify a `nic:`"
             )
             raise refusal(silent, message, "ports")
     own = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
     used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
     if server.compute is not None and used > server.compute.count.value:
         message = (
-            f"the fabrics {' and '.join(fabric.name for fabric in own)} use {used} NICs a server; "
+            f"the fabrics {' and '.join(fabric.name for fabric in own)} use {used} NICs per server; "
             f"{server.identity.name} has {server.compute.count.value}: name a `nic:` to buy, or give `gpus_per_nic:`"
         )
         raise refusal(own[-1], message, "ports")
@@ -133,14 +133,14 @@ def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
     if planes.value % of_nic:
         nics = "a NIC" if by_nic else "a server"
         message = (
-            f"{of_nic} ports of {nics} do not spread over {planes.value} planes; as many planes as ports, a divisor "
-            "or a multiple of them"
+            f"{of_nic} ports of {nics} do not spread over {planes.value} planes; set as many planes as ports, "
+            "a divisor or a multiple of them"
         )
         raise refusal(fabric, message, "planes")
     pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
     if attached.port_gbps.value % pieces.value:
         port = f"a port of {attached.port_gbps.value} Gb/s"
-        message = f"{port} does not split into {pieces.value} equal pieces; a number of `planes:` that divides it"
+        message = f"{port} does not split into {pieces.value} equal parts; set a number of `planes:` that divides it"
         raise refusal(fabric, message, "planes")
     split = ports_when_split(ports, pieces)
     return attached._replace(
@@ -152,12 +152,12 @@ def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
 
 
 def _silent(server: str, ports: str) -> str:
-    return f"the catalogue has no figures for the {ports} of {server}; give `ports_per_server:` and `nic:` or `link:`"
+    return f"the catalogue has no data on the {ports} of {server}; set `ports_per_server:` and `nic:` or `link:`"
 
 
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
     if fabric.gpus_per_nic:
-        raise refusal(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
+        raise refusal(fabric, f"gpus_per_nic is for the role compute; set ports_per_server for {fabric.role}", "role")
     if nic := fabric.nic:
         cards = cards_for_ports(ports, nic.ports)
         return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
@@ -167,21 +167,21 @@ def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str)
 def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) -> Attachment:
     nic = fabric.nic
     if fabric.ports_per_server:
-        raise refusal(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
+        raise refusal(fabric, "ports_per_server is for other roles than compute; set gpus_per_nic", "role")
     own = server.compute
     if fabric.gpus_per_nic:
         nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
     elif own:
         nics = own.count
     else:
-        message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
+        message = f"{server.identity.name} has no known NICs; set `gpus_per_nic:` and `nic:`"
         raise refusal(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
     if same and own is not None and nics.value <= own.count.value:
         return _own_attachment(cluster, own, nics)
     nic = nic or cluster.server_nic
     if nic is None:
-        message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
+        message = f"{nics.value} NICs per server exceed those of {server.identity.name}; specify a `nic:` to purchase"
         raise refusal(fabric, message, "unknown-ports")
     ports = ports_of_nics(nics, nic.ports)
     return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)

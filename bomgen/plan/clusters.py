@@ -54,7 +54,7 @@ def split(source: Source) -> list[tuple[str, Source]]:
 def _slips(source: Source) -> Iterator[Problem]:
     for key in ("cluster", "workload", "fabrics", "storage"):
         if key in source.data:
-            message = f"`{key}` stands beside `{KEY}`; put it into each of them"
+            message = f"`{key}` cannot be combined with `{KEY}`; move it into each of them"
             yield Problem(source.key_mark((key,)), "error", message, KEY, key)
     site = source.data.get("site") or {}
     for path in COUNTED:
@@ -62,7 +62,7 @@ def _slips(source: Source) -> Iterator[Problem]:
         for step in path[:-1]:
             holder = holder.get(step) or {}
         if path[-1] in holder:
-            message = f"site.{'.'.join(path)} must be set per cluster, not beside {KEY}; give it in the `site:` of each"
+            message = f"site.{'.'.join(path)} must be set per cluster with `{KEY}`; move it to the `site:` of each"
             yield Problem(source.key_mark(("site", *path)), "error", message, KEY, f"site.{'.'.join(path)}")
     first: dict[str, int] = {}
     for at, entry in enumerate(source.data[KEY]):

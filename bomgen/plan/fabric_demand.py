@@ -180,9 +180,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
     gpu = cluster.gpu
     rate = fabric.link_gbps or gpu.pod_link_gbps
     if rate is None:
-        message = (
-            f"it is not given how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
-        )
+        message = f"the link rate of the {fabric.topology.value} is unknown; set `link:`, for example 400G"
         raise refusal(fabric, message, "unknown-rate")
     port = fabric.nic.port_gbps if fabric.nic else gpu.pod_link_gbps or own_port_gbps(cluster)
     most = port.value if port else MAX_GBPS

@@ -80,7 +80,7 @@ def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
     if training is None:
         return
     if training.predicted and training.tuning:
-        text = "mfu: predicted is for pre-training; give a share, or leave `mfu` out"
+        text = "mfu: predicted is for pre-training; set a share, or remove `mfu`"
         yield _at_key(source, text, "one-of", "workload.fine_tuning.mfu")
     for number, own in enumerate(training.measured):
         size = own.tensor.value * own.pipeline.value * own.context.value
@@ -99,11 +99,11 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     given = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
     first, *others = [name for name, figure in given.items() if figure] or [""]
     for name in others:
-        text = f"{first} and {name} both give the size; keep one"
+        text = f"{first} and {name} both set the size; keep one"
         yield _at(plan, given[name], text, "one-of", f"cluster.{name}")
     server = cluster.server
     if cluster.racks and server and not server.trays:
-        text = f"a {server.identity.name} is bought one by one, not by the rack; give `servers` or `gpus`"
+        text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
 
 
@@ -113,7 +113,7 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
     server, gpu = plan.cluster.server, plan.cluster.gpu
     if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
         text = (
-            f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, "
+            f"{server.identity.name} has {server.gpu}, but the plan sets {gpu.identity.id}; specify a server with it, "
             f"or `gpu: {server.gpu}`"
         )
         yield _at_key(source, text, "gpu-of-server", "cluster.server")
@@ -166,7 +166,7 @@ def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit the carbon intensity of grids to some kg of CO2 per kWh: a larger number is in grammes."""
     carbon = plan.site.carbon if plan.site else None
     if carbon and carbon.value > MOST_CARBON:
-        text = f"{float(carbon.value):g} kg of CO2 a kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
+        text = f"{float(carbon.value):g} kg of CO2 per kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
         yield _at(plan, carbon, text, "range", "site.carbon")
 
 
@@ -214,7 +214,7 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
     training, inference = plan.training, plan.inference
     if inference and inference.context and (most := _exceeded(inference.model, inference.context)):
         tokens, name = inference.context.value, inference.model.identity.name
-        text = f"{tokens} tokens are more than the context of {name}; at most {most}"
+        text = f"{tokens} tokens exceed the context of {name}; at most {most}"
         yield _at(plan, inference.context, text, "range", "workload.inference.context")
     if training and training.sequence and (most := _exceeded(training.model, training.sequence)):
         name, block = training.model.identity.name, "fine_tuning" if training.tuning else "training"
@@ -245,12 +245,12 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
     output, context = inference.output_tokens, inference.context
     if output and context and output.value >= context.value:
         text = (
-            f"{output.value} tokens of an answer leave no room for a prompt in {context.value} tokens of context; "
+            f"{output.value} output tokens leave no room for a prompt in {context.value} tokens of context; "
             f"at most {context.value - 1}"
         )
         yield _at(plan, output, text, "range", "workload.inference.output_tokens")
     if inference.requests_per_minute and output is None:
-        text = "the number of GPUs depends on the length of an answer; add `output_tokens`"
+        text = "the number of GPUs depends on the output length; set `output_tokens`"
         path = "workload.inference.requests_per_minute"
         yield _at(plan, inference.requests_per_minute, text, "missing-key", path)
 
@@ -268,7 +268,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             ("spine.uplinks", spine.uplinks if spine else None),
         ):
             if figure and (below_three or fabric.declared.one_switch):
-                text = f"{name} belongs to three tiers; ask for `tiers: 3`, or remove it"
+                text = f"{name} is for three tiers; set `tiers: 3`, or remove it"
                 yield _at(plan, figure, text, "tiers", f"fabrics.{fabric.name}.{name}")
 
 
@@ -290,7 +290,7 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
             if not fits(fabric.declared, fabric):
                 asked = f"{key}: {fabric.homing.value}" if key == "homing" else key
                 names = " or ".join(kind.name for kind in describe_topologies() if fits(kind, fabric))
-                text = f"{asked} belongs to `topology: {names}`; ask for that, or remove {key}"
+                text = f"{asked} is for `topology: {names}`; set that topology, or remove {key}"
                 yield _at_key(source, text, "topology", f"fabrics.{fabric.name}.{key}")
 
 
@@ -300,14 +300,14 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if leaf and leaf.servers and leaf.downlinks:
-            text = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
+            text = "leaf.servers and leaf.downlinks both set the downlink ports; keep one"
             yield _at(plan, leaf.downlinks, text, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
         if leaf and leaf.servers and fabric.scalable_unit and fabric.declared.has_rails:
             text = "leaf.servers and scalable_unit both set how many servers share a set of leaves; keep one"
             yield _at(plan, leaf.servers, text, "one-of", f"fabrics.{fabric.name}.leaf.servers")
         unit = fabric.scalable_unit
         if leaf and leaf.downlinks and unit and fabric.declared.has_rails and leaf.downlinks.value < unit.value:
-            text = f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
+            text = f"{leaf.downlinks.value} downlinks per leaf for {unit.value} servers per unit; set at least as many"
             yield _at(plan, leaf.downlinks, text, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
 
 
@@ -320,7 +320,7 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
         for index, hosts in enumerate(given.get("hosts") or () if isinstance(given, dict) else ()):
             if slug(hosts["name"]) in taken:
                 mark = source.mark(("fabrics", fabric.name, "hosts", index, "name"))
-                text = f"other machines on the fabric are called '{hosts['name']}' too; give these another name"
+                text = f"other machines on the fabric are also called '{hosts['name']}'; give these another name"
                 yield Problem(mark, "error", text, "same-name", f"fabrics.{fabric.name}.hosts")
             taken.add(slug(hosts["name"]))
 
@@ -339,7 +339,7 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
             above = fabrics[above.uplink.fabric]
             seen.add(above.name)
         if above.switchless and fabric.uplink:
-            text = f"{above.name} has no switches that links could end at; name a fabric with switches"
+            text = f"{above.name} has no switches to link to; specify a fabric with switches"
             yield Problem(fabric.uplink.mark, "error", text, "uplink", f"fabrics.{fabric.name}.uplink")
 
 
@@ -349,7 +349,7 @@ def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if fabric.uplink and leaf and leaf.uplinks:
-            text = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
+            text = "leaf.uplinks and uplink.ports both set the uplinks of a leaf; keep uplink.ports"
             yield _at(plan, leaf.uplinks, text, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
 
 
@@ -373,7 +373,7 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
             if None not in spoken and leaf.protocol not in spoken:
                 text = (
                     f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
-                    f"{leaf.protocol}; name another {identity.kind}"
+                    f"{leaf.protocol}; specify another {identity.kind}"
                 )
                 yield Problem(identity.mark or fabric.mark, "error", text, "protocol", f"fabrics.{fabric.name}")
                 break
@@ -385,7 +385,7 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     if plan.quote.date:
         try:
             far = date.fromisoformat(plan.quote.date).year > LAST_YEAR
-            wrong = "is too far off; a date of this century" if far else None
+            wrong = "is too far away; use a date in this century" if far else None
         except ValueError:
             wrong = "is not a date; write YYYY-MM-DD"
         if wrong:
@@ -408,7 +408,7 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(exchange.mark, "error", text, "date", path)
             continue
         if plan.quote.date and exchange.date > plan.quote.date:
-            text = f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; pin an earlier one"
+            text = f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; use an earlier one"
             yield Problem(exchange.mark, "error", text, "date", path)
 
 
@@ -494,7 +494,7 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
     """Require that storage servers have a count, or a capacity or bandwidth per server."""
     named = plan.storage.servers
     if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
-        text = f"it is not given how many of {named.identity.name} are needed; give count, capacity, read or write"
+        text = f"the number of units of {named.identity.name} is not specified; set count, capacity, read or write"
         yield Problem(named.mark, "error", text, "missing-key", "storage.servers")
 
 

@@ -18,7 +18,7 @@ from bomgen.fabric.types import SERVER
 PLAN, BASE = "plan", "base"
 """Plans, and the base files that they extend, which may lack keys of a plan."""
 _DEVICES = {SERVER: "server or host"}
-_CHOSEN = "Default: chosen by rate, cage and length."
+_CHOSEN = "Default: selected by rate, cage and length."
 _EXAMPLE = "generic-400g"
 
 
@@ -75,7 +75,7 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
             for end in kind.ends
         }
         named = module | {
-            "description": "Transceiver plugged in at both ends: a catalogue id, or a mapping "
+            "description": "Module at both ends: a catalogue id, or a mapping "
             f"{{{lower}: id, {upper}: id}} when the ends differ. {_CHOSEN}",
             "type": ["string", "object"],
             "minProperties": len((lower,)),

@@ -161,10 +161,10 @@ def search_space(
     )
     mark = source.mark((KEY,))
     if not axes and not problems:
-        message = "nothing to search over; give keys with values under `search.over`, or with --over KEY=VALUE,VALUE"
+        message = "nothing to search over; set keys with values under `search.over`, or with --over KEY=VALUE,VALUE"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     elif space.size > MAX_DESIGNS:
-        message = f"{space.size} designs; at most {MAX_DESIGNS} are looked at, give fewer values or ranges with a step"
+        message = f"{space.size} designs; at most {MAX_DESIGNS} are evaluated, use fewer values or ranges with a step"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     if problems:
         raise PlanErrors(problems)
@@ -201,18 +201,18 @@ def _read(text: str, mark: Mark, problems: list[Problem]) -> Any:
 def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | None:
     """Return the values of a key: a list, a range `8..512`, a range `8..512 step 8`, or one value."""
     if key.partition(".")[0] == KEY:
-        problems.append(Problem(mark, "error", f"{key} is not a key that a design has; name another", _RULE, key))
+        problems.append(Problem(mark, "error", f"{key} is not a key of a design; use another", _RULE, key))
         return None
     given = value if isinstance(value, list) else [value]
     if not given:
-        message = f"no values for {key}; give one at least, or leave the key out"
+        message = f"no values for {key}; set at least one, or remove the key"
         problems.append(Problem(mark, "error", message, _RULE, key))
         return None
     lists = [_values(item, mark, problems) for item in given]
     if len(lists) == 1 and isinstance(lists[0], NumberRange):
         return Axis(key, lists[0], mark)
     if sum(map(len, lists)) > MAX_LISTED:
-        message = f"more than {MAX_LISTED} values in a list; give one range"
+        message = f"more than {MAX_LISTED} values in a list; use a range"
         problems.append(Problem(mark, "error", message, _RULE, key))
         return None
     return Axis(key, tuple(dict.fromkeys(chain.from_iterable(lists))), mark)

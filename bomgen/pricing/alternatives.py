@@ -91,7 +91,7 @@ def substitutes(
         others = {line.identity: _other(alternative, line, other, catalog, cheapest) for line in lines}
         found |= {(identity.kind, identity.id): id for identity, id in others.items() if identity and id}
         if not any(others.values()):
-            message = f"the catalogue has no part that `replaces:` {wanted}; add one, or name the part"
+            message = f"no part in the catalogue `replaces:` {wanted}; add one, or specify the part"
             raise _wrong(alternative, message, "no-compatible")
     return found
 
@@ -102,7 +102,7 @@ def _is(line: Line, wanted: str) -> bool:
 
 def _hint(wanted: str, bill: Bill) -> str:
     known = [line.identity.id for line in bill.lines if line.identity]
-    return suggestion(wanted.lower(), known, "name a category or a part of it")
+    return suggestion(wanted.lower(), known, "specify a category or a part on the bill")
 
 
 def _other(
@@ -130,10 +130,8 @@ def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[P
     there = {(line.identity.kind, line.identity.id) for line in bill.lines if line.identity}
     for (kind, id), other in instead.items():
         if (kind, other) not in there:
-            message = (
-                f"{other} cannot take the place of {id}: what it would be plugged into, or its partner, does not fit"
-            )
-            yield _problem(alternative, f"{message}; name another part", "substitute")
+            message = f"{other} cannot replace {id}: the cage or the module at the other end does not match"
+            yield _problem(alternative, f"{message}; specify another part", "substitute")
 
 
 def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:

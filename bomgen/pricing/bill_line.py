@@ -157,7 +157,7 @@ def charges(designs: Sequence[Design]) -> Iterator[Line]:
     for charge in designs[0].plan.quote.charges:
         counted = _counted(charge, designs)
         if counted is None or not counted.value:
-            message = f"nothing to charge by the {charge.per}: the plan has none; count it by the {ORDER}"
+            message = f"nothing to charge per {charge.per}: the plan has none; set `per: {ORDER}`"
             raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
         quantity = over_years(counted, charge.years) if charge.years else counted
         yield Line(
@@ -181,9 +181,7 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     if charge.per in UNKNOWN and any(counted):
         for design, figure in zip(designs, counted, strict=True):
             if figure is None:
-                message = (
-                    f"the {charge.per}s of cluster {design.plan.cluster_name} are not known; count it by the {ORDER}"
-                )
+                message = f"the {charge.per}s of cluster {design.plan.cluster_name} are unknown; set `per: {ORDER}`"
                 raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
     return together(counted)
 

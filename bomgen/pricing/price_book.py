@@ -142,11 +142,11 @@ def find_slips(source: Source) -> list[Problem]:
         given, odd = _amounts(source, at)
         found += odd
         if "price" not in given and not {"min", "max"} <= given.keys() and not odd:
-            message = f"no price for {entry['part']}; give a price, or `min` and `max`, or leave the part out"
+            message = f"no price for {entry['part']}; set a price, or `min` and `max`, or remove the part"
             found.append(Problem(source.mark(("prices", at)), "error", message, "no-price"))
         ordered = [given[key] for key in ("min", "price", "max") if key in given]
         if ordered != sorted(ordered):
-            message = f"the range of {entry['part']} does not hold its price; `min` <= `price` <= `max`"
+            message = f"the range of {entry['part']} does not contain its price; set `min` <= `price` <= `max`"
             found.append(Problem(source.mark(("prices", at)), "error", message, "price-range"))
         tier = (str(entry["part"]).strip().lower(), int(entry.get("from_quantity") or 1))
         if tier in seen:
@@ -173,7 +173,7 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
         if is_short and amount < MAX_PRICE:
             given[key] = amount
             continue
-        message = f"a price of {MAX_PRICE} or more looks wrong; give the price of one piece"
+        message = f"a price of {MAX_PRICE} or more looks wrong; write the unit price"
         if not is_short:
             message = f"a price of more than {MAX_DIGITS} digits; give it to a fraction of the minor unit"
         found.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
@@ -207,7 +207,7 @@ def _missing_currency(source: Source) -> Iterator[Problem]:
         return
     for at, entry in enumerate(source.data["prices"]):
         if not entry.get("currency"):
-            message = f"no currency for {entry['part']}; name one for the whole book, for example `currency: USD`"
+            message = f"no currency for {entry['part']}; set one for the whole book, for example `currency: USD`"
             yield Problem(source.mark(("prices", at)), "error", message, "missing-key")
             return
 

@@ -120,7 +120,7 @@ def _find(name: str, need: Requirement, required_by: Identity, design: Design, c
     try:
         return identity(catalog.find_part(name))
     except UnknownPart as error:
-        raise _wrong(f"{required_by.name} requires a part that nobody knows: {error}", need, design) from None
+        raise _wrong(f"{required_by.name} requires an unknown part: {error}", need, design) from None
 
 
 def _wrong(message: str, need: Requirement, design: Design) -> PlanErrors:

@@ -113,8 +113,8 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
     taken = {place for name, places in roles.items() if name in (PART, DESCRIPTION, PRICE) for place in places}
     places = [place for place in range(width) if place not in taken and _has_numbers(rows, place) == (role == QUANTITY)]
-    what = "the quantities" if role == QUANTITY else "the parts, and none as that of descriptions"
-    return _question(role, places, table, at, file, f"no column is known as that of {what}")
+    what = "the quantities" if role == QUANTITY else "parts, and none for descriptions"
+    return _question(role, places, table, at, file, f"no column was recognised for {what}")
 
 
 def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:

@@ -116,7 +116,7 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
             columns[key] = value
         else:
             known = [*roles, SHEET, DECIMAL, HEADER, DATES, SCALE]
-            raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'known here: ' + ', '.join(known))}")
+            raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'valid columns: ' + ', '.join(known))}")
     if others.get(DECIMAL, "point") not in DECIMALS:
         raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
     if not others.get(HEADER, "1").isdecimal():
@@ -337,7 +337,7 @@ class _Choice:
             if places:
                 return self._by_values(places, f"{len(places)} columns may be the part")
         texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
-        return self._by_values(texts, "no column is known as that of the parts")
+        return self._by_values(texts, "no part column was recognised")
 
     def _checked(self, at: int) -> RecognisedColumn:
         """Return a column with a heading of parts, unless another one has all the part numbers."""
@@ -378,7 +378,7 @@ class _Choice:
                 self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
         is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
         if not is_net_known and (taxed := self.by_role.get(TAXED)):
-            what = f"'{self.headings[taxed[0]].text}' has prices with tax, and quotes add the tax of the plan"
+            what = f"'{self.headings[taxed[0]].text}' has prices including tax, but quotes add the tax of the plan"
             raise self._question(PRICE, taxed, what)
         if not found:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]

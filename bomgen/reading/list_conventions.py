@@ -207,7 +207,7 @@ class Conventions:
         for cell in (cell for row in rows for cell in row if isinstance(cell.value, str)):
             text = str(cell.value)
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
-                message = f"'{text}' says that prices have tax in them, and quotes add the tax of the plan"
+                message = f"'{text}' states that prices include tax, but quotes add the tax of the plan"
                 raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
 
     def _scales(self) -> dict[str, Decimal]:
@@ -215,7 +215,7 @@ class Conventions:
         found: dict[str, Decimal] = {}
         for role, column in columns:
             if found.setdefault(role, column.heading.scale) != column.heading.scale:
-                message = f"'{column.heading.text}' is in another unit than the prices beside it"
+                message = f"'{column.heading.text}' is in another unit than the adjacent prices"
                 raise self._question(self.layout.header, message, [f"{role}={column.letter}"])
         where = "by the heading of the prices"
         every = self.asked.scale
@@ -392,7 +392,7 @@ class Conventions:
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
-                message = f"a discount of {number:f} beside larger ones may be {number:f} % or {percent:f} %; "
+                message = f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
                 message += "write it with a per cent sign"
                 raise PlanErrors([Problem(cell.mark, "error", message, QUESTION)])
         self.paid = role == PAID
@@ -421,7 +421,7 @@ class Conventions:
         if (0 in values) != (1 in values):
             return 1 in values  # no price is 0: a deducted share may be 0, a paid one 1
         column = self.columns[UNCLEAR]
-        message = f"'{column.heading.text}' may be what is taken off or what is paid"
+        message = f"'{column.heading.text}' may be the discount or the share that is paid"
         raise self._question(first.mark, message, [f"discount={column.letter}", f"paid={column.letter}"])
 
     def _per_piece(self, cells: Mapping[str, TableCell]) -> Amount | None:

@@ -169,7 +169,7 @@ class _RowReader:
         if price is not None and price[0] == 0:
             return None, {"reason": FREE}
         if entry["currency"] is None:
-            self._wrong(part, f"no currency for {entry['part']}; name one with --columns currency=USD")
+            self._wrong(part, f"no currency for {entry['part']}; specify one with --columns currency=USD")
         if (cell := cells.get("lead_time")) is not None:
             text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
             days = read_lead_days(text, how.unit_of_times)
@@ -195,7 +195,7 @@ class _RowReader:
         if share is not None and abs(net[0] - less) > base[0] * share[1] + minor_unit(currency or ""):
             percent = f"{(share[0] * PERCENT).normalize():f}"
             message = f"the net price {net[0]:f} is not the list price {base[0]:f} less {percent} %, "
-            message += f"which is {less.normalize():f}; the net price is taken"
+            message += f"which is {less.normalize():f}; the net price is used"
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 

@@ -116,7 +116,7 @@ def read_list(
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not entries:
-        message = "no row has a part and a price; name columns: "
+        message = "no row has a part and a price; specify the columns: "
         raise _wrong(file, f"{message}bomgen prices {file} --columns part=A,price=B")
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
@@ -128,9 +128,9 @@ def read_list(
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
     """Yield notes about hidden parts of a table: columns, which are skipped, and rows, which are read."""
     if columns := sorted(layout.table.hidden_columns):
-        yield f"hidden columns that are not read: {', '.join(column_letters(at) for at in columns)}"
+        yield f"hidden columns, not read: {', '.join(column_letters(at) for at in columns)}"
     if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
-        yield f"hidden rows that are read: {len(rows)}, the first in line {rows[0]}"
+        yield f"hidden rows, read: {len(rows)}, the first in line {rows[0]}"
 
 
 def is_table(file: str) -> bool:

@@ -107,7 +107,7 @@ def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | N
         if isinstance(cell.value, Broken):
             problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
         elif name and name not in known:
-            hint = suggestion(name, known, f"known here: {', '.join(known)}")
+            hint = suggestion(name, known, f"valid columns: {', '.join(known)}")
             message = f"unknown column '{_short(str(cell.value))}'; {hint}"
             problems.append(Problem(cell.mark, "error", message, "unknown-column"))
         elif name and name in names:
@@ -142,7 +142,7 @@ def _entry(
         mark = row[at].mark if at < len(row) else row[0].mark
         what = f"no currency for {entry.get('part', 'this price')}" if name == "currency" else "no part"
         example = columns()[name]["examples"][0]
-        message = f"{what}; each row names its own in the column '{name}', for example {example}"
+        message = f"{what}; set one per row in the column '{name}', for example {example}"
         problems.append(Problem(mark, "error", message, "missing-key", ".".join(map(str, path))))
     return entry, places
 
@@ -154,7 +154,7 @@ def read_value(value: Value, name: str) -> Any:
     if value is None:
         raise ValueError("an empty cell")
     if isinstance(value, time):
-        raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
+        raise ValueError(f"{value} is a time of day; write a valid value for the column '{name}'")
     kinds = columns()[name]["type"]
     if isinstance(value, date):
         return _date_text(value, name)

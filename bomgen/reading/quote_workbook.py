@@ -87,11 +87,11 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
         message = "not a bomgen quote: the hidden id column after the bill is missing; "
-        message += "give the quote.xlsx that `bomgen build` wrote, as it came back"
+        message += "use the quote.xlsx written by `bomgen build`, as it was returned"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     table, mark = found
     if not table.name:
-        message = "a text holds one sheet of a quote; save the whole workbook as .xlsx"
+        message = "a text file contains only one sheet of a quote; save the whole workbook as .xlsx"
         raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
@@ -170,9 +170,9 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
             if not missing:
                 return number, {key: named[title] for key, title in titles.items()} | {ID: mark.column}
             listed = ", ".join(f"'{title}'" for title in missing)
-            message = f"the bill has no column {listed}; give its columns their titles again"
+            message = f"the bill has no column {listed}; restore the column titles"
             raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])
-    message = "the header of the bill is not there; put it back above the lines"
+    message = "the header of the bill is missing; restore it above the lines"
     raise PlanErrors([Problem(mark, "error", message, RULE)])
 
 

@@ -63,7 +63,7 @@ def decode_text(content: bytes, file: str) -> tuple[str, str]:
     if "\0" in text:
         lines = LINE_END.split(text[: text.index("\0")])
         mark = Mark(file, len(lines), len(lines[-1]) + 1)
-        raise _wrong(mark, "a zero byte, which no text has; save the table as .csv or .xlsx again", "encoding")
+        raise _wrong(mark, "a zero byte, which is not valid in text; save the table as .csv or .xlsx again", "encoding")
     if encoding == JAPANESE:
         text = text.replace("\\", "¥")
     return text.removeprefix("\ufeff"), encoding.removesuffix("-sig")

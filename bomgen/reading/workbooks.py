@@ -172,7 +172,7 @@ def _value(value: Any) -> Value:
         return SHOWN_DIGITS.create_decimal(value)
     if isinstance(value, bool | date | time):
         return value
-    return Broken(f"{value} is a duration; write what the column asks for")
+    return Broken(f"{value} is a duration; write a valid value for the column")
 
 
 @lru_cache(maxsize=KEPT)
@@ -242,7 +242,7 @@ def _check_part(name: str, part: bytes, file: str) -> None:
         raise wrong(file, message, "workbook")
     for stated in map(int, _STATED.findall(part)):
         if stated > max(SMALL, len(part) // LEAST_TEXT):
-            message = f"'{name}' says that it has {stated} texts and is too short for them; save the workbook again"
+            message = f"'{name}' states {stated} texts but is too short for them; save the workbook again"
             raise wrong(file, f"{message} in a spreadsheet program", "workbook")
 
 

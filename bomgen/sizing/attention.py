@@ -266,7 +266,7 @@ def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
     if products is None:
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
-            "give them, name a catalogue model, or leave `attention: none`"
+            "set them, specify a catalogue model, or keep `attention: none`"
         )
         raise Infeasible(message, because=training.attention, rule="unknown-shape")
     return attention_flops(products, PASS_FLOPS, training.tokens, training.epochs)

@@ -139,8 +139,8 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
     if predicted is None:
         text = (
             f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "it takes a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
-            "known bandwidths; give `mfu` as a share"
+            "this requires a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
+            "known bandwidths; set `mfu` to a share"
         )
         raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
     sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
@@ -180,7 +180,7 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
             return sized
     text = (
         f"no cluster is predicted to finish in {float(target.value):g} days: a step of "
-        f"{workload.batch_tokens.value} tokens gains little from more GPUs; give more days, or a larger "
+        f"{workload.batch_tokens.value} tokens gains little from more GPUs; allow more days, or a larger "
         "`batch_tokens`"
     )
     raise Infeasible(text, because=target, rule="no-prediction")
@@ -389,11 +389,11 @@ def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | Non
 
 
 def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
-    remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
+    remedy = "faster storage, a shorter `restart`, rarer interruptions, or a measured goodput"
     if plan.storage.checkpoint_every:
-        remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
+        remedy = f"more frequent checkpoints (without `checkpoint_every` the best interval is used), {remedy}"
     if plan.cluster.gpus or plan.cluster.servers or workload.target_days is None:
-        message = "interruptions and checkpoints of a cluster of this size leave no time to train; give "
+        message = "interruptions and checkpoints of a cluster of this size leave no time for training; use "
         return Infeasible(message + remedy, because=workload.goodput, rule="no-goodput")
     message = (
         "no cluster size meets the target: beyond a point, added GPUs lose more time to interruptions than they save; "

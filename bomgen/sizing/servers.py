@@ -75,13 +75,13 @@ def count_servers(
     server = cluster.server
     for given in (cluster.gpus, cluster.servers, cluster.racks):
         if given and given.value > MAX_GPUS:
-            message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
+            message = f"{given.value} exceed the supported maximum; at most {MAX_GPUS}"
             raise Infeasible(message, because=given, rule="range")
     _check_whole_spare_racks(cluster)
     if cluster.servers or cluster.racks:
         if server is None:
             name = cluster.gpu.identity.id
-            message = f"no server is known for the GPU {name}; give `cluster.gpus`, or describe a server"
+            message = f"no server is known for the GPU {name}; set `cluster.gpus`, or describe a server"
             raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
         servers = cluster.servers or trays_of_racks(
             require(cluster.racks, "there are servers or racks"),
@@ -105,14 +105,14 @@ def count_servers(
         message = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
         raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
     if required.value > MAX_GPUS:
-        message = f"{required.value} GPUs would be needed, more than were ever built; check tokens and days"
+        message = f"{required.value} GPUs would be needed, far more than any cluster has; check tokens and days"
         raise Infeasible(message, because=required)
     if server is None:
         return None, required
     servers = _round_up(plan, servers_for_gpus(required, server.gpus), attached)
     gpus = gpus_of_servers(servers, server.gpus)
     if gpus.value > MAX_GPUS:
-        message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
+        message = f"{gpus.value} GPUs after rounding up exceed the supported maximum; at most {MAX_GPUS}"
         raise Infeasible(message, because=cluster.round_up_to, rule="range")
     return servers, gpus
 
@@ -165,7 +165,7 @@ def _check_whole_racks(cluster: Cluster, server: Server) -> None:
     whole = ceil(given.value / trays.value)
     message = (
         f"{given.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
-        f"`racks: {given.value}` for so many racks, or `servers: {whole * trays.value}` for the trays of "
+        f"`racks: {given.value}` for that many racks, or `servers: {whole * trays.value}` for the trays of "
         f"{_racks(whole)}"
     )
     raise Infeasible(message, because=given, rule="whole-racks")
@@ -180,7 +180,7 @@ def _check_whole_spare_racks(cluster: Cluster) -> None:
     whole = " or ".join(f"`spare_servers: {racks * trays.value}` for {_racks(racks)}" for racks in fits)
     message = (
         f"`spare_servers: {given.value}` counts compute trays; a {cluster.server.identity.name} has {trays.value} "
-        f"and is bought whole; write {whole}"
+        f"and is only sold whole; write {whole}"
     )
     raise Infeasible(message, because=given, rule="whole-racks")
 
@@ -209,7 +209,7 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
     switched = (fabric for fabric in plan.fabrics if fabric.role == COMPUTE and not fabric.switchless)
     fabric = next(switched, None)
     if fabric is None:
-        message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
+        message = f"round_up_to: {unit.value} needs a compute fabric with leaves to fill; add one"
         raise Infeasible(message, because=unit, rule="no-fabric")
     if unit.value == "scalable_unit" and fabric.scalable_unit:
         return round_up_servers(servers, fabric.scalable_unit)
@@ -218,7 +218,7 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         if servers.value % filled.value == 0:
             return servers
         servers = round_up_servers(servers, filled)
-    message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
+    message = f"rounding {servers.value} servers up to whole leaves does not settle; set `round_up_to: {{servers: n}}`"
     raise Infeasible(message, because=unit, rule="rounding")
 
 

@@ -22,7 +22,18 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, Reference, formula, maximum, minimum, product, quotient, sum_of
+from bomgen.core.provenance import (
+    Assumed,
+    Figure,
+    Formula,
+    Reference,
+    formula,
+    maximum,
+    minimum,
+    product,
+    quotient,
+    sum_of,
+)
 from bomgen.core.units import GIGA, HOURS_A_DAY
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
@@ -103,7 +114,9 @@ def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_
 carried_by_all_ports = sum_of("carried_by_all_ports", "bytes/s", "carried", "more")
 """Port bandwidth of a machine on several fabrics."""
 rate_as_cabled = minimum("rate_as_cabled", "bytes/s", "rated", "carried_by_ports")
-"""The bandwidth of a machine: its rated figure, limited by its ports."""
+"""Delivered bandwidth of a storage server: its rated bandwidth, limited by its ports."""
+required_as_cabled = minimum("required_as_cabled", "bytes/s", "required", "carried_by_ports")
+"""Required bandwidth of a GPU server, limited by its ports."""
 checkpoint_bytes = sum_of("checkpoint_bytes", "bytes", "weights", "optimizer")
 """A checkpoint: weights and optimizer states."""
 write_seconds = quotient("write_seconds", "s", "checkpoint_bytes", "write")
@@ -151,24 +164,26 @@ def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
     of_named = _carried(plan, attached, partial(_storage_ports, named)) if named else None
     if of_server:
         storage = storage._replace(
-            read_per_server=_limited(storage.read_per_server, of_server),
-            write_per_server=_limited(storage.write_per_server, of_server),
+            read_per_server=_limited(required_as_cabled, storage.read_per_server, of_server),
+            write_per_server=_limited(required_as_cabled, storage.write_per_server, of_server),
             levels={
                 name: level._replace(
-                    read_of_server=rate_as_cabled(level.read_of_server, of_server),
-                    write_of_server=rate_as_cabled(level.write_of_server, of_server),
+                    read_of_server=required_as_cabled(level.read_of_server, of_server),
+                    write_of_server=required_as_cabled(level.write_of_server, of_server),
                 )
                 for name, level in storage.levels.items()
             },
         )
     if named and of_named:
-        named = named._replace(read=_limited(named.read, of_named), write=_limited(named.write, of_named))
+        named = named._replace(
+            read=_limited(rate_as_cabled, named.read, of_named), write=_limited(rate_as_cabled, named.write, of_named)
+        )
         storage = storage._replace(servers=named)
     return storage
 
 
-def _limited(rated: Figure | None, carried: Figure) -> Figure | None:
-    return rate_as_cabled(rated, carried) if rated else None
+def _limited(as_cabled: Formula, bandwidth: Figure | None, carried: Figure) -> Figure | None:
+    return as_cabled(bandwidth, carried) if bandwidth else None
 
 
 def _carried(
@@ -249,8 +264,8 @@ def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None)
     found = [servers_for(need, of_one) if need and of_one else ZERO_SERVERS for need, of_one in needs]
     if named.capacity_bytes and not any(figure.value for figure in found):
         message = (
-            f"it is not given how many of {named.identity.name} are needed: what is stored is not known; "
-            "give `dataset` or `servers.count`"
+            f"the number of units of {named.identity.name} is not specified and the data set size is unknown; "
+            "set `dataset` or `servers.count`"
         )
         raise Infeasible(message, because=named.capacity_bytes, rule="unknown-capacity")
     needed = storage_servers(*found)

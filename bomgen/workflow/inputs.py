@@ -58,9 +58,9 @@ FORMAT = 1
 """Version of the plan format, in the key `bomgen`."""
 
 OTHER_FILES = {
-    price_book.FORMAT_KEY: "this is a price book, not a plan; name it in a plan, at `quote.price_book`",
-    LOCK_KEY: "this is a lock, not a plan; give the plan beside it",
-    "derivations": "this is a result, not a plan; give the plan that it was made from, or two results to `bomgen diff`",
+    price_book.FORMAT_KEY: "this is a price book, not a plan; add it to a plan, at `quote.price_book`",
+    LOCK_KEY: "this is a lock, not a plan; use the plan next to it",
+    "derivations": "this is a result, not a plan; use the plan, or compare two results with `bomgen diff`",
 }
 """Keys that identify other bomgen files, with a hint what to do with such a file."""
 

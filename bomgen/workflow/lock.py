@@ -162,7 +162,7 @@ def _slips(source: Source) -> Iterable[Problem]:
     """Yield invalid amounts, exchange rates of 0, and days that are not in the calendar."""
     amount = source.data["amount"]
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
-        message = f"'{amount}' is no amount; a decimal number stands here"
+        message = f"'{amount}' is not an amount; a decimal number is expected"
         yield Problem(source.mark(("amount",)), "error", message, "number")
     for currency, given in source.data["rates"].items():
         if not decimal(given["rate"]):

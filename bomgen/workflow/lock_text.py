@@ -34,8 +34,8 @@ def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str
     quote = report.plan.quote
     known = names_of(report.records) | _named_on_lines(report)
     lines = [
-        f"# Written by `bomgen lock`: what the quote of {report.plan.name} rests on. While this file lies beside the",
-        "# plan, its prices and rates hold. Commit it; `bomgen check` says when it is stale.",
+        f"# Written by `bomgen lock`: the inputs of the quote of {report.plan.name}. While this file is next to the",
+        "# plan, its prices and rates apply. Commit it; `bomgen check` reports when it is stale.",
         f"{LOCK_KEY}: {FORMAT}",
         f"version: {scalar(__version__)}",
         f"plan: {scalar(digest_of_plan(report.content, files))}",
@@ -210,7 +210,7 @@ def _defaults(lock: Lock, now: Mapping[str, str]) -> Iterator[str]:
     if changed:
         yield f"defaults have changed: {_listed(changed)}"
     if added:
-        yield f"the plan rests on defaults that it did not rest on: {_listed(added)}"
+        yield f"the plan uses defaults that are not pinned: {_listed(added)}"
 
 
 def _changed_defaults(lock: Lock, now: Mapping[str, str]) -> list[str]:
@@ -229,7 +229,7 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
     if changed:
         yield f"the catalogue has changed: {_listed(changed)}: {by}"
     if added:
-        yield f"the plan rests on records that are not pinned: {_listed(added)}"
+        yield f"the plan uses records that are not pinned: {_listed(added)}"
 
 
 def _books(lock: Lock, books: PriceBooks, report: Report) -> Iterator[str]:

@@ -95,7 +95,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
     report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
     if not quoted.cost_books:
-        message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
         raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
     return report, margin(report.quote.lines, quoted, _price_costs(inputs, report))
 
@@ -163,7 +163,7 @@ def _limited(source: Source) -> Iterator[None]:
             yield
     except TooMuch:
         message = (
-            f"more than {MAX_STEPS} steps of work; ask for fewer machines, leave out alternatives, clusters, fabrics, "
+            f"more than {MAX_STEPS} steps of work; reduce the machines, remove alternatives, clusters, fabrics, "
             "price books, part files or the layout, or name switches with fewer ports"
         )
         raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
@@ -250,7 +250,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
     ValueError for a plan with several clusters, each of which has its own wiring.
     """
     if report.clusters:
-        raise ValueError("the plan has several clusters; ask for the wiring of one of them")
+        raise ValueError("the plan has several clusters; request the wiring of one of them")
     from dataclasses import replace
 
     from bomgen.cabling.types import broken_rules
@@ -263,7 +263,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
             spend_steps_for_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooMuch:
-        message = f"more than {MAX_STEPS} cables; a list of at most so many is written"
+        message = f"more than {MAX_STEPS} cables; a list can have at most that many"
         raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error

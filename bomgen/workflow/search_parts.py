@@ -107,14 +107,14 @@ def _evaluator(search: SearchRequest) -> Evaluator:
         try:
             tables = DesignTables(search.inputs(), search.space)
         except MemoryError:
-            text = "too many combinations of hardware, or of workloads; give fewer values or ranges with a step"
+            text = "too many combinations of hardware, or of workloads; use fewer values or ranges with a step"
             raise search.refusal(text) from None
         if tables.knows_servers:
             return tables
     if search.space.size > MAX_ALONE:
         raise search.refusal(
-            f"{search.space.size} designs; at most {MAX_ALONE} are worked out one by one, as they must be where "
-            "storage servers are sized for the workload, or a section varies as a whole; give fewer values"
+            f"{search.space.size} designs; at most {MAX_ALONE} are calculated one by one, as required if "
+            "storage servers are sized for the workload, or a section varies as a whole; use fewer values"
         )
     return DesignByDesign(search)
 

@@ -120,7 +120,7 @@ def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog
         counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
         wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
         if any(counted[id] != pieces for id, pieces in wanted.items()):
-            message = f"no plan is written: {fabric.name} comes out otherwise beside the other fabrics"
+            message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
             raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
 
 

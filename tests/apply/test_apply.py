@@ -411,7 +411,7 @@ def test_the_command(tmp_path: Path) -> None:
     again = run(EDITS["price"].edit, "--write")
     assert (again.exit_code, again.output) == (
         0,
-        "The plan has all edits of this workbook already: nothing to apply.\n",
+        "The plan already has all edits of this workbook: nothing to apply.\n",
     )
     old = run(EDITS["tax"].edit, "--write")
     assert old.exit_code == 1

@@ -52,7 +52,7 @@ def test_two_a100_behind_one_nic(built: Built, worked: Worked) -> None:
 def test_an_a100_does_not_fill_a_nic_of_400g(worked: Worked) -> None:
     """One A100 at 256 Gb/s behind a link of 400G of its own: the network is faster than its PCIe."""
     (message,) = told(worked(plan("a100-sxm-80", 8)))
-    assert "400 Gb/s of network per GPU; the PCIe of A100 SXM4 80GB carries 256 Gb/s" in message
+    assert "provides 400 Gb/s per GPU, but the PCIe of A100 SXM4 80GB carries only 256 Gb/s" in message
 
 
 @pytest.mark.parametrize(

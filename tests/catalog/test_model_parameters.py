@@ -235,7 +235,7 @@ def test_nought_where_a_model_may_have_none() -> None:
             "window_layers",
             "window_layers is 33; at most as many as layers: 32",
         ),
-        ({**DENSE, "window_layers": 3}, "window_layers", "window_layers without a window; give `window`, in tokens"),
+        ({**DENSE, "window_layers": 3}, "window_layers", "window_layers without a window; set `window`, in tokens"),
         (
             {**DENSE, **LATENT, "rope_head_dim": 25},
             "rope_head_dim",
@@ -261,9 +261,9 @@ def test_nought_where_a_model_may_have_none() -> None:
         (
             {**DENSE, **INDEXER, "window": 64},
             "index_topk",
-            "index_topk beside a window; only compressed attention (`csa_layers`) has both",
+            "index_topk with a window; only compressed attention (`csa_layers`) has both",
         ),
-        ({**DENSE, "heads": 30}, "heads", "30 heads do not share a hidden size of 4096 evenly; give `head_dim`"),
+        ({**DENSE, "heads": 30}, "heads", "30 heads do not divide a hidden size of 4096 evenly; set `head_dim`"),
     ],
 )
 def test_shapes_that_contradict_themselves(keys: dict[str, Any], key: str, message: str) -> None:
@@ -285,7 +285,7 @@ def test_shapes_that_contradict_themselves(keys: dict[str, Any], key: str, messa
 )
 def test_what_is_missing_is_named(keys: dict[str, Any], missing: str) -> None:
     """A shape that is not enough is refused with the keys that would make it so."""
-    assert f"the parameters are not known; add `parameters`, or to the shape {missing}" == refused(**keys).message
+    assert f"the parameters are unknown; add `parameters`, or to the shape {missing}" == refused(**keys).message
 
 
 def test_a_model_of_which_nothing_is_said() -> None:

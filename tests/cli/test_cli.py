@@ -154,7 +154,7 @@ def test_a_plan_from_standard_input(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "words"), [("ufm-ndr", "power      up to "), ({"name": "Box"}, "W: the power of 1 x Box is not known")]
+    ("part", "words"), [("ufm-ndr", "power      up to "), ({"name": "Box"}, "W: the power of 1 x Box is unknown")]
 )
 def test_power_is_at_most_or_at_least(part: Any, words: str, run: Run) -> None:
     """The summary gives a sum that leaves machines out as a bound from below, and says what it leaves out."""

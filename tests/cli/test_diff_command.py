@@ -441,7 +441,7 @@ def test_the_cost_book_is_never_shown(checkout: Run) -> None:
         ):
             outcome = checkout(*names, "-f", form, "--set-new", "quote.cost_book=../costs-secret.yaml")
             assert 0 == outcome.exit_code
-            assert "cost" not in outcome.output.replace("cost of a GPU-hour", "")
+            assert "cost" not in outcome.output.replace("cost per GPU-hour", "")
     assert "No change" in checkout("plans/x.yaml", "plans/y.yaml").stdout
 
 

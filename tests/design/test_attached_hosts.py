@@ -10,7 +10,7 @@ import pytest
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-ASSUMED = "Cage of another machine"
+ASSUMED = "Cages of other hosts"
 
 
 def plan(fabrics: Mapping[str, Any], servers: int = 127, **more: Any) -> dict[str, Any]:
@@ -164,4 +164,4 @@ def test_leaves_have_cages_for_the_parts_of_other_machines(
     bom = built(plan(fabrics, servers, storage={"servers": {"part": part, "count": count}}))
     assert bom["fabrics"]["storage"]["switches"]["total"] == switches
     assert all(check["status"] != "fail" for check in bom["checks"])
-    assert "Ports down of a leaf" in [each["name"] for each in bom["assumptions"]]
+    assert "Downlink ports per leaf" in [each["name"] for each in bom["assumptions"]]

@@ -69,7 +69,7 @@ def test_exact_build_out_leaves_no_module_behind(built: Built) -> None:
 
 def test_ports_of_a_server_are_used_once(worked: Worked) -> None:
     """Two fabrics on a server's own storage ports need not more of them than there are."""
-    with pytest.raises(PlanErrors, match=r"use 8 ports a server; DGX H100 has 4.*\[ports\]"):
+    with pytest.raises(PlanErrors, match=r"use 8 ports per server; DGX H100 has 4.*\[ports\]"):
         worked(plan({"storage": {"switch": "qm9700"}, "in_band": {"switch": "qm9700"}}))
 
 
@@ -320,12 +320,12 @@ SLOW_NIC = {"gpus": 8, "nics": 8, "nic": {"ports": 1, "port_gbps": 200}}
     [
         (
             "dell-z9664f",
-            "no source says whether the ports of Z9664F-ON can be split: 8 + 2 switches are needed with 1 link of "
+            "no source states whether the ports of Z9664F-ON can be split: 8 + 2 switches are needed with 1 link of "
             "200 Gb/s per port, 4 + 2 with 2 links; ask the vendor, or set `split` in a part file",
         ),
         (
             {"name": "Bare", "ports": 64, "port_gbps": 400},
-            "no source says whether the ports of Bare can be split: 8 + 2 switches are needed with 1 link of "
+            "no source states whether the ports of Bare can be split: 8 + 2 switches are needed with 1 link of "
             "200 Gb/s per port, 4 + 2 with 2 links; ask the vendor, or set `split` in a part file",
         ),
         ({"name": "Whole", "ports": 64, "port_gbps": 400, "split": 1}, None),

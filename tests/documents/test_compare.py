@@ -226,7 +226,7 @@ def test_a_wrong_plan_is_left_out(tmp_path: Path) -> None:
         ([*of("llama65b", "llama65b-h100"), "-f", "xlsx"], "xlsx goes to a file"),
         ([*of("llama65b", "llama65b-h100"), "-o", "x.doc"], "no format has the suffix .doc"),
         ([*of("llama65b", "llama65b-h100"), "--language", "xx"], "no language 'xx'; there are en, zh"),
-        ([*of("llama65b", "llama65b-h100"), "-o", "plans/llama65b.yaml"], "is a plan; name another file"),
+        ([*of("llama65b", "llama65b-h100"), "-o", "plans/llama65b.yaml"], "is a plan; specify another file"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str) -> None:
@@ -278,7 +278,7 @@ def test_money_comes_first_and_equal_rows_are_folded(tmp_path: Path) -> None:
     equal = {label for label, each in values.items() if len(set(map(str, each))) == 1}
     assert equal & {"MFU", "Racks", "Topology"}
     short, whole = (compare(*ALIKE, *every).stdout for every in ((), ("--all",)))
-    assert f"Equal in all plans: {len(equal)} rows; --all shows them" in short
+    assert f"Equal in all plans: {len(equal)} rows; use --all to show them" in short
     for label in values:
         assert (f"\n  {label} " in short) is (label not in equal), label
         assert f"\n  {label} " in whole, label

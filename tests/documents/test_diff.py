@@ -158,7 +158,7 @@ def test_lines_that_lose_and_gain_a_price() -> None:
     assert found.money
     parts = {name: part for name, part in found.money.parts.items() if part}
     assert {"no_longer_priced": -10, "newly_priced": 7} == parts
-    assert "no price now, was 5.00" in shown(found)
+    assert "no longer priced, was 5.00" in shown(found)
     assert "priced now: 7.00" in shown(found)
     assert "lines without a price: 1 of 2 before, 1 of 2 now" in shown(found)
 
@@ -282,9 +282,9 @@ def test_an_older_bill_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"bomgen": 2}, "a bom.json of format 2, and this bomgen reads format 1; install a newer one"),
-        ({"bomgen": "x"}, '`bomgen` is "x", not 1; give a bom.json'),
-        ({"bomgen": True}, "`bomgen` is true, not 1; give a bom.json"),
+        ({"bomgen": 2}, "a bom.json of format 2, but this bomgen reads format 1; install a newer one"),
+        ({"bomgen": "x"}, '`bomgen` is "x", not 1; use a bom.json'),
+        ({"bomgen": True}, "`bomgen` is true, not 1; use a bom.json"),
         ({"lines": {}}, "`lines` is not a list"),
         ({"lines": [1]}, "`lines.0` is not a mapping"),
         ({"lines": [line("a", 1), line("a", 2)]}, "the same id"),
@@ -446,7 +446,7 @@ def test_numbers_are_grouped_and_what_matters_comes_first() -> None:
     assert "+1 leaf" not in headline(found, ENGLISH)  # two more stand in the fabric that is new
     assert "+3 leaf, new fabric new, fabric old gone" in headline(found, ENGLISH)
     assert "Leaf switches" in text
-    assert "Other numbers: 1 rows; --all shows them" in text
+    assert "Other numbers: 1 rows; use --all to show them" in text
     assert "access: 2 leaf, 0 links" in text
 
 

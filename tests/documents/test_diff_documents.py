@@ -145,7 +145,7 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
     row = re.search(r"<td[^>]*>leaf-to-spine links</td>(.*?)</tr>", page, re.DOTALL)
     assert row
     assert re.findall(r">([\d,]+)<", row[1]) == ["1024", "352", "672", "0", "352"]
-    assert "Everything that is installed stays in use" in page
+    assert "All installed parts stay in use" in page
     assert "Compatible optics" not in page
     chinese = seen(written("html", *expanded("chinese")))
     assert "扩容：LLaMA-65B" in chinese
@@ -156,9 +156,9 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
 def test_switches_that_are_exchanged_are_left_over(form: str, written: Written) -> None:
     """An expansion with other switches sets the old ones free; they are listed with the part number that they have."""
     content = written(form, *expanded("priced"), "--set-new", "fabrics.compute.switch=qm9790")
-    text = seen(content) if form == "html" else str(sheets(content)["What changes on site"])
-    assert "Left over" in text
-    free = text[text.index("Left over") :]
+    text = seen(content) if form == "html" else str(sheets(content)["Changes on site"])
+    assert "Surplus parts" in text
+    free = text[text.index("Surplus parts") :]
     assert "MQM9700-NS2F" in free
     assert re.search(r"\b47\b", free)
 
@@ -166,7 +166,7 @@ def test_switches_that_are_exchanged_are_left_over(form: str, written: Written) 
 def test_clusters_that_stay_as_they_are_are_left_out(written: Written) -> None:
     """Of two clusters the one that grows is offered, drawn and described."""
     page = seen(written("html", *expanded("two clusters")))
-    assert "training: The cluster that is installed grows from 127 to 140 servers" in page
+    assert "training: The installed cluster grows from 127 to 140 servers" in page
     assert "serving: Site" not in page
 
 

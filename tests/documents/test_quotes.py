@@ -94,7 +94,7 @@ def test_nothing_comes_to_zero_where_nothing_has_a_price(worked: Worked, documen
 
 @pytest.mark.parametrize(
     ("language", "title", "other"),
-    [("en", "## Alternatives that were not chosen", "also fits"), ("zh", "## 未采用的备选", "也可行")],
+    [("en", "## Rejected alternatives", "also fits"), ("zh", "## 未采用的备选", "也可行")],
 )
 def test_the_report_has_what_was_not_chosen(worked: Worked, language: str, title: str, other: str) -> None:
     """A choice with its alternatives, in the language of the report; the customer's quote has none of it."""

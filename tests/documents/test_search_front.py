@@ -196,5 +196,5 @@ def test_reasons_why_designs_cannot_be_built_are_counted() -> None:
 def test_a_search_that_found_nothing_says_so(designs: list[SearchedDesign]) -> None:
     """It was ended before the first design, or none can be built: there is nothing that could be compared."""
     [section] = search_document(find_front(space(1, chosen=False), designs), "plan", language("en")).sections
-    assert section.text == (f"{len(designs)} of 1 designs were looked at; there is none to show.",)
+    assert section.text == (f"{len(designs)} of 1 designs were evaluated; none can be shown.",)
     assert not any("Not compared" in note.text for note in section.notes)

@@ -90,5 +90,5 @@ def test_rails_of_a_leaf_end_together(worked: Worked) -> None:
 
 def test_an_odd_port_cannot_be_dealt_out(worked: Worked) -> None:
     """Three ports are no two equal shares."""
-    with pytest.raises(PlanErrors, match="in equal shares; it has 3 here"):
+    with pytest.raises(PlanErrors, match="equally between 2 leaves, but it has 3 here"):
         worked(plan(40, ports_per_server=3, homing="dual"))

@@ -174,7 +174,7 @@ def test_a_card_described_in_the_plan_is_priced_and_spared(built: Built, worked:
         lines["compute.switch.leaf.line-cards"][key] for key in ("sku", "quantity", "spare")
     )
     assert (None, "brain") == tuple(lines["compute.switch.leaf.supervisors"][key] for key in ("sku", "description"))
-    assert ["supervisors of unnamed switch 288 x 400G have no `part_number`; give it to order them"] == [
+    assert ["supervisors of unnamed switch 288 x 400G cannot be ordered without a part number; set `part_number`"] == [
         message for message in warnings_of(worked(asked), "inline-part") if "supervisors" in message
     ]
 

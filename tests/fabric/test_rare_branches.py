@@ -178,7 +178,7 @@ def test_rounding_that_does_not_settle_is_said(built: Built, monkeypatch: pytest
         "cluster": {**DGX_H100, "round_up_to": "leaf"},
         "fabrics": {"compute": {"switch": "qm9700"}},
     }
-    with pytest.raises(PlanErrors, match=r"does not settle; give `round_up_to: \{servers: n\}`"):
+    with pytest.raises(PlanErrors, match=r"does not settle; set `round_up_to: \{servers: n\}`"):
         built(plan)
 
 

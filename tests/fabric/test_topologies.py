@@ -136,7 +136,7 @@ def test_a_dragonfly_in_every_format(worked: Worked) -> None:
     """A dragonfly has its files, too, and every number of it is explained."""
     files = render(worked(plan(OSFP, servers=100)), FORMATS)
     assert {len(content) > 0 for content in files.values()} == {True}
-    assert "Bisection, at least" in files["report.md"].decode("utf-8")
+    assert "Bisection bandwidth, at least" in files["report.md"].decode("utf-8")
     bom = json.loads(files["bom.json"])
     assert {f"fabrics.compute.links.{kind}" for kind in ("local", "global")} <= set(bom["derivations"])
 

@@ -377,7 +377,7 @@ def test_a_file_that_bomgen_reads(name: str, work: Path) -> None:
     (work / name).write_text(text, encoding="utf-8")
     for command in WRITERS.values():
         done = outcome([*command, name], work)
-        said = f"Error: {name} is {what}; name another file with -o, or overwrite it with --force"
+        said = f"Error: {name} is {what}; specify another file with -o, or overwrite it with --force"
         assert (2, said) == (done.code, done.said.splitlines()[-1])
     assert (work / name).read_text(encoding="utf-8") == text
     if name != "plan.lock":  # which the plan is built by

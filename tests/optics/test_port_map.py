@@ -88,9 +88,9 @@ def test_names_are_the_makers(name, rate, first, last):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("{cage: port}", "'port' is not valid; expected: the port of a cage that has one; with `{cage}`"),
+        ("{cage: port}", "'port' is not valid; expected: port of a cage with a single port; contains `{cage}`"),
         ("{cage: '{cage}-{slot}'}", "'{cage}-{slot}' is not valid"),
-        ("{split: '{cage}'}", "'{cage}' is not valid; expected: a part of a split port; with `{cage}` and `{part}`"),
+        ("{split: '{cage}'}", "'{cage}' is not valid; expected: part of a split port; contains `{cage}` and `{part}`"),
         ("{cage: 'Ethernet{cage}'}, chassis: {slots: 4, ports_per_card: 16}", "write {card} into cage"),
         ("{split: '{cage}/{part}'}, ports_per_cage: 2", "write {port} into split"),
     ],

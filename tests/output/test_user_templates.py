@@ -78,7 +78,7 @@ def test_templates_share_their_time() -> None:
         filled(templates, DATA, "en", QUICK)
     [problem] = caught.value.problems
     assert ("template-limit", True) == (problem.rule, problem.mark.file != "t0.j2")
-    assert "not done after 1 s of processor time; see docs/templates.md" in str(problem)
+    assert "not finished after 1 s of processor time; see docs/templates.md" in str(problem)
     assert os.times().children_user - begun < 2 * QUICK.cpu_seconds + start_of_child()
 
 
@@ -92,7 +92,7 @@ def test_no_template_is_begun_after_a_limit() -> None:
         filled(templates, DATA, "en", QUICK)
     [problem] = caught.value.problems
     assert ("endless.j2", "template-limit") == (problem.mark.file, problem.rule)
-    assert "not done after 1 s of processor time; see docs/templates.md" in str(problem)
+    assert "not finished after 1 s of processor time; see docs/templates.md" in str(problem)
     assert os.times().children_user - begun < 2 * QUICK.cpu_seconds + start_of_child()
 
 
@@ -275,7 +275,9 @@ def test_no_way_out_in_the_process_either() -> None:
 )
 def test_memory_has_an_end(text: str) -> None:
     """What needs more memory than there is ends at its line."""
-    expected = f"x.txt.j2:2:1: error: not done with {LIMITS.memory_bytes >> 20} MiB of memory; see docs/templates.md"
+    expected = (
+        f"x.txt.j2:2:1: error: not finished with {LIMITS.memory_bytes >> 20} MiB of memory; see docs/templates.md"
+    )
     assert f"{expected} [template-limit]" == refused(f"\n{text}", LIMITS)
 
 
@@ -290,7 +292,7 @@ def test_memory_has_an_end(text: str) -> None:
 def test_processor_time_has_an_end(text: str) -> None:
     """Loops and single operations that take too long are ended."""
     assert re.search(
-        r":(2:1|5:3): error: .*not done after 1 s of processor time; .* \[template-limit\]$", refused(f"\n{text}")
+        r":(2:1|5:3): error: .*not finished after 1 s of processor time; .* \[template-limit\]$", refused(f"\n{text}")
     )
 
 
@@ -298,7 +300,7 @@ def test_the_clock_has_an_end() -> None:
     """A process that does not answer in time is ended, however little it works."""
     text = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
     said = refused(text, LIMITS._replace(wall_seconds=1))
-    assert "plan.yaml:5:3: error: x.txt.j2: not done after 1 s; see docs/templates.md [template-limit]" == said
+    assert "plan.yaml:5:3: error: x.txt.j2: not finished after 1 s; see docs/templates.md [template-limit]" == said
 
 
 def test_a_result_of_a_gigabyte_is_not_waited_for() -> None:
@@ -360,9 +362,9 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
     [
         ("import sys; sys.stdout.write('x' * 10 ** 6)", "wrote more than 1000 bytes; "),
         ("import os; os.abort()", "its process ended with SIGABRT, beyond 4 s or 512 MiB; "),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "not done after 4 s of processor time; "),
-        ("raise SystemExit(10)", "not done with 512 MiB of memory; "),
-        ("raise SystemExit(11)", "not done after 4 s of processor time; "),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "not finished after 4 s of processor time; "),
+        ("raise SystemExit(10)", "not finished with 512 MiB of memory; "),
+        ("raise SystemExit(11)", "not finished after 4 s of processor time; "),
         ("raise SystemExit(7)", "its process ended with exit code 7; "),
         ("print('half')", "its process ended early; "),
         ("print('[', end='')", "its process ended early; "),
@@ -393,7 +395,7 @@ def test_the_parent_relies_on_nothing(program: str, said: str, monkeypatch: pyte
         ("{% if x is evn %}{% endif %}", "1: no test 'evn'; did you mean 'even'? [template-syntax]"),
         ("a\n\n{% if x %}", "3: not a valid template: Unexpected end of template."),
         ("{{ 1", "1: not a valid template: "),
-        ("{{ 'x' | money }}", "1: 'x' is not a number; give a number, or text such as '12.50' [template]"),
+        ("{{ 'x' | money }}", "1: 'x' is not a number; use a number, or text such as '12.50' [template]"),
         ("{{ true | number }}", "1: True is not a number; "),
         ("{{ 'x' | date }}", "1: 'x' is not a date; write it as 2026-11-20 [template]"),
         ("{{ 1 / 0 }}", "1: division by zero; "),
@@ -408,7 +410,7 @@ def test_the_parent_relies_on_nothing(program: str, said: str, monkeypatch: pyte
         (r"{{ '\ud800' }}", r"1: '\ud800' is not valid UTF-8; "),
         (
             "{% set x = '\\u202e' * 2000 %}{{ x | number }}",
-            "... is not a number; give a number, or text such as '12.50'",
+            "... is not a number; use a number, or text such as '12.50'",
         ),
     ],
 )

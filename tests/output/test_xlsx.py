@@ -489,7 +489,7 @@ def test_long_derivations_end_in_how_much_is_missing() -> None:
         f"{QUANTITY}{FIRST}"
     ].comment
     assert comment is not None
-    assert comment.text.splitlines()[-2:] == ["step 7 = 7: given", "… 12 more steps: follow the link"]
+    assert comment.text.splitlines()[-2:] == ["step 7 = 7: given", "… 12 more steps; follow the link"]
 
 
 def test_an_open_workbook_is_not_locked() -> None:
@@ -582,7 +582,7 @@ def test_the_bill_by_fabric_and_role_adds_up() -> None:
     net = float(document.totals.list - document.totals.discount)
     assert [row[3] for row in rows if row[0] == "Sum"] == [pytest.approx(net)] * 2
     assert next(row[:4] for row in rows if row[0] == "compute") == ["compute", 701250, 0, 701250]
-    assert ["Outside the fabrics", "patch", 13, pytest.approx(76.01)] in [row[:4] for row in rows]
+    assert ["Outside any fabric", "patch", 13, pytest.approx(76.01)] in [row[:4] for row in rows]
     assert [row[3] for row in rows if "Difference from the net amount of the bill" in row] == [0, 0]
 
 
@@ -625,7 +625,7 @@ def test_totals_are_printed_on_one_page() -> None:
     lines = [("cable", f"part {number}", 1, 0, "1", Fraction(0)) for number in range(100)]
     page = sheet(opened(make(lines)), BILL)
     [end] = page.row_breaks.brk
-    assert page.cell(end.id + 1, 2).value == "Lines in sight (follows the filter)"
+    assert page.cell(end.id + 1, 2).value == "Visible lines (follows the filter)"
     assert not page.sheet_properties.pageSetUpPr.fitToPage
     assert sheet(opened(make()), BILL).sheet_properties.pageSetUpPr.fitToPage
 

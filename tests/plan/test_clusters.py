@@ -184,7 +184,7 @@ def test_a_charge_by_what_a_cluster_does_not_know_is_refused() -> None:
     data = yaml.safe_load(TWO)
     data["clusters"][1] = {"name": "other", "gpu": {"bf16_tflops": 312, "memory": "80 GB"}, "gpus": 100}
     data["quote"] = {"charges": [{"kind": "support", "per": "server", "price": 7}]}
-    with pytest.raises(PlanErrors, match="the servers of cluster other are not known; count it by the order"):
+    with pytest.raises(PlanErrors, match="the servers of cluster other are unknown; set `per: order`"):
         worked_out(data)
 
 
@@ -238,5 +238,5 @@ def test_every_document_names_both() -> None:
 def test_each_cluster_has_a_wiring_of_its_own() -> None:
     """The cables of all clusters are no one wiring."""
     report = work_out(PlanFile("plan.yaml", TWO.encode(), PLANS, PLANS.parent))
-    with pytest.raises(ValueError, match="the plan has several clusters; ask for the wiring of one of them"):
+    with pytest.raises(ValueError, match="the plan has several clusters; request the wiring of one of them"):
         list_cables(report)

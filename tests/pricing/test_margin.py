@@ -176,7 +176,7 @@ def test_a_plan_without_a_cost_book_has_no_margin(sold: Path) -> None:
     """Nothing is earned on what nobody knows the cost of: the key is named."""
     (sold / "plan.yaml").write_text(PLAN, "utf-8")
     outcome = run("margin", "plan.yaml")
-    assert (1, True) == (outcome.exit_code, "names no cost book; name one at `quote.cost_book`" in outcome.stderr)
+    assert (1, True) == (outcome.exit_code, "has no cost book; set one at `quote.cost_book`" in outcome.stderr)
 
 
 def everything(folder: Path) -> bytes:

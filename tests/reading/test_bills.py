@@ -180,9 +180,9 @@ def test_parts_at_no_price() -> None:
 def test_amounts_without_a_discount() -> None:
     """No discount is mentioned where there is none."""
     [finding] = check_prices(read("Part,Qty,Unit price,Total\nX,2,10,21\n"))
-    assert str(finding.message) == "the amount is 21; 2 pieces at 10 come to 20"
+    assert str(finding.message) == "the amount is 21, but 2 pieces at 10 come to 20"
     [finding] = check_prices(read("Part,Qty,Unit price,Disc. %,Total\nX,2,10,10%,21\n"))
-    assert str(finding.message) == "the amount is 21; 2 pieces at 10 less 10 % come to 18"
+    assert str(finding.message) == "the amount is 21, but 2 pieces at 10 less 10 % come to 18"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_line_numbers_are_no_descriptions() -> None:
             "Part,Name,Amount\nX,x,4\n",
             "the quantities: C 'Amount'; choose with: bomgen xray bill.csv --columns quantity=C",
         ),
-        ("Code of ours,Qty\nX,4\n", "the parts, and none as that of descriptions: A 'Code of ours'; choose with"),
+        ("Code of ours,Qty\nX,4\n", "parts, and none for descriptions: A 'Code of ours'; choose with"),
         ("Part,Qty,Quantity\nX,4,8\n", "2 columns may be the quantity: B 'Qty', C 'Quantity'; choose with"),
         ("Part,Qty,Unit price,Price\nX,4,8,9\n", "2 columns may be the price: C 'Unit price', D 'Price'; choose with"),
         ("a,b\n1,2\n", "or name them: bomgen xray bill.csv --columns part=A,quantity=C"),

@@ -76,4 +76,4 @@ def test_up_links_that_the_plan_gives_may_be_too_few(worked: Worked, tier: str, 
     switch = {"ports": 8, "port_gbps": 400}
     report = worked(plan({"role": "compute", "switch": switch, "tiers": 3, tier: {"uplinks": uplinks}}))
     warned = [problem.message for problem in report.problems if problem.rule == "oversubscription"]
-    assert warned == [f"a {tier} is oversubscribed {ratio} : 1; the plan asks for 1 : 1"]
+    assert warned == [f"{tier} switches are oversubscribed {ratio}:1; the plan sets 1:1"]

@@ -80,7 +80,8 @@ def test_bars_are_as_long_as_shares_and_say_what_they_stand_for(
     assert texts[-1] == none
     assert all(text in re.findall("<desc[^>]*>(.*?)</desc>", svg)[0] for text in texts)
     part = CategoryTotal("server", Decimal("250.00"), Fraction(1, 4), 2, 1)
-    assert describe_category(Writer(report, language(code)), part).text == f"{least} 250.00 USD · 25 %"
+    written = language(code)
+    assert describe_category(Writer(report, written), part).text == f"{least} 250.00 USD · 25{written.percent}"
 
 
 def test_words_stay_within_the_drawing() -> None:

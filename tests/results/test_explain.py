@@ -194,7 +194,7 @@ def test_the_leaves_of_dual_homed_machines_are_divided_in_pairs(tmp_path: Path) 
     """32 servers and five machines have a port of 200G on either of two leaves: 37 down, 19 up of 400G, one spine."""
     made = planned(tmp_path, cluster={"gpu": "h20", "servers": 32}, fabrics={"storage": "default"})
     reason = why(made, "fabrics.storage.ports.leaf.up")
-    assert reason.chosen == "37 ports down and 19 up: 3 switches and 38 links between them"
+    assert reason.chosen == "37 downlinks and 19 uplinks per leaf: 3 switches and 38 links between them"
     assert [other.reason.split()[:4] for other in reason.others[:2]] == [
         ["2", "switches", "more:", "4"],
         ["4", "switches", "more:", "6"],
@@ -219,7 +219,7 @@ def test_other_switches_are_named_with_what_they_cost(tmp_path: Path) -> None:
     for tier, saved in (("leaf", "120,000.00"), ("spine", "40,000.00")):
         [other] = why(made, f"fabrics.compute.{tier}.switch").others
         assert other.name == "qm9790 (QM9790)"
-        assert other.reason == f"it would take 16 + 8 switches: {saved} USD less"
+        assert other.reason == f"would need 16 + 8 switches: {saved} USD less"
 
 
 def test_a_rate_without_known_parts_saves_no_modules(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_rate_without_known_parts_saves_no_modules(tmp_path: Path) -> None:
         )
         others = {other.name: other.reason for other in why(made, f"fabrics.compute.links.{kind}").others}
         assert others["200G"] == "cannot be built, or no parts are known"
-        assert others["800G"].startswith("it would take ")
+        assert others["800G"].startswith("would need ")
 
 
 def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_servers_that_carry_the_gpu_are_named(tmp_path: Path) -> None:
     assert own.place is not None
     reasons = {other.name.split()[0]: other.reason for other in own.others}
     assert reasons.keys() == carriers - {"hgx-h100-8-generic"}
-    assert reasons["dgx-h100"] == "the plan names another; 8 GPUs, 8 NICs of 400 Gb/s, 10,200 W, 8 U"
+    assert reasons["dgx-h100"] == "the plan specifies another; 8 GPUs, 8 NICs of 400 Gb/s, 10,200 W, 8 U"
 
 
 def test_other_ways_of_a_link_are_those_of_bom_json() -> None:
@@ -273,8 +273,8 @@ def test_other_ways_of_a_link_are_those_of_bom_json() -> None:
 def test_one_more_server_in_a_rack_is_too_much() -> None:
     """NVIDIA's design has four DGX H100 of 10.2 kW in a rack of 40 kW: five draw 51 kW."""
     reason = why(worked("superpod-h100-4su"), "site.servers_per_rack")
-    assert (reason.by, reason.chosen) == ("plan", "4 x DGX H100 in a rack")
-    assert reason.others[0].reason == "they take 51,000 W, a rack has 40,000 W"
+    assert (reason.by, reason.chosen) == ("plan", "4 x DGX H100 per rack")
+    assert reason.others[0].reason == "they need 51,000 W, but a rack has 40,000 W"
 
 
 def test_one_line_card_fewer_is_too_few() -> None:
@@ -282,8 +282,8 @@ def test_one_line_card_fewer_is_too_few() -> None:
     reason = why(worked("meta-24k-28-cores"), "fabrics.compute.chassis.spine.line_cards")
     assert reason.chosen.startswith("7 line cards")
     assert [(other.name, other.reason) for other in reason.others] == [
-        ("6 line cards", "hold 216 links, 220 are needed"),
-        ("a line card in every slot", "would add 36 ports that nothing is plugged into"),
+        ("6 line cards", "support 216 links; 220 are required"),
+        ("a line card in every slot", "would add 36 unused ports"),
     ]
 
 

@@ -154,7 +154,7 @@ def test_a_rack_bears_so_much(worked: Worked) -> None:
     """Four DGX H100 are more than a rack for 500 kg bears."""
     rack = {"part": {"name": "R", "rack_units": 48, "load": "500 kg"}}
     allowed = worked(plan(four(rack=rack, allow_overload=True)))
-    assert rules(allowed, "rack-load") == ["a compute rack holds 521.8 kg, but R bears 500 kg"]
+    assert rules(allowed, "rack-load") == ["a full compute rack weighs 521.8 kg, but the load limit of R is 500 kg"]
     assert refused(plan(four(rack=rack)), worked) == ["rack-load"]
     rack["part"]["load"] = "522 kg"
     assert rules(worked(plan(four(rack=rack))), "rack-load") == []
@@ -186,9 +186,13 @@ def refused(bom: dict[str, Any], worked: Worked) -> list[str]:
             "rack-power",
             "1 x DGX H100 draws up to 10,200 W, but `site.rack` provides 10,000 W",
         ),
-        ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U, but has 6 U"),
+        ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U, but the rack has 6 U"),
         ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws up to 51,000 W, but `site.rack` provides 40,000 W"),
-        ({"servers_per_rack": 7, "rack": {"power": "90 kW"}}, "rack-units", "7 x DGX H100 needs 56 U, but has 48 U"),
+        (
+            {"servers_per_rack": 7, "rack": {"power": "90 kW"}},
+            "rack-units",
+            "7 x DGX H100 needs 56 U, but the rack has 48 U",
+        ),
     ],
 )
 def test_a_rack_that_holds_too_much_is_an_error(site: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
@@ -212,7 +216,9 @@ def test_a_switch_that_no_rack_feeds_is_an_error(worked: Worked) -> None:
     weak = plan({"management": {"power": "1.5 kW"}}, servers=4) | fabrics
     assert refused(weak, worked) == ["machine-power"]
     allowed = plan({"management": {"power": "1.5 kW"}, "allow_overload": True}, servers=4) | fabrics
-    assert rules(worked(allowed), "machine-power") == ["QM9700 draws up to 1720 W, but a management rack has 1500 W"]
+    assert rules(worked(allowed), "machine-power") == [
+        "QM9700 draws up to 1720 W, but the power limit of a management rack is 1500 W"
+    ]
     assert rules(worked(plan({"management": {"power": "2 kW"}}, servers=4) | fabrics), "machine-power") == []
 
 
@@ -247,7 +253,7 @@ def test_an_estimate_that_decides_the_racks_says_so(worked: Worked) -> None:
     assert (site["racks"], site["racks_range"]) == (15, {"low": 12, "high": 20})
     assert [text for text in rules(report, "estimated-power") if "depends" in text] == [
         "the number of racks depends on the estimated power of PowerEdge XE9680, 8 x H200 SXM: 15 as estimated, 12 at "
-        "the low end and 20 at the high end; ask the vendor for the maximum power before ordering racks"
+        "the low end, 20 at the high end; ask the vendor for the maximum power before ordering racks"
     ]
     wide = worked(plan({"rack": {"power": "95 kW"}}, servers=60, **ESTIMATED))
     assert [text for text in rules(wide, "estimated-power") if "depends" in text] == []
@@ -274,7 +280,7 @@ def test_a_rack_scale_system_has_no_pdus_of_ours(worked: Worked) -> None:
     report = worked(plan({"rack": {"power": "120 kW", "pdus": 2}}, "gb200", 36))
     assert result(report)["site"]["compute_pdus"] == 0
     assert rules(report, "no-effect") == [
-        "site.rack.pdus has no effect, because a DGX GB200 NVL72 rack comes with its own power supply; remove it"
+        "site.rack.pdus has no effect, because DGX GB200 NVL72 rack includes its own power supply; remove it"
     ]
 
 
@@ -325,9 +331,9 @@ def test_parts_that_are_no_longer_sold(worked: Worked) -> None:
     pdus, others = {"name": "Q", **old}, {"name": "S", **old}
     site = four(rack={"part": {"name": "R", "rack_units": 48, **old}, "pdu": pdus}, management={"pdu": others})
     assert rules(worked(plan(site)), "availability") == [
-        "R is end of sale; name another rack",
-        "Q is end of sale; name another pdu",
-        "S is end of sale; name another pdu",
+        "R is end of sale; specify another rack",
+        "Q is end of sale; specify another pdu",
+        "S is end of sale; specify another pdu",
     ]
 
 
@@ -396,8 +402,8 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     unrated = worked(stored({"name": "P"}))
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
-        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, and the "
-        "rating is not known; specify one that carries it with `management: {pdu: PART}`"
+        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, but the PDU "
+        "rating is unknown; specify a PDU that carries this load with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]
     assert (problem.severity, problem.path) == ("warning", "site.management_racks")
@@ -426,9 +432,7 @@ def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
     lost = worked(plan(four(feeds=2, redundancy="2n")))
     assert result(lost)["site"]["compute_rack_feeds"] == {"A": 2, "B": 1}
     assert result(lost)["site"]["compute_pdu_load_w"] == 40_800
-    assert rules(lost, "redundancy") == [
-        "with 1 of 2 feeds lost (2n) a DGX H100 keeps 3 of 6 power supplies; it needs 4"
-    ]
+    assert rules(lost, "redundancy") == ["with 1 of 2 feeds lost (2n) DGX H100 keeps 3 of 6 power supplies but needs 4"]
     site = {"rack": {"units": 48, "power": "60 kW", "pdus": 4}, "feeds": 2, "redundancy": "2n"}
     assert rules(worked(plan(site, "b300-sxm", 72)), "redundancy") == []
 

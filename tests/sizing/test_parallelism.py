@@ -433,7 +433,7 @@ def test_unequal_stages_are_told_and_the_fullest_counts() -> None:
     run = training(LLAMA_405B, {"tensor": 8, "pipeline": 16}, sequence=8192, recompute="selective", zero=0)
     found = fit(run, gpu(192), given_(16384), given_(8))
     assert found.warning is not None
-    assert found.warning.endswith("126 layers make 16 unequal stages; the fullest, of 8 layers, counts")
+    assert found.warning.endswith("126 layers make 16 unequal stages; the fullest stage, with 8 layers, is used")
     assert found.per_gpu.weights.value == -(-2 * LLAMA_405B["parameters"] * 8 // (126 * 8))
 
 
@@ -475,8 +475,8 @@ def test_a_model_that_nothing_holds_is_refused() -> None:
     with pytest.raises(Infeasible) as caught:
         fit(run, gpu(40), given_(8), given_(8))
     assert caught.value.message == (
-        "the model fits no split over 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB but "
-        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of settings is enough"
+        "no split of the model fits on 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB but "
+        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of settings is sufficient"
     )
     assert caught.value.because is run.model.parameters
 

@@ -490,7 +490,7 @@ def test_an_estimate_is_called_one(code: str, word: str, worked: Worked) -> None
 def test_a_measurement_is_called_one(worked: Worked) -> None:
     """Nothing is called an estimate where a measurement is given, and no range is shown."""
     report = worked(plan(output_tokens=512, requests_per_minute=600, tokens_per_second_per_gpu=1500))
-    assert "estimate" not in texts(words(report)).replace("nothing of it is estimated", "")
+    assert "estimate" not in texts(words(report)).replace("no part of it is estimated", "")
     assert "as measured" in texts(words(report))
     workload = result(report)["workload"]
     assert not [key for key in workload if key.endswith("range") or key == "latency"]
@@ -501,9 +501,9 @@ def test_a_measurement_is_called_one(worked: Worked) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is not known"),
-        ({}, "give `output_tokens`"),
-        ({"precision": "int4"}, "int4 values are counted with 0.5 bytes each"),
+        ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is unknown"),
+        ({}, "set `output_tokens`"),
+        ({"precision": "int4"}, "int4 values are counted as 0.5 bytes each"),
         ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not fit"),
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 16}}, "beyond the 8 KV heads"),
         ({"model": "deepseek-v3", "precision": "bf16", "parallelism": {"tensor": 32}}, "the whole latent KV cache"),
@@ -519,16 +519,16 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
     ("keys", "cluster", "rule", "said"),
     [
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "a shortfall of 69.78 GB"),
-        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 requests at a time, 600 are needed; 10 GPUs"),
+        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "484 concurrent requests, but 600 are required; 10 GPUs"),
         (
             {"output_tokens": 512, "requests_per_minute": 60000},
             *({"gpus": 8}, "target-missed", "by a roofline estimate"),
         ),
         (
             {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
-            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, 6000 are needed; 52 GPUs"),
+            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, but 6000 are required; 52 GPUs"),
         ),
-        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate uses 54"),
+        ({"output_tokens": 512, "batch": 600}, {}, "batch", "54 concurrent requests, not 600; the estimate uses 54"),
         (
             {"output_tokens": 512, "batch": 6, "tokens_per_second_per_gpu": 1000},
             *({}, "no-effect", "workload.inference.batch has no effect, because the throughput is measured"),
@@ -599,7 +599,7 @@ def test_no_bandwidth_no_estimate(worked: Worked) -> None:
     asked["cluster"] = {"gpu": {"fp16_tflops": 300, "memory": "80 GB"}, "gpus": 8}
     report = worked(asked)
     assert "tokens_per_second" not in result(report)["workload"]
-    assert "the GPU's memory bandwidth is not known" in texts(words(report))
+    assert "the memory bandwidth of the GPU is unknown" in texts(words(report))
     asked["workload"]["inference"]["requests_per_minute"] = 60
     with pytest.raises(PlanErrors, match="memory bandwidth"):
         worked(asked)

@@ -69,7 +69,7 @@ def test_other_parts_take_idle_cages_of_a_leaf(built: Built) -> None:
 
 def test_a_system_without_bandwidth_asks_for_its_number(built: Built) -> None:
     """Nobody publishes what a CBox of VAST carries."""
-    with pytest.raises(PlanErrors, match="give count, capacity, read or write"):
+    with pytest.raises(PlanErrors, match="set count, capacity, read or write"):
         built(plan({"dataset": "1 PB", "servers": "vast-cbox-gen6"}))
 
 

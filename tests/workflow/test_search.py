@@ -156,7 +156,7 @@ def test_a_range_costs_no_list_and_a_billion_designs_are_the_most() -> None:
         "fabrics.compute.topology=rail-optimized",
     )
     for over, said in (
-        (f"cluster.servers=1..{10**30}", f"designs; at most {MAX_DESIGNS} are looked at"),
+        (f"cluster.servers=1..{10**30}", f"designs; at most {MAX_DESIGNS} are evaluated"),
         (f"cluster.servers=1..3,1..{MAX_LISTED + 1}", f"more than {MAX_LISTED} values in a list"),
     ):
         with pytest.raises(PlanErrors, match=said):

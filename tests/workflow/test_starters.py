@@ -142,8 +142,8 @@ def test_an_inquiry_becomes_a_plan_that_builds(init: Init) -> None:
     [
         (("--gpu", "h200-sxm"), 2, "one of --gpus, --servers and --racks"),
         (("--gpu", "h200-sxm", "--gpus", "8", "--racks", "1"), 2, "one of --gpus, --servers and --racks"),
-        (("--servers", "4"), 2, "name the GPU"),
-        (("--gpu", "h200-sxm", "--servers", "4", "--topology", "mesh"), 2, "name the switch"),
+        (("--servers", "4"), 2, "specify the GPU"),
+        (("--gpu", "h200-sxm", "--servers", "4", "--topology", "mesh"), 2, "specify the switch"),
         ((*ASKED, "--from", "llama65b"), 2, "choose one"),
         (("--gpu", "h200-sxn", "--servers", "4"), 1, "did you mean 'h200-sxm'"),
         ((*ASKED, "--extends", "nobody.yaml"), 1, "nobody.yaml"),

@@ -81,11 +81,11 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
             yield key, f"{key} is {model.shape[key].value}; at most as many as {most}: {model.shape[most].value}"
     hidden, heads = model.shape.get("hidden"), model.shape.get("heads")
     if hidden and heads and "head_dim" not in model.shape and hidden.value % heads.value:
-        yield "heads", f"{heads.value} heads do not share a hidden size of {hidden.value} evenly; give `head_dim`"
+        yield "heads", f"{heads.value} heads do not divide a hidden size of {hidden.value} evenly; set `head_dim`"
     yield from _lacking(model)
     yield from _too_many_layers(model)
     if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
-        yield "index_topk", "index_topk beside a window; only compressed attention (`csa_layers`) has both"
+        yield "index_topk", "index_topk with a window; only compressed attention (`csa_layers`) has both"
     if model.mla and model.bias != NO_BIAS:
         yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
 
@@ -93,7 +93,7 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
 def _lacking(model: Model) -> Iterator[tuple[str, str]]:
     """Yield the keys of a shape that have no meaning without others, each with those."""
     if "window_layers" in model.shape and "window" not in model.shape:
-        yield "window_layers", "window_layers without a window; give `window`, in tokens"
+        yield "window_layers", "window_layers without a window; set `window`, in tokens"
     for key, needed in _NEEDED.items():
         lacking = [f"`{other}`" for other in needed if other not in model.shape]
         if key in model.shape and lacking:

@@ -194,7 +194,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         why = line.path
     share = line.charge.share if line.charge else None
     cells = (
-        Cell(writer.joined(*(name for name in (line.cluster, line.fabric) if name))),
+        Cell(writer.joined(*(writer.language.value(name, "word") for name in (line.cluster, line.fabric) if name))),
         Cell(writer.place(line.role or "")),
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),
@@ -236,7 +236,7 @@ def _required(writer: Writer) -> Table:
             line.sku or writer.word("no-part-number"),
             writer.described(line),
             line.quantity.value,
-            line.required_by.name if line.required_by else "",
+            writer.language.message(line.required_by.name) if line.required_by else "",
             writer.origin(line.quantity),
             group=writer.word(f"category-{line.category}"),
         )
@@ -256,7 +256,7 @@ def _open_items(writer: Writer) -> Table:
         row_of(
             describe_choice(writer, item),
             item.quantity.value if item.quantity else writer.word("quantity-open"),
-            item.required_by.name,
+            writer.language.message(item.required_by.name),
             item.source or writer.word("unverified"),
         )
         for item in writer.report.bill.open_items
@@ -266,9 +266,10 @@ def _open_items(writer: Writer) -> Table:
 
 def describe_choice(writer: Writer, item: OpenItem) -> str:
     """Return the parts to choose from, with the unit of their quantity."""
-    names = writer.word("list-or").join(_named(part) for part in item.parts)
+    names = writer.word("list-or").join(_named(writer, part) for part in item.parts)
     return writer.word("choice-a-year", names=names) if item.per == "year" else names
 
 
-def _named(part: Identity) -> str:
-    return f"{part.name} ({part.sku})" if part.sku else part.name
+def _named(writer: Writer, part: Identity) -> str:
+    name = writer.language.message(part.name)
+    return f"{name} ({part.sku})" if part.sku else name

@@ -190,7 +190,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
             return None
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         said = getattr(error, "msg", "") or "it cannot be read"
-        message = f"not valid JSON: {said}; give a bom.json as `bomgen build` writes it"
+        message = f"not valid JSON: {said}; use a bom.json written by `bomgen build`"
         raise PlanErrors([Problem(Mark(name, line, column), "error", message, RULE)]) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
 
@@ -211,7 +211,7 @@ def compared_result_of(
     try:
         return _ResultReader(name, {} if seen is None else seen).side(data, source)
     except _Wrong as error:
-        message = f"{error}; give a bom.json as `bomgen build` writes it, or the plan"
+        message = f"{error}; use a bom.json written by `bomgen build`, or the plan"
         raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
 
 

@@ -35,13 +35,13 @@ def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
     return Figure(in_numbers.function(**values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
 
 
-@formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
+@formula("shape", source="every uplink/downlink split of a leaf and number of pods, tried for the fewest switches")
 def smallest_fabric(demand: PlainDemand) -> ClosShape:
     """Dimensions of the smallest fabric: downlink and uplink ports per leaf, leaves, pods, spines and cores."""
     return require_smallest(demand)
 
 
-@formula("endpoints", source="even spread with every uplink to a switch of its own")
+@formula("endpoints", source="even spread with every uplink to a separate switch")
 def largest_fabric(demand: PlainDemand) -> int:
     """Endpoints of the largest fabric with the same tiers and switches, and the values that the plan sets."""
     return largest_endpoints(demand)

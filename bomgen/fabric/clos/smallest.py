@@ -73,7 +73,7 @@ def _check_fixed_ports(demand: Demand) -> None:
                 ports = radix(choice.switch, demand.rates[kind])
                 if fixed.value > ports.value:
                     name = choice.switch.identity.name
-                    message = f"{fixed.value} ports; a {name} has {ports.value} at {demand.rates[kind].value} Gb/s"
+                    message = f"{fixed.value} ports; {name} has only {ports.value} at {demand.rates[kind].value} Gb/s"
                     raise Infeasible(message, because=fixed, rule="ports")
 
 
@@ -90,7 +90,7 @@ def _check_pods(demand: Demand, numbers: PlainDemand) -> None:
     if not most:
         message = f"the spine uplinks leave no downlink port on {name}; reduce the uplinks, or specify a larger switch"
         raise Infeasible(message, because=demand.spine.uplinks or demand.pod_leaves, rule="ports")
-    message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own uplinks"
+    message = f"pods of {numbers.pod_leaves} leaves; with their uplinks, spines of {name} reach {most}"
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 
 
@@ -99,7 +99,7 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
     if given is None or rails is None or rails.value % given.value == 0:
         return
     fits = ", ".join(str(divisor) for divisor in shape.divisors(rails.value))
-    message = f"{rails.value} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
+    message = f"{rails.value} rails do not divide into {given.value}; set `rails_per_leaf` to one of {fits}"
     raise Infeasible(message, because=given, rule="range")
 
 
@@ -111,7 +111,7 @@ def _check_rails(demand: Demand, numbers: PlainDemand) -> None:
     if given.value * unit > most:
         name = demand.leaf.switch.identity.name
         message = (
-            f"{given.value} rails of {unit} servers on a leaf are {given.value * unit} ports down; {name} has room for "
+            f"{given.value} rails of {unit} servers per leaf need {given.value * unit} downlink ports; {name} supports "
             f"{most}: at most `rails_per_leaf: {max(most // unit, 1)}`"
         )
         raise Infeasible(message, because=given, rule="ports")
@@ -171,7 +171,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
             f"{wanted} endpoints: with the port counts fixed in the plan, uplinks cannot be distributed evenly over "
-            f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
+            f"the ports of {_WORDS[tiers]} of {switches}; without fixed counts there are {shape}"
         )
         spine, core = demand.spine, demand.core
         fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)
@@ -196,7 +196,7 @@ def _refuse_reserved_ports(demand: Demand, numbers: PlainDemand | None, others: 
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
     because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
-    message = f"{group_thousands(others)} ports of other machines and reserved ones leave no room for servers"
+    message = f"{group_thousands(others)} ports for other machines and reserved ports leave no room for servers"
     return Infeasible(f"{message}; the switches reach at most {group_thousands(most)} endpoints", because)
 
 
@@ -247,15 +247,17 @@ def _refuse_division(demand: Demand, numbers: PlainDemand) -> Infeasible:
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
     most = most_down(numbers._replace(leaf_up=0))
     if not most:
-        message = f"{name} has too few ports for links down and up; name a switch with more"
+        message = f"{name} has too few ports for downlinks and uplinks; specify a larger switch"
         return Infeasible(message, because=fixed, rule="ports")
     if leaf.downlinks and leaf.uplinks and (room := room_down(numbers, numbers.leaf_up)) < numbers.leaf_down:
         up = numbers.leaf_up
-        message = f"{numbers.leaf_down} ports down and {up} up on a leaf; a {name} has {room} down beside {up} up"
-        return Infeasible(f"{message}: give fewer of either", because=fixed, rule="ports")
+        message = (
+            f"{numbers.leaf_down} downlinks and {up} uplinks per leaf; {name} has {room} downlinks with {up} uplinks"
+        )
+        return Infeasible(f"{message}; reduce one of them", because=fixed, rule="ports")
     message = (
-        f"{_least_down(numbers)} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
-        f"1; a {name} has room for {most} down, or relax `oversubscription`"
+        f"{_least_down(numbers)} downlink ports per leaf leave too few uplinks for {float(numbers.oversubscription):g}:"
+        f"1; use at most {most} on {name}, or relax `oversubscription`"
     )
     return Infeasible(message, because=fixed, rule="ports")
 

@@ -177,7 +177,7 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
     """Return the nearest value of a number, first of the violated one, that works with the others given."""
     candidates = {letter: candidate_values(given, letter, endpoints, ports) for letter in given}
     fits = partial(is_feasible, endpoints=endpoints, ports=ports)
-    return nearest_that_fits(given, broke, candidates, fits) or "leave p, a, h and g to the rules"
+    return nearest_that_fits(given, broke, candidates, fits) or "remove p, a, h and g"
 
 
 def nearest_that_fits(

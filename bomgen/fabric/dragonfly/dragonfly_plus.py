@@ -89,7 +89,7 @@ def nearest_feasible(given: Mapping[str, int], broke: str, endpoints: int, ports
     values = range(1, max(ports.leaf_down, ports.spine_down) + 1)
     candidates = {letter: groups if letter == "g" else values for letter in given}
     fits = partial(is_feasible, endpoints=endpoints, ports=ports)
-    return nearest_that_fits(given, broke, candidates, fits) or "leave p, a, s, h and g to the rules"
+    return nearest_that_fits(given, broke, candidates, fits) or "remove p, a, s, h and g"
 
 
 # plus formulas ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "access"
-LIMITS = "as many leaves as the endpoints need; the fabric that they are linked into carries what passes between them"
+LIMITS = "as many leaves as the endpoints need; the fabric above carries the traffic between them"
 DRAWING = """\
    in-band   =====+=======+=======+=====  the fabric named under `uplink`
                   |       |       |

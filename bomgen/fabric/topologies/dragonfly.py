@@ -79,20 +79,18 @@ _EXAMPLES = {"p": (4, 16), "a": (8, 32), "h": (4, 17), "g": (9, 33)}
 
 OPTIONS: dict[str, Any] = {
     "title": "Dragonfly",
-    "description": "Topology dragonfly: its numbers as far as they are fixed; each is optional. Default: a = 2p = 2h, "
+    "description": "Topology dragonfly: its numbers, as far as set; each is optional. Default: a = 2p = 2h, "
     "the fewest switches that carry the endpoints.",
     "type": "object",
     "properties": {
-        "p": option("Endpoints a switch", "Links to servers of one switch. Default: h.", *_EXAMPLES["p"]),
-        "a": option(
-            "Switches a group", "Switches of one group, joined all to all. Default: 2p or 2h.", *_EXAMPLES["a"]
-        ),
-        "h": option("Global links a switch", "Links of one switch to other groups. Default: a/2.", *_EXAMPLES["h"]),
+        "p": option("Endpoints per switch", "Server links per switch. Default: h.", *_EXAMPLES["p"]),
+        "a": option("Switches per group", "Switches per group, fully connected. Default: 2p or 2h.", *_EXAMPLES["a"]),
+        "h": option("Global links per switch", "Links per switch to other groups. Default: a/2.", *_EXAMPLES["h"]),
         "g": option("Groups", "Groups, at most a h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
         "small_groups": option(
-            "Small groups", "Of the g groups the last ones that have fewer switches. Default: none.", 6
+            "Small groups", "Number of the last groups, which have fewer switches. Default: none.", 6
         ),
-        "small_a": option("Switches a small group", "Switches of one of the small groups.", 16),
+        "small_a": option("Switches per small group", "Switches per small group.", 16),
     },
     "minProperties": 1,
     "additionalProperties": False,
@@ -169,10 +167,10 @@ def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, 
     if named is None:
         return None
     if groups is None or size is None or "g" not in given:
-        message = "small groups are the last of g, with small_a switches each; give `g`, `small_groups` and `small_a`"
+        message = "small groups are the last of g, with small_a switches each; set `g`, `small_groups` and `small_a`"
         raise Infeasible(message, because=named, rule="groups")
     if groups.value >= g or size.value > a:
-        message = f"{groups.value} small groups of {size.value} switches among {g} of {a}; give fewer or smaller ones"
+        message = f"{groups.value} small groups of {size.value} switches among {g} of {a}; set fewer or smaller ones"
         raise Infeasible(message, because=groups if groups.value >= g else size, rule="groups")
     if size.value * h < g - 1:
         message = f"{size.value} switches of {h} global links reach {size.value * h} groups of {g - 1} others"
@@ -180,7 +178,7 @@ def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, 
     held = p * (a * (g - int(groups.value)) + int(size.value) * int(groups.value))
     if held < endpoints.value:
         message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
-        raise Infeasible(f"{message}; give more groups, or fewer small ones", because=endpoints)
+        raise Infeasible(f"{message}; set more groups, or fewer small ones", because=endpoints)
     return SmallGroups(groups, size)
 
 
@@ -194,7 +192,7 @@ def _ports(demand: Demand) -> Ports:
     shared = next((group for group in switch.groups if all(carries_rate(group, rate) for rate in kinds)), None)
     if shared is None:
         rates = ", ".join(str(rate.value) for rate in kinds)
-        message = f"no ports of a {switch.identity.name} carry links of {rates} Gb/s alike; give all kinds one rate"
+        message = f"no ports of a {switch.identity.name} carry links of all of {rates} Gb/s; set one rate for all kinds"
         raise Infeasible(message, because=kinds[-1], rule="rate")
     one, local, outer = (group_radix(shared, rate) for rate in kinds)
     return Ports(one, local, outer, cages_of(shared.ports, shared.ports_per_cage))

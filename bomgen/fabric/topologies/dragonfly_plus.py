@@ -80,15 +80,15 @@ _EXAMPLES = {"p": (40, 16), "a": (18, 16), "s": (18, 16), "h": (22, 16), "g": (2
 
 OPTIONS: dict[str, Any] = {
     "title": "Dragonfly+",
-    "description": "Topology dragonfly+: its numbers as far as they are fixed; each is optional. Default: p = a = s = "
+    "description": "Topology dragonfly+: its numbers, as far as set; each is optional. Default: p = a = s = "
     "h, the fewest switches that carry the endpoints; where some are given, the others equal the first given of s, a, "
     "h and p.",
     "type": "object",
     "properties": {
-        "p": option("Endpoints a leaf", "Links to servers of one leaf.", *_EXAMPLES["p"]),
-        "a": option("Leaves a group", "Leaves of one group, each linked to all its spines.", *_EXAMPLES["a"]),
-        "s": option("Spines a group", "Spines of one group, each linked to all its leaves.", *_EXAMPLES["s"]),
-        "h": option("Global links a spine", "Links of one spine to other groups.", *_EXAMPLES["h"]),
+        "p": option("Endpoints per leaf", "Server links per leaf.", *_EXAMPLES["p"]),
+        "a": option("Leaves per group", "Leaves per group, each linked to all spines of the group.", *_EXAMPLES["a"]),
+        "s": option("Spines per group", "Spines per group, each linked to all leaves of the group.", *_EXAMPLES["s"]),
+        "h": option("Global links per spine", "Links per spine to other groups.", *_EXAMPLES["h"]),
         "g": option("Groups", "Groups, at most s h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
         PARALLEL: option("Parallel links", "Links between a leaf and a spine of its group. Default: 1.", 2),
         "other_groups": option(
@@ -243,7 +243,7 @@ def _kinds(
         return between, between, (LeafSpineGroups(g, a, s, parallel, dragonfly.global_ports_of_group(between, g)),)
     if None in others or not set(LETTERS) <= set(given):
         message = (
-            "other groups need all numbers of the shape; give p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
+            "other groups need all numbers of the shape; set p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
         )
         raise Infeasible(message, because=named, rule="groups")
     groups, other_a, other_s = (require(figure, "checked before") for figure in others)
@@ -276,7 +276,7 @@ def _check_others(
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
     if p.value > each.left_on_leaf(last.s.value):
         message = f"a leaf of the other groups has {last.up.value} links to spines, and p is {p.value}"
-        raise Infeasible(f"{message}, which exceeds the ports of a {leaf}; give a smaller `other_s`", last.s, "ports")
+        raise Infeasible(f"{message}, which exceeds the ports of a {leaf}; set a smaller `other_s`", last.s, "ports")
     most = each.left_on_spine(h.value)
     if last.a.value > most:
         message = f"a spine of the other groups, a {spine}, has ports for {most} leaves; write `other_a: {most}`"

@@ -47,8 +47,8 @@ def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
         return demand, None
     if ports.value % HOMES:
         message = (
-            f"homing: dual deals the ports of a server out to {HOMES} leaves in equal shares; it has {ports.value} "
-            "here; give it an even number with `ports_per_server:`, or write `homing: single`"
+            f"homing: dual divides the ports of a server equally between {HOMES} leaves, but it has {ports.value} "
+            "here; set an even `ports_per_server:`, or set `homing: single`"
         )
         raise Infeasible(message, because=ports, rule="homing")
     return demand._replace(rails_per_leaf=half_of_ports(ports)), ports
@@ -64,7 +64,7 @@ def build(demand: Demand) -> Fabric:
     built = folded_clos(NAME, dealt, rails)
     if rails and demand.homing and built.tiers[0].count.value < HOMES:
         message = (
-            f"homing: dual deals the ports of a machine out to {HOMES} leaves; one tier is a single switch; ask for "
+            f"homing: dual connects a machine to {HOMES} leaves, but one tier is a single switch; set "
             "`tiers: 2`, or write `homing: single`"
         )
         raise Infeasible(message, because=demand.homing, rule="homing")

@@ -27,7 +27,7 @@ from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, gro
 from bomgen.fabric.types import Demand, Fabric, Links, Tier
 
 NAME = "mesh"
-LIMITS = "as many endpoints as the ports of its switches hold beside peer links; a pair of P ports at 1:1 has P"
+LIMITS = "as many endpoints as switch ports without the peer links; a pair of P-port switches at 1:1 has P"
 DRAWING = """\
     leaf ======= leaf      peer links: as many between every two switches
     | | |        | | |
@@ -35,7 +35,7 @@ DRAWING = """\
 """
 PEER = LinkKind(
     *("leaf-leaf", ("leaf", "leaf"), "PL", "Peer links"),
-    "Topology mesh: links between every two switches.",
+    "Topology mesh: links between each pair of switches.",
     {"medium": "dac", "length": "2 m"},
 )
 SWITCHES = "switches"
@@ -49,7 +49,7 @@ OPTIONS = {
     "properties": {
         SWITCHES: {
             "title": "Switches",
-            "description": "Switches that are all linked with each other. Default: 2.",
+            "description": "Switches, each linked to every other. Default: 2.",
             "type": "integer",
             "minimum": 2,
             "maximum": MOST_SWITCHES,
@@ -282,13 +282,13 @@ def build(demand: Demand) -> Fabric:
 def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure) -> None:
     if ports.value % homes.value:
         message = (
-            f"homing: {homing.value} deals the ports of a server out to {homes.value} switches in equal shares; "
-            f"it has {ports.value} here; give it a multiple, or write `homing: single`"
+            f"homing: {homing.value} divides the ports of a server equally between {homes.value} switches, but "
+            f"it has {ports.value} here; set a multiple, or set `homing: single`"
         )
         raise Infeasible(message, because=ports, rule="homing")
     if switches.value % homes.value:
         message = (
-            f"homing: {homing.value} takes switches in pairs; the mesh has {switches.value}; give it an even "
+            f"homing: {homing.value} needs pairs of switches, but the mesh has {switches.value}; set an even "
             "number, or write `homing: rails`"
         )
         raise Infeasible(message, because=switches, rule="homing")
@@ -303,11 +303,11 @@ def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_b
     name, peer_links, down = demand.leaf.switch.identity.name, demand.peer_links, demand.leaf.downlinks
     fits = max((links for links, left in enumerate(room_beside) if left >= wanted), default=0)
     if peer_links and wanted > room and fits:
-        message = f"{wanted} ports down on a switch; {peer_links.value} peer links leave a {name} {room}"
+        message = f"{wanted} downlink ports per switch; {peer_links.value} peer links leave {room} on {name}"
         raise Infeasible(f"{message}: at most `peer_links: {fits}`", because=peer_links, rule="ports")
     most = room if peer_links else most
     if down and down.value > room and wanted <= most:
-        message = f"{down.value} ports down and their peer links are more than the ports of a {name}"
+        message = f"{down.value} downlink ports and their peer links exceed the ports of {name}"
         raise Infeasible(f"{message}: at most `leaf: {{downlinks: {most}}}`", because=down, rule="ports")
 
 
@@ -324,7 +324,7 @@ def _explain_refusal(
     reached = max(filter(fits, range(demand.servers.value)), default=0)
     name = demand.leaf.switch.identity.name
     message = (
-        f"{group_thousands(wanted.value)} ports down on a switch; beside its peer links a {name} has {most}: at most "
+        f"{group_thousands(wanted.value)} downlink ports per switch; with its peer links {name} has {most}: at most "
         f"{reached} servers, or more switches under `mesh: {{switches: ...}}`; fat-tree reaches more"
     )
     return Infeasible(message, because=demand.peer_links or demand.leaf.downlinks or all_endpoints(demand))

@@ -14,7 +14,7 @@ from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-only"
-LIMITS = "as many fat trees as a server has rails; servers as many as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"
+LIMITS = "one fat tree per rail of a server; as many servers as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"
 DRAWING = """\
    rail 0          rail 1              rail 7
    [ ]  [ ]        [ ]  [ ]            [ ]  [ ]      a fat tree a rail, no link between rails

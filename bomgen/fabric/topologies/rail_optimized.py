@@ -16,7 +16,7 @@ from bomgen.fabric.declaration import TierRows, Topology
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-optimized"
-LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has ports down"
+LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has downlink ports"
 DRAWING = """\
    spine     [ ]   [ ]   [ ]   [ ]        a leaf has as many links to each spine
               | \\ / | \\ / | \\ / |

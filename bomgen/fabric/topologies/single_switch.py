@@ -7,7 +7,7 @@ from bomgen.fabric.requirements import build_one_switch
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "single-switch"
-LIMITS = "as many endpoints as the switch has ports at the rate of the links"
+LIMITS = "as many endpoints as the switch has ports at the link rate"
 
 DRAWING = """\
         leaf

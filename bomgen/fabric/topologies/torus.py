@@ -51,14 +51,14 @@ _RANKS = (2, 3)
 
 OPTIONS: dict[str, Any] = {
     "title": "Torus",
-    "description": "Topology torus: its shape as far as it is fixed; each key is optional. Default: the shape of a "
+    "description": "Topology torus: its shape, as far as set; each key is optional. Default: the shape of a "
     "whole pod, else the most cubic one.",
     "type": "object",
     "properties": {
         "dimensions": {
             "title": "Dimensions",
             "description": "Nodes along each dimension of one torus. Their product divides the nodes; more nodes make "
-            "several tori side by side. Default: those of a whole pod, else as equal as can be.",
+            "several parallel tori. Default: those of a whole pod, else as equal as possible.",
             "type": "array",
             "items": {"type": "integer", "minimum": 1},
             "minItems": min(_RANKS),
@@ -68,7 +68,7 @@ OPTIONS: dict[str, Any] = {
         },
         "rank": {
             "title": "Rank",
-            "description": "How many dimensions there are when they are not given. Default: as a pod has, else 3.",
+            "description": "Number of dimensions if they are not set. Default: as in a pod, else 3.",
             "type": "integer",
             "enum": list(_RANKS),
             "x-unit": "count",
@@ -78,7 +78,7 @@ OPTIONS: dict[str, Any] = {
         "cube": {
             "title": "Cube",
             "description": "Nodes along each dimension of a cube, in the order of `dimensions`: links between cubes "
-            "run over optical circuit switches, which are bought. Default: none, all links are direct.",
+            "run over optical circuit switches, which are purchased. Default: none, all links are direct.",
             "type": "array",
             "items": {"type": "integer", "minimum": 1},
             "minItems": min(_RANKS),
@@ -304,8 +304,7 @@ def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figur
     if used.value > ports.value:
         most = int(ports.value) // 2
         message = (
-            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports connects at most {most}: "
-            "take larger ones"
+            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports connects at most {most}; use larger ones"
         )
         raise Infeasible(message, because=cube[0], rule="dimensions")
     return {"switches": switches, "ports": used, "ends": optical_ends(switches, used)}

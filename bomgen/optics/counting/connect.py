@@ -582,12 +582,12 @@ class _PartCounter:
             )
         names = " and ".join(group.lower.name for group in kind.separate)
         option, fewer = topology(self.fabric.topology).endpoints_option, tier.down.value - 1
-        free = "leave out `leaf.downlinks` and `leaf.servers`, so that bomgen leaves ports free"
+        free = "remove `leaf.downlinks` and `leaf.servers`, so that bomgen leaves ports unused"
         if option:
-            free = f"leave ports free with `{self.fabric.topology}: {{{option}: {fewer}}}`"
+            free = f"leave ports unused with `{self.fabric.topology}: {{{option}: {fewer}}}`"
         return (
             f"links of {names} need other parts than the servers, and a cage takes one kind: too few cages on a "
-            f"{tier.name}; name one module for both, or {free}"
+            f"{tier.name}; specify one module for both, or {free}"
         )
 
     def _problem(self, spec: LinkSpec, severity: Severity, message: str, rule: str, kind: str) -> None:

@@ -255,4 +255,4 @@ def refuse_several_links(links: Links, medium: Medium | None) -> None:
         message = (
             f"{name} carries {count} links between two devices, {links.kind} links connect every two switches once"
         )
-        raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "ports")
+        raise Unbuildable(f"{message}; specify a single-link cable, or set `medium: auto`", "ports")

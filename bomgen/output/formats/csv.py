@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bomgen.output.source import DocumentInputs
 
-ABOUT = "The lines of the bill, a row a line."
+ABOUT = "The bill, one row per line."
 FILE = "bom.csv"
 BINARY = False
 

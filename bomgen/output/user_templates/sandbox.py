@@ -92,7 +92,7 @@ class _Missing(StrictUndefined):
         elif isinstance(self._undefined_obj, Mapping):
             known = [str(key) for key in self._undefined_obj]
         else:
-            return f"{super()._undefined_message}; its place in `bomgen schema bom` says what it is"
+            return f"{super()._undefined_message}; `bomgen schema bom` describes it"
         hint = suggestion(name, known, f"there are {_listed(known)}")
         return f"there is no '{name}'; {hint}"
 
@@ -227,7 +227,7 @@ def _fault(error: BaseException, template: Template | None, limits: Limits) -> F
         case MemoryError():
             text = limits.out_of_memory
         case RecursionError():
-            text = "nested too deep; a macro must not call itself without end, nor an expression be so long"
+            text = "nested too deep; avoid endless macro recursion and long expressions"
         case _TooLong():
             text = f"the result is longer than {RESULT_BYTES} bytes"
         case _:
@@ -266,7 +266,7 @@ def _decimal(value: object) -> Decimal:
         if not number.is_finite():
             raise InvalidOperation
     except InvalidOperation:
-        raise ValueError(f"{_quoted(value)} is not a number; give a number, or text such as '12.50'") from None
+        raise ValueError(f"{_quoted(value)} is not a number; use a number, or text such as '12.50'") from None
     return number
 
 

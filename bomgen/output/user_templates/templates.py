@@ -59,7 +59,7 @@ def template_of(content: bytes | OSError, file: str, mark: Mark) -> tuple[Templa
     name = _name(Path(file).name, mark)
     if isinstance(content, OSError) and content.errno != errno.EFBIG:
         if content.errno in NO_FILE:
-            raise _wrong(mark, f"'{file}' is no file; name a template, such as offer.html{SUFFIX}", "no-file")
+            raise _wrong(mark, f"'{file}' is not a file; specify a template, such as offer.html{SUFFIX}", "no-file")
         where = "relative to the current folder" if mark.file == OPTION else "relative to the plan"
         message = f"the template '{file}' cannot be read ({content.strerror}); give its path {where}"
         raise _wrong(mark, message, "no-file")
@@ -71,12 +71,12 @@ def template_of(content: bytes | OSError, file: str, mark: Mark) -> tuple[Templa
 def _name(given: str, mark: Mark) -> str:
     name = given.removesuffix(SUFFIX)
     if name == given:
-        message = f"{_quoted(given)} does not end in {SUFFIX}; call it NAME{SUFFIX}, and it writes the file NAME"
+        message = f"{_quoted(given)} does not end in {SUFFIX}; rename it to NAME{SUFFIX}, which writes the file NAME"
         raise _wrong(mark, message, RULE)
     if not _SAFE.fullmatch(name) or name.partition(".")[0].casefold() in DEVICES:
         message = (
             f"{_quoted(name)} is not a valid file name; begin with a letter or digit, add only . _ - + and spaces, and "
-            "name no device of Windows"
+            "avoid the device names of Windows"
         )
         raise _wrong(mark, message, RULE)
     return name

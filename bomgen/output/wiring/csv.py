@@ -11,7 +11,7 @@ from bomgen.cabling.types import Wiring
 from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import column_names, tables, words_of
 
-ABOUT = "A row a cable, for spreadsheets and scripts."
+ABOUT = "One row per cable, for spreadsheets and scripts."
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

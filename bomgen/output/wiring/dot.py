@@ -14,7 +14,7 @@ from bomgen.cabling.types import Column, Wiring
 from bomgen.output.drawing.graphviz import Graph, quote
 from bomgen.output.registry import Progress
 
-ABOUT = "Graphviz graph of devices and the cables between them; of large fabrics the switches alone."
+ABOUT = "Graphviz graph of devices and the cables between them; only the switches of large fabrics."
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

@@ -38,7 +38,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     longest = max(names, key=len)
     if len(longest) > MOST_LETTERS:
         raise Unsuitable(
-            f"'{longest}' is too long a name for a node: at most {MOST_LETTERS} letters; shorten the plan's"
+            f"'{longest}' is too long for a node name, at most {MOST_LETTERS} letters; shorten the name of the plan"
         )
     out.write("".join(_header(subnet)).encode())
     waiting: list[str] = []

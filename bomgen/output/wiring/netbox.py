@@ -22,7 +22,7 @@ from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.subnet import INFINIBAND
 
-ABOUT = "CSV files for NetBox's bulk import: cables, and beside them devices, interfaces and what these need."
+ABOUT = "CSV files for NetBox's bulk import: cables, devices, interfaces and their dependencies."
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False

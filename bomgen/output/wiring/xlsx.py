@@ -26,7 +26,7 @@ from bomgen.output.wiring.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table
 from bomgen.output.xlsx.cells import clean, header_text
 from bomgen.output.xlsx.package import pack
 
-ABOUT = "Point-to-point sheet that installers work from: a row a cable, with the texts for its labels."
+ABOUT = "Point-to-point sheet for installers: one row per cable, with its label texts."
 BINARY = True
 SEVERAL_FILES = False
 ONE_FABRIC = False

@@ -42,7 +42,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         with suppress(UnknownPart):
             gpu = part_records.gpu(section.catalog.find("gpu", server.gpu))
     if gpu is None and not section.has("gpu") and not section.problems:
-        text = "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`"
+        text = "the key 'gpu' is missing in cluster; specify a GPU, for example `gpu: h100-sxm`"
         section.problems.append(Problem(section.mark, "error", text, "missing-key", "cluster"))
     if gpu is None or rounding is None:
         return None
@@ -66,7 +66,7 @@ def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic 
         return None
     with suppress(UnknownPart):
         return part_records.nic(section.catalog.find("nic", server.nic))
-    section.below("server").problem("nic", f"no nic '{server.nic}'; name one of the catalogue", "unknown-part")
+    section.below("server").problem("nic", f"no nic '{server.nic}'; specify one of the catalogue", "unknown-part")
     return None
 
 
@@ -188,7 +188,7 @@ def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False
     """Return a length on the floor in whole micrometres, so that the routes of millions of cables add up exactly."""
     length = section.quantity(key, "m", assumption, zero)
     if length.value > MOST_METRES or (length.value * MICROMETRES) % 1:
-        text = f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most"
+        text = f"too large or too precise for a floor; use whole micrometres, up to {MOST_METRES} m"
         section.problem(key, text, "range")
         return section.catalog.assumption(assumption)
     return length

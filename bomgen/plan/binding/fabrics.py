@@ -44,7 +44,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
     given = fabrics.data[name]
     role = _role(fabrics, name)
     if role not in ROLES:
-        fabrics.problem(name, f"no role '{role}'; give the fabric a role: {', '.join(ROLES)}", "role")
+        fabrics.problem(name, f"no role '{role}'; set a role for the fabric: {', '.join(ROLES)}", "role")
         return None
     mark = fabrics.source.key_mark(section.path)
     if given != DEFAULT:
@@ -69,7 +69,7 @@ def _read_fabric(
     for tier, tier_plan in tier_plans.items():
         named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
         if tier_plan is None and tier == "leaf" and not named:
-            message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
+            message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
             section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
     ratios = section.below("oversubscription")
     leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
@@ -187,8 +187,8 @@ def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Ite
     for own, other in said:
         if own != other:
             message = (
-                f"'{here.name}' are {own} here and {other} on {where}; machines of one name are the same machines: "
-                "write the same, or give these another name"
+                f"'{here.name}' are {own} here and {other} on {where}; one name is for the same machines: "
+                "use the same value, or give these another name"
             )
             mark = first_given(here.pieces) or fabric.mark
             yield Problem(mark, "error", message, "hosts", f"fabrics.{fabric.name}.hosts")
@@ -213,7 +213,7 @@ def _management_ports(section: PlanSection, role: str, device: str) -> Figure | 
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
         if section.has(key):
-            section.problem(key, f"{key} belongs to a fabric of role out_of_band; remove it", "role")
+            section.problem(key, f"{key} is for fabrics with the role out_of_band; remove it", "role")
         return None
     ports = section.quantity(key, "count", f"fabric-{device}-ports", zero=True)
     return ports if ports.value else None
@@ -230,7 +230,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
         return None
     if not topology.uplinked:
         linked = " or ".join(topology.name for topology in describe_topologies() if topology.uplinked)
-        message = f"only leaves of topology {linked} are linked into another fabric; remove it"
+        message = f"only leaves of topology {linked} can be linked to another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
         name = next((other for other in fabrics.data if _role(fabrics, other) == IN_BAND), name)
@@ -252,8 +252,7 @@ def _topology(section: PlanSection, name: str) -> Topology:
     for other in topologies:
         if other != name and section.has(other):
             message = (
-                f"`{other}:` describes that topology, and this fabric is a {name}; remove it, or write "
-                f"`topology: {other}`"
+                f"`{other}:` is for that topology, but this fabric is a {name}; remove it, or set `topology: {other}`"
             )
             section.problem(other, message, "topology")
     return topologies[name]
@@ -329,9 +328,9 @@ def _panels(section: PlanSection) -> PanelSpec | None:
         message = f"a {medium} has fixed ends and cannot go over panels; remove `panels:` or `medium:`"
         section.problem("panels", message, "medium")
     if PREFER_COPPER in section.texts("prefer"):
-        section.problem("panels", "copper is preferred, and panels take none; remove one of them", "prefer")
+        section.problem("panels", "copper is preferred, but panels do not take copper; remove one of them", "prefer")
     if section.has("length"):
-        message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
+        message = "with panels, lengths are derived from `site.layout`; remove `length:`"
         section.problem("length", message, "layout")
     for key, kind in (("panel", "panel"), ("trunk", "cable"), ("jumper", "cable")):
         if below.has(key) and (wrong := unknown_part(section.catalog, (kind,), str(below.data[key]))):
@@ -347,9 +346,9 @@ def _policies(section: PlanSection) -> tuple[str, ...]:
     if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:
         section.problem("prefer", "copper and optics-only contradict each other; keep one", "prefer")
     elif PREFER_COPPER in prefer and (joined or medium == AOC):
-        section.problem("prefer", "modules and AOCs are named, and copper is preferred; keep one of them", "prefer")
+        section.problem("prefer", "modules or AOCs are specified, but copper is preferred; keep one of them", "prefer")
     elif OPTICS_ONLY in prefer and medium in COPPER:
-        section.problem("prefer", f"`medium: {medium}` is copper, and prefer says optics-only; keep one", "prefer")
+        section.problem("prefer", f"`medium: {medium}` is copper, but `prefer` is optics-only; keep one", "prefer")
     if section.has("fibre") and medium in (*COPPER, AOC):
         section.problem("fibre", f"a {medium} has fixed ends; remove `fibre:`", "medium")
     return prefer

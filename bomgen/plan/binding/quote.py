@@ -73,7 +73,7 @@ def stock(section: PlanSection) -> dict[str, Figure]:
     for name in section.data:
         figure = section.figure(name, "count")
         if name.lower() in found:
-            text = f"{name.lower()} is listed twice in the stock; list it once with all its pieces"
+            text = f"{name.lower()} is listed twice in the stock; list it once with the whole quantity"
             section.problem(name, text, "duplicate")
         elif figure is not None:
             found[name.lower()] = figure
@@ -108,7 +108,7 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
     given = section.data.get(key)
     amount = None if given is None else decimal(given)
     if amount is not None and amount >= MAX_PRICE:
-        section.problem(key, f"an amount of {MAX_PRICE} or more looks wrong; give the price of one piece", "range")
+        section.problem(key, f"an amount of {MAX_PRICE} or more looks wrong; write the unit price", "range")
         return Decimal(1)
     return amount
 
@@ -127,7 +127,7 @@ def _exchange(section: PlanSection, currency: str) -> Exchange:
     given = section.below(currency)
     rate = decimal(given.data["rate"])
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
-        given.problem("rate", f"a rate of {rate:.2g} looks wrong; give what one {currency} is worth", "range")
+        given.problem("rate", f"a rate of {rate:.2g} looks wrong; write the value of one {currency}", "range")
     return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
 
 
@@ -154,7 +154,7 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
         line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
         taken.add(line_id)
         if given.has("share") and given.has("per") and given.text("per") != ORDER:
-            text = f"a share is of all hardware and counts once; write `per: {ORDER}` or leave it out"
+            text = f"a share is of all hardware and counts once; set `per: {ORDER}`, or remove `per`"
             given.problem("per", text, "charge")
         price = _amount(given, "price")
         yield Charge(

@@ -13,7 +13,7 @@ from bomgen.results.reasons.types import Reason
 NAME, VALUE, ORIGIN, NOTE, PLAIN = "name", "value", "origin", "note", "plain"
 """Kinds of text pieces."""
 BY = {
-    "plan": "chosen by the plan",
+    "plan": "set in the plan",
     "default": "a default",
     "rule": "by rule",
     "search": "found by a search",

@@ -157,9 +157,9 @@ class AmountTrees:
 
     def _how(self, priced: QuoteLine) -> str:
         if priced.line.in_stock:
-            return "the customer has it: it is not charged"
+            return "in stock: not charged"
         if priced.amount is None:
-            return "no price is known: the line is left out of the total"
+            return "no price: the line is excluded from the total"
         pieces = "(quantity + spare)" if priced.line.spare else "quantity"
         discounted = " * (1 - discount)" if priced.discount else ""
         return f"{pieces} * unit_price{discounted}, rounded half up to {minor_unit(self.plan.currency)}"
@@ -176,7 +176,7 @@ class AmountTrees:
             shown = f"{self.words.unit_price(unit.amount, currency)} {currency}"
             node = node._replace(shown=shown, value=f"{unit.amount:f}")
         if line.in_stock:
-            return node._replace(origin="nothing is charged for what is in stock")
+            return node._replace(origin="parts in stock are not charged")
         if priced.of is not None and line.charge and line.charge.share:
             share = share_text(Fraction(line.charge.share.value))
             of_hardware = self.words.money(priced.of, currency)
@@ -221,9 +221,7 @@ class AmountTrees:
         ]
         listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
         off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
-        tax = self._amount(
-            "tax", totals.tax, "(list - discount) * tax_share" if totals.tax_share else "no tax is asked"
-        )
+        tax = self._amount("tax", totals.tax, "(list - discount) * tax_share" if totals.tax_share else "no tax is set")
         if self.plan.tax:
             tax = tax._replace(inputs=(self.trees.tree(f"{TOTALS}.tax", self.plan.tax, "tax_share", 1),))
         amount = self._amount("amount", totals.amount, "list - discount + tax")

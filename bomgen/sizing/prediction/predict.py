@@ -329,7 +329,7 @@ def _check_own(training: Training, own_step: OwnStep, flops_per_token: Figure, p
     if mfu > 1:
         text = (
             f"a step of {step:g} s on {own_step.gpus.value} GPUs is {float(mfu):.0%} of their "
-            "dense peak; give the step of "
+            "dense peak; write the step of "
             f"{training.batch_tokens.value} tokens, or their number as `batch_tokens`"
         )
         raise Infeasible(text, because=own_step.step, rule="above-peak")

@@ -227,7 +227,7 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaCho
         raise Infeasible(message, because=tensor)
     if layers is not None and pipeline.value > layers.value:
         message = (
-            f"pipeline {pipeline.value} cuts {layers.value} layers into more stages than there are; at most "
+            f"pipeline {pipeline.value} splits {layers.value} layers into more stages than there are layers; at most "
             f"{layers.value}"
         )
         raise Infeasible(message, because=pipeline)
@@ -257,7 +257,7 @@ def _chosen(name: str, degree: int) -> Figure:
 
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
-    unknown = f"the memory of {gpu.identity.name} is not known; nothing is too large for it"
+    unknown = f"the memory of {gpu.identity.name} is unknown; nothing is too large for it"
     return Shortage(
         tensor=refused.tensor.value,
         pipeline=refused.pipeline.value,

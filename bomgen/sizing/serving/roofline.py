@@ -42,11 +42,11 @@ WEIGHT_ONLY = "int4"
 """The format in which weights are only stored: GPUs without a peak for it compute in 16 bits."""
 SIXTEEN_BITS = ("bf16", "fp16")
 LACKS = {
-    "shape": "the model's shape (layers, hidden, heads)",
+    "shape": "the shape of the model (layers, hidden, heads)",
     "context": "`context`",
-    "memory": "the GPU's memory, or a `batch`",
-    "bandwidth": "the GPU's memory bandwidth",
-    "peak": "the GPU's peak",
+    "memory": "the memory of the GPU, or a `batch`",
+    "bandwidth": "the memory bandwidth of the GPU",
+    "peak": "the peak of the GPU",
 }
 """Required inputs of an estimate."""
 ARITHMETIC, BANDWIDTH = "arithmetic", "bandwidth"

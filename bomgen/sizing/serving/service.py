@@ -164,7 +164,7 @@ def size_serving(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None,
     if lacks and inference.requests_per_minute:
         mark = replica.plan_mark(inference, inference.requests_per_minute)
         message = (
-            f"the throughput cannot be estimated without {roofline.LACKS[lacks]}; give it, or a measured "
+            f"the throughput cannot be estimated without {roofline.LACKS[lacks]}; set it, or a measured "
             "`tokens_per_second_per_gpu`"
         )
         raise PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
@@ -328,7 +328,7 @@ def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
     why = f" ({need.reasons[0].message})" if need.reasons else ""
     message = (
         f"{gpus.value} GPUs hold no replica of tensor {found.tensor.value} x pipeline {found.pipeline.value} = "
-        f"{found.gpus.value} GPUs; give {enough} or more{why}"
+        f"{found.gpus.value} GPUs; use {enough} or more{why}"
     )
     return Infeasible(message, because=gpus)
 

@@ -326,7 +326,7 @@ def _shortage(training: Training, split: ParallelSplit, need: Memory, gpu: Gpu) 
     """Return how much memory is missing, what takes most of it, and the smallest sufficient change."""
     if need.host and gpu.host_memory and exceeds_host(need, gpu):
         return message("host-overfull", needed=_gb(need.host.value), memory=_gb(gpu.host_memory.value))
-    limit = require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+    limit = require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is unknown; nothing is too large for it")
     term, most = _largest(need)
     sizes = {
         "needed": _gb(need.total.value),
