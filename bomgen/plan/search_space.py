@@ -60,7 +60,6 @@ class NumberRange(Sequence[str]):
     def __getitem__(self, place: slice) -> NumberRange: ...
 
     def __getitem__(self, place: int | slice) -> str | NumberRange:
-        """Return a number of the range, or a slice of it."""
         found = self.numbers[place]
         return NumberRange(found) if isinstance(found, range) else str(found)
 
@@ -74,7 +73,6 @@ class NumberRange(Sequence[str]):
         return f"Numbers({self.numbers})"
 
     def __str__(self) -> str:
-        """Return the range as a plan writes it."""
         step = f" step {self.numbers.step}" if self.numbers.step > 1 else ""
         return f"{self.numbers[0]}..{self.numbers[-1]}{step}"
 
@@ -176,7 +174,6 @@ def search_space(
 def _pairs(
     texts: Sequence[str], option: str, problems: list[Problem], at: Mark | None = None
 ) -> Iterator[tuple[str, str, Mark]]:
-    """Yield the key, value and mark of each `KEY=VALUE`; a problem for each other text."""
     for number, text in enumerate(texts, start=1):
         mark = at or Mark(_OPTIONS[option], number, 1)
         encoded(text, mark.file, mark.line)
@@ -236,7 +233,6 @@ def _range(value: Any, mark: Mark, problems: list[Problem]) -> range | None:
 
 
 def _text(value: Any) -> str:
-    """Return plain data as YAML in one line, which parses as the same data."""
     return write_scalar(_with_decimals(value))
 
 

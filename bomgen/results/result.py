@@ -208,7 +208,6 @@ def result(report: Report) -> dict[str, Any]:
 
 
 def _named_data(report: Report) -> dict[str, Any]:
-    """Return the names of the parts of a cluster and its fabrics: everything that is not a number."""
     cluster, fabrics = report.plan.cluster, {}
     for built in report.design.fabrics:
         chosen = {
@@ -228,7 +227,6 @@ def _named_data(report: Report) -> dict[str, Any]:
 
 
 def _add_zero_counts(data: dict[str, Any]) -> None:
-    """Set missing counts of spare servers and NICs to 0."""
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
 
@@ -253,7 +251,6 @@ def template_data(report: Report) -> dict[str, Any]:
 
 
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
-    """Return the option selected for a kind of link, its reason, and the rejected options."""
     return {
         "way": chosen.option,
         "reason": chosen.reason,
@@ -272,7 +269,6 @@ def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
 
 
 def _short_data(short: ShortLinks) -> dict[str, Any]:
-    """Return the option for short links of a kind, and the number of them."""
     medium = short.medium
     return {
         "way": medium.option,
@@ -308,7 +304,6 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 
 
 def _totals_data(totals: Totals) -> dict[str, Any]:
-    """Return the totals of a bill, with ranges if prices are ranges or missing."""
     return {
         "list": _text(totals.list),
         "discount": _text(totals.discount),
@@ -322,8 +317,6 @@ def _totals_data(totals: Totals) -> dict[str, Any]:
 
 
 def _confidence_data(found: Confidence) -> dict[str, Any]:
-    """Return the uncertain part of the amount, by reason."""
-
     def part(amount: Decimal) -> dict[str, Any]:
         return {"amount": _text(amount), "share": float(found.share(amount))}
 
@@ -337,7 +330,6 @@ def lines_data(report: Report) -> list[dict[str, Any]]:
 
 
 def _open_item_data(item: OpenItem) -> dict[str, Any]:
-    """Return a required part that still has to be selected."""
     ids = [part.id for part in item.parts]
     return {
         **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
@@ -386,7 +378,6 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
 
 
 def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
-    """Return the exchange rate of a price's currency to that of the quote; None without a price from a book."""
     if price is None or price.amount is None:
         return None
     return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
@@ -398,7 +389,6 @@ def share_text(share: Fraction) -> str:
 
 
 def _explain_share(priced: QuoteLine, currency: str) -> str:
-    """Return the derivation of a charge that is a share of the hardware."""
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:
         raise ValueError("only a share is of something")

@@ -57,7 +57,6 @@ def design_warnings(designed: Design) -> list[Problem]:
 
 @rule
 def _links(designed: Design) -> Iterator[Problem]:
-    """Yield warnings from the selection of modules and cables."""
     for built in designed.fabrics:
         for problem in built.interconnect.problems:
             yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
@@ -183,7 +182,6 @@ def _unread_splits(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _chassis(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about modular switches with unknown cards or an unknown number of cards."""
     for built in designed.fabrics:
         found: dict[tuple[str, Message], None] = {}
         for fitted in built.chassis:
@@ -249,7 +247,6 @@ def _meets_on_one_spine(built: BuiltFabric) -> bool:
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:
-    """Return whether all ports of a server connect to one module of a leaf with several ports."""
     attached, plane = built.attachment, built.fabric.plane or built.fabric
     group = built.interconnect.server_group(SERVER_LEAF.name)
     if attached is None or plane.seats is None or group is None or group.medium is None or built.plan.planes.value > 1:
@@ -297,7 +294,6 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _nic_slots(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about NICs whose ports together are faster than their PCIe slot."""
     server = designed.plan.cluster.server
     if server is None or server.nic_slot_gbps is None:
         return
@@ -339,7 +335,6 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _training(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about implausible values of a training run: its speed, its batch, its parallelism."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -365,7 +360,6 @@ def _training(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _computing_target(designed: Design) -> Iterator[Problem]:
-    """Yield a warning if the cluster of the plan misses its computing power target."""
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
     if compute and target and reached and reached.value < target.target_flops.value:
         text = message(
@@ -381,7 +375,6 @@ def _computing_target(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _site(designed: Design) -> Iterator[Problem]:
-    """Yield warnings from the calculation of racks, power and cooling."""
     plan = designed.plan
     place = plan.site.mark if plan.site else plan.cluster.mark
     yield from (Problem(place, "warning", text, code, "site") for text, code in designed.facility.warnings)
@@ -389,7 +382,6 @@ def _site(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _missed_goals(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about a training run that exceeds the memory of its GPUs, or misses its target."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -415,7 +407,6 @@ def _named(kinds: list[str]) -> list[Message]:
 
 @rule
 def _serving(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about a replica of the plan that does not hold the model, and other remarks on serving."""
     inference, serving = designed.plan.inference, designed.sizing.serving
     if inference is None or serving is None:
         return
@@ -429,7 +420,6 @@ def _serving(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _storage(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about storage that does not meet its requirements."""
     storage, stored, lost = designed.plan.storage, designed.sizing.stored, designed.sizing.lost
     if lost and storage.checkpoint_every:
         written, every = lost.checkpoint.write_seconds.value, storage.checkpoint_every.value * SECONDS_A_DAY
@@ -579,7 +569,6 @@ def _ineffective_switches(source: Source, standing: set[str]) -> Iterator[tuple[
 
 
 def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
-    """Yield storage keys without effect."""
     storage = designed.plan.storage
     if designed.sizing.lost is None:
         for key in ("checkpoint_every", "keep", "interruption_gpu_hours", "restart"):
@@ -589,7 +578,6 @@ def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
 
 
 def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]:
-    """Yield keys of the throughput estimate without effect: throughput is measured, or no target is set."""
     block = ("workload", "inference")
     if inference.tokens_per_second_per_gpu:
         yield (*block, "speculative"), message("throughput-measured")
@@ -599,7 +587,6 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
 
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:
-    """Yield keys of a training run that other keys make ineffective."""
     given, tuning = training.parallelism, training.tuning
     block = ("workload", "fine_tuning" if tuning else "training")
     if given and given.pipeline.value == 1:

@@ -132,7 +132,6 @@ def _sections(
 def _with_charts(
     writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
 ) -> Section | None:
-    """Return a chapter with its charts before its other drawings."""
     if section is None or draw is None:
         return section
     name = writer.report.plan.cluster_name
@@ -141,7 +140,6 @@ def _with_charts(
 
 
 def _name_cluster(writer: Writer, section: Section) -> Section:
-    """Return a chapter with the cluster's name in its title and table titles."""
     name = writer.report.plan.cluster_name
     tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
     return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

@@ -58,7 +58,6 @@ def _estimate(writer: Writer) -> Table:
 
 
 def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
-    """Yield notes about the size of a replica and the reliability of the throughput."""
     inference, need = writer.report.plan.inference, served.need
     if inference is None:
         return
@@ -103,8 +102,6 @@ def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
 
 
 def _too_small(writer: Writer, shortage: Shortage) -> str:
-    """Return why a smaller replica does not fit, and what would make it fit."""
-
     def size(amount: object) -> str:
         return writer.language.value(amount, "bytes")  # type: ignore[arg-type]
 

@@ -110,7 +110,6 @@ def _group(writer: Writer, group: Elevation) -> Row:
 
 
 def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
-    """Return a row with the totals of all racks as far as known."""
     number = sum(group.number for group in groups)
     pdus = sum(group.number * len(group.pdus) for group in groups)
     bounds = {name for group in groups for name in group.sums.lower_bounds}
@@ -162,7 +161,6 @@ def _pdus(group: Elevation) -> str:
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
-    """Return a table with a row per group of devices in equal racks."""
     word = writer.word
     columns = (
         Column("racks", word("column-racks"), "text", 20),

@@ -87,7 +87,6 @@ def _training(writer: Writer) -> Iterator[str]:
 
 
 def _target(writer: Writer) -> Iterator[str]:
-    """Yield a sentence that compares the peak of the GPUs with the computing power target."""
     sizing, compute = writer.report.design.sizing, writer.report.plan.compute
     if compute and sizing.target and sizing.peak_flops:
         yield writer.word(
@@ -124,7 +123,6 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
 
 
 def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """Yield two sentences about a fabric without packet switches."""
     fabric, number = built.fabric, writer.language.number
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     yield writer.word(
@@ -141,7 +139,6 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _tokens(writer: Writer, training: Training) -> str:
-    """Return the tokens of a run, with the number of epochs if it is not one."""
     tokens = writer.shown(training.tokens)
     if training.epochs.value == 1:
         return tokens

@@ -91,7 +91,6 @@ class Writer:
         return self.language.message(reference.title)
 
     def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
-        """Return documents on one line, or a note that there are none."""
         return "; ".join(map(show or self.title, references)) or self.word("unverified")
 
     def place(self, role: str) -> str:
@@ -171,7 +170,6 @@ class Writer:
         )
 
     def _least(self, path: Path) -> bool:
-        """Return whether a running cost is a lower bound."""
         return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
 
     def paths_of(self, *tables: str) -> Iterator[Path]:

@@ -168,7 +168,6 @@ def power_line(writer: Writer) -> Iterator[Chart]:
 
 
 def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[PowerNode]:
-    """Yield the boxes of a level whose numbers are known."""
     for name, other in level:
         if (SITE, name) not in writer.numbers:
             continue
@@ -180,7 +179,6 @@ def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterato
 
 
 def _machines(writer: Writer) -> Iterator[PowerNode]:
-    """Yield servers with their GPUs, or only GPUs if the rest is unknown, and all other equipment."""
     gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
     if SERVERS in writer.numbers:
         power = writer.language.cell(writer.number(SERVERS))
@@ -214,7 +212,6 @@ def serving_memory(writer: Writer) -> Iterator[Chart]:
 
 
 def _memory(writer: Writer) -> Iterator[Chart]:
-    """Yield a chart of the memory use of the fullest GPU, against its capacity."""
     of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
     paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
     total, whole = numbers.get((*of_gpu, "total")), numbers.get((*MEMORY, "gpu"))
@@ -264,7 +261,6 @@ def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
 
 
 def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any, shown: Callable[[Any], str]) -> Bars:
-    """Return a bar per coverage in percent, from lower to upper end, with the point prediction marked."""
     bars = []
     for coverage, (low, high) in sorted(ends.items()):
         text = writer.word("range-ends", low=shown(low), high=shown(high))
@@ -274,7 +270,6 @@ def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any,
 
 
 def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
-    """Return a table of the prediction and its ends: utilisation, days, costs, servers for the target, purchase."""
     word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
     slow, fast = predicted.ends[max(predicted.ends)]
     outlooks = (slow, predicted.point, fast)
@@ -341,7 +336,6 @@ def _purchase(writer: Writer, gpus: int) -> Decimal | None:
 
 
 def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:
-    """Return a table with a row of days per utilisation, and one for the purchase."""
     word, totals = writer.word, writer.report.quote.totals
     planned = writer.shown(found.outlooks[found.planned[0]].days[found.planned[1]])
     columns = [Column("mfu", "MFU", "text", 24)]

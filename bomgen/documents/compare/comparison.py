@@ -118,7 +118,6 @@ def _table(
 
 
 def _plans(comparison: Comparison, language: Language) -> Table:
-    """Return a table of the compared plans and their versions."""
     word = language.word
     columns = (
         Column("name", word("compare-plan"), "text", 30),
@@ -164,5 +163,4 @@ def data(comparison: Comparison) -> str:
 
 
 def _value(cell: Cell) -> Any:
-    """Return a value as in bom.json; amounts are decimal strings."""
     return f"{cell.value:f}" if isinstance(cell.value, Decimal) else json_value(cell.value)

@@ -182,7 +182,6 @@ def _at(row: Number, column: ComparedColumn) -> Cell:
 def _numbers(
     columns: Sequence[ComparedColumn], section: str, cell: Callable[[Number, ComparedColumn], Cell] = _at
 ) -> Iterator[Measure]:
-    """Yield the compared numbers of a section, labelled as in the report."""
     for row in (row for row in rows_below(section) if row.compared):
         having = next((column for column in columns if row.path in column.writer.numbers), columns[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
@@ -243,7 +242,6 @@ def _fabrics(column: ComparedColumn, role: str) -> list[tuple[Path, BuiltFabric]
 
 
 def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[Measure]:
-    """Yield measures of the networks of one role; counts are added up."""
     writer = columns[0].writer
     for key, text in (("topology", _topology), ("switch", _switches)):
         yield Measure(f"{role}.{key}", writer.word(f"compare-{key}"), NEITHER, partial(_texts, role=role, text=text))
@@ -255,7 +253,6 @@ def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[M
 
 
 def _texts(column: ComparedColumn, role: str, text: Callable[[ComparedColumn, BuiltFabric], str]) -> Cell:
-    """Return a text per network, without duplicates."""
     found = dict.fromkeys(text(column, built) for _, built in _fabrics(column, role))
     return Cell(column.writer.word("list-comma").join(found) or None)
 
@@ -275,7 +272,6 @@ def _found(column: ComparedColumn, role: str, path: Path) -> list[Figure]:
 
 
 def _sum(column: ComparedColumn, role: str, path: Path) -> Cell:
-    """Return a count summed over all networks of a role, without a unit."""
     found = _found(column, role, path)
     return Cell(sum(figure.value for figure in found) if found else None)
 
@@ -321,7 +317,6 @@ def _money_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
 
 
 def _predicted_money(column: ComparedColumn, name: str, place: int) -> Cell:
-    """Return an amount of a run that is sized by its prediction, at an end of the interval."""
     report = column.writer.report
     predicted, training = report.design.sizing.predicted, report.plan.training
     if predicted is None or training is None or training.predicted is None:
@@ -356,7 +351,6 @@ def _running_cost(row: Number, column: ComparedColumn) -> Cell:
 
 
 def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """Return the net amount at the lowest and the highest prices; None as for `_price_range`."""
     ends = _price_range(totals)
     if ends is None or not totals.amount:
         return None
@@ -366,7 +360,6 @@ def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
 
 
 def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """Return the total at the lowest and the highest prices; None if they are equal, or one is unknown."""
     low, high = totals.low, totals.high
     return (low, high) if low is not None and high is not None and low < high else None
 
@@ -391,7 +384,6 @@ def _net_by_gpu(column: ComparedColumn) -> Cell:
 
 
 def _doubtful(column: ComparedColumn) -> Cell:
-    """Return the uncertain share of the amount; None if a line is not priced."""
     report = column.writer.report
     found = confidence(report.quote.lines, report.plan.quote)
     if found.unpriced or not found.net:

@@ -89,7 +89,6 @@ def _number(quote: CustomerQuote, language: Language) -> str:
 
 
 def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
-    """The key of the label of each fact, and its text."""
     if quote.number:
         yield "fact-number", quote.number
     if quote.revision:
@@ -135,7 +134,6 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
-    """Yield the acceptance text: quotation, date, total, and the selected alternative."""
     word = language.word
     names = [_number(quote, language)]
     names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
@@ -150,7 +148,6 @@ def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _unpriced(quote: CustomerQuote, language: Language) -> str:
-    """Return a text with the number of unpriced lines by category."""
     counts: dict[str, int] = {}
     for line in quote.lines:
         if line.counted and line.amount is None:
@@ -170,7 +167,6 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
 
 
 def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
-    """Return the section of the offer, at most three sentences and one drawing per cluster."""
     text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
     drawings = [
         replace(drawing, title=_name(cluster, language))
@@ -231,7 +227,6 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
-    """Return a table of unpriced required parts; None if there are none."""
     columns = (
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
@@ -307,7 +302,6 @@ def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
 
 
 def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
-    """Return the section that compares the plan with its alternatives; None if there are none."""
     if not quote.alternatives:
         return None
     word, currency = language.word, quote.totals.currency
@@ -366,7 +360,6 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
 
 
 def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
-    """Return the section of networks and of the space, power and cooling that the customer provides."""
     tables = tuple(
         table
         for cluster in quote.clusters
@@ -467,12 +460,10 @@ def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
 
 
 def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
-    """Return a title, with the name of the cluster if the plan has several."""
     return language.word("name-in").join(name for name in (cluster.name, title) if name)
 
 
 def _terms(quote: CustomerQuote, language: Language) -> Section:
-    """Return the section of delivery, prices, payment and validity, and the vendor's own terms."""
     word, totals = language.word, quote.totals
     text = []
     if quote.lead_time:

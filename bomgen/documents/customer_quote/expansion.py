@@ -97,7 +97,6 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
 
 
 def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
-    """Return the totals of the order; tax at the rate of the new plan."""
     counted = [line for line in lines if line.counted]
     listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
     net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
@@ -138,7 +137,6 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
 
 
 def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
-    """Return the existing cables by kind of link, moved and kept; None if unknown."""
     if difference.moves is None:
         return None
     return tuple(

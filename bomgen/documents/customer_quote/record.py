@@ -271,7 +271,6 @@ def _capitalize(text: str) -> str:
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:
-    """Yield the position of a line's pieces: a network, and in it a tier, links, or an end of links."""
     if line.charge and line.charge.share:
         share = writer.language.exact_share(Fraction(line.charge.share.value))
         yield writer.word("quote-share-of-hardware", share=share)
@@ -308,7 +307,6 @@ def _cluster(writer: Writer) -> QuotedCluster:
 
 
 def _sentences(writer: Writer) -> Iterator[str]:
-    """Yield sentences about a cluster; the first names it if the plan has several."""
     first, *others = summarize_cluster(writer)
     yield writer.named(first)
     yield from others
@@ -330,7 +328,6 @@ def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
 
 
 def _number(writer: Writer, path: Path) -> Cell:
-    """Return a site number as a cell, without the unit racks."""
     found = writer.number(path)
     return replace(found, unit="") if found.unit == RACKS else found
 
@@ -347,7 +344,6 @@ def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
 
 
 def _oversubscription(writer: Writer, path: Path) -> str:
-    """Return the oversubscription of a leaf as text; empty if the fabric has none."""
     figure = writer.numbers.get(path)
     if figure is None:
         return ""

@@ -123,7 +123,6 @@ def total_of(money: BillTotals) -> Cell:
 
 
 def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tuple[Column, ...]:
-    """Return columns for a subject, its old and new value, and the change."""
     return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
 
 
@@ -272,8 +271,6 @@ def design_section(difference: Difference, language: Language, review: bool = Fa
 
 
 def _added_and_removed(difference: Difference, language: Language, review: bool) -> Iterator[Row]:
-    """Yield rows for added, removed and renamed clusters and fabrics; a review describes them."""
-
     def said(key: str, what: str) -> str:
         return language.word(key) + (language.word("list-comma") + what if review else "")
 
@@ -308,14 +305,12 @@ def _sign_of(old: object, new: object) -> Sign:
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
-    """Return a number or word of the design as a cell; booleans as words."""
     if isinstance(value, bool):
         return Cell(language.message(str(value)))
     return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
 def _label(number: ChangedNumber, language: Language) -> str:
-    """Return the label of a number, for its last steps or its key."""
     steps = number.path.split(".")
     ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
     keys = (*(f"diff-number-{end}" for end in ends), f"label-{number.path}", *(f"label-{end}" for end in ends[1:]))

@@ -87,7 +87,6 @@ def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
-    """Return the change of a line priced on both sides, split by cause."""
     was, became = _unit(old), _unit(new)
     at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
     steps = (

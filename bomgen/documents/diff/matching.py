@@ -69,7 +69,6 @@ def described_cluster(side: ComparedResult, cluster: str) -> str:
 
 
 def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
-    """Return the name of a fabric in its cluster's counterpart; None if there is no counterpart."""
     cluster, _, own = name.rpartition(".")
     if cluster not in clusters:
         return name if clusters == {ONLY: ONLY} else None
@@ -99,7 +98,6 @@ def _machines(side: ComparedResult, cluster: str) -> tuple[object, ...]:
 
 
 def _size(side: ComparedResult, cluster: str) -> float:
-    """Return the number of GPUs of a cluster; 0 if unknown."""
     found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
     return found if type(found) is int else 0
 
@@ -194,7 +192,6 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pa
 
 
 def _moved_id(item: Item, names: NewNames) -> str:
-    """Return the id of an old line with the new names of cluster and fabric."""
     if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
         return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
     cluster = names.clusters.get(item.cluster, item.cluster)
@@ -217,7 +214,6 @@ def _place(item: Item, names: NewNames) -> tuple[Hashable, ...]:
 def _join(
     partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
 ) -> None:
-    """Pair remaining lines with equal keys, in their order."""
     if len(partner) == len(new):
         return
     taken = set(partner.values())
@@ -305,7 +301,6 @@ def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResul
 
 
 def _without_design(side: ComparedResult) -> ComparedResult:
-    """Return a side with only its lines, grouped by part."""
     return side._replace(
         items=tuple(_by_part(side.items)),
         numbers={},

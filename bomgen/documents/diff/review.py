@@ -51,7 +51,6 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
 
 
 def _money_review(difference: Difference, language: Language) -> Section | None:
-    """Return the change of the total by cause, each as a share of the old total."""
     word, split = language.word, difference.money
     if split is not None and not split.change and not any(split.parts.values()):
         return None
@@ -92,7 +91,6 @@ def _sign(change: int | Decimal) -> Sign:
 
 
 def _order_review(difference: Difference, language: Language) -> Iterator[Section]:
-    """Yield the order with its amount, and the surplus parts."""
     section, expansion = order_section(difference, language), difference.expansion
     if section is None or expansion is None:
         return
@@ -114,7 +112,6 @@ def _order_review(difference: Difference, language: Language) -> Iterator[Sectio
 
 
 def _moves(difference: Difference, language: Language) -> Section | None:
-    """Return the cables of an expansion that stay, move and become free, by kind of link."""
     word, moves = language.word, difference.moves
     title = word("diff-moves")
     if moves is None:
@@ -152,7 +149,6 @@ def _remarks(moved: Moved, language: Language) -> Iterator[str]:
 
 
 def _bill_review(difference: Difference, language: Language) -> Section:
-    """Return the changed lines with their changes."""
     word, currency = language.word, difference.new.totals.currency if difference.money else None
     columns = (
         Column("pieces", word("quote-pieces"), "number"),
@@ -178,7 +174,6 @@ def _bill_review(difference: Difference, language: Language) -> Section:
 
 
 def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
-    """Yield the changes of a line, with values before and after."""
     word, old, new = language.word, pair.old, pair.new
     if old is None or new is None:
         yield word("diff-new" if old is None else "diff-gone")

@@ -88,7 +88,6 @@ class Trees:
 
 
 def _origin_node(name: str, shown: str, figure: Figure) -> Node:
-    """Return the node of a figure without its inputs."""
     node = Node(name, shown, json_value(figure.value), figure.unit, "", origin_text(figure))
     match figure.origin:
         case Derived(formula=derivation):
@@ -238,7 +237,6 @@ class AmountTrees:
         return f"{pieces}{off}; {priced.line.description}"
 
     def _cut(self, node: Node, level: int) -> Node:
-        """Return a tree of amounts, cut at the requested depth."""
         if self.trees.depth is not None and level >= self.trees.depth:
             return node._replace(inputs=(), left_out=len(node.inputs))
         return node._replace(inputs=tuple(self._cut(each, level + 1) for each in node.inputs))
