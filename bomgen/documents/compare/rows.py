@@ -25,42 +25,37 @@ from bomgen.results.what_if import money_of_run
 # The best of several values, if a row has a better direction and the best is certain.
 
 
-class Known(NamedTuple):
-    """A value; None if unknown. `least`: it is a lower bound."""
-
-    value: int | float | Fraction | Decimal | None
-    least: bool = False
-    ends: tuple[Value, Value] | None = None
-    """Range of an estimate."""
-
-    def end(self, better: Better) -> Fraction | None:
-        """Return the better end of an estimate, or the value itself; None if unknown."""
-        end = self.ends[better == MORE] if self.ends else self.value
-        return None if end is None or isinstance(end, str) else Fraction(end)
-
-
-def best_of(values: Sequence[Known], better: Better) -> list[bool]:
-    """Return for each value whether it is the best; none is if all are equal, or fewer than two are known.
+def best_of(cells: Sequence[Cell], better: Better) -> list[bool]:
+    """Return for each cell whether it is the best; none is if all are equal, or fewer than two are known.
 
     A lower bound is never the best, and if its true value may be better than all others, no value is. No value is best
     either if the range of an estimate overlaps that of the best.
     """
-    nothing = [False] * len(values)
-    known = [Fraction(each.value) for each in values if each.value is not None]
-    whole = [Fraction(each.value) for each in values if each.value is not None and not each.least]
-    bounds = [Fraction(each.value) for each in values if each.value is not None and each.least]
-    if better == NEITHER or len(known) < 2 or not whole or len({*known}) == 1:
+    nothing = [False] * len(cells)
+    values = [_number(cell.value) for cell in cells]
+    known = [(value, cell.least) for value, cell in zip(values, cells, strict=True) if value is not None]
+    whole, bounds = ([value for value, least in known if least is wanted] for wanted in (False, True))
+    if better == NEITHER or len(known) < 2 or not whole or len({value for value, _ in known}) == 1:
         return nothing
     target = min(whole) if better == LESS else max(whole)
     if any(bound < target for bound in bounds) or (bounds and better == MORE):
         return nothing
-    best = [each.value is not None and not each.least and Fraction(each.value) == target for each in values]
+    best = [value == target and not cell.least for value, cell in zip(values, cells, strict=True)]
     worse = LESS if better == MORE else MORE
     sign = 1 if better == LESS else -1
-    ends = [(each.end(worse if is_best else better), is_best) for each, is_best in zip(values, best, strict=True)]
+    ends = [(_end(cell, worse if is_best else better), is_best) for cell, is_best in zip(cells, best, strict=True)]
     known_ends = [(sign * end, is_best) for end, is_best in ends if end is not None]
     worst = max(end for end, is_best in known_ends if is_best)
     return nothing if any(end < worst for end, is_best in known_ends if not is_best) else best
+
+
+def _number(value: Value) -> Fraction | None:
+    return None if value is None or isinstance(value, str) else Fraction(value)
+
+
+def _end(cell: Cell, better: Better) -> Fraction | None:
+    """Return the better end of an estimate, or the value itself; None if unknown."""
+    return _number(cell.estimate[better == MORE] if cell.estimate else cell.value)
 
 
 # rows ---------------------------------------------------------------------------------------------------------------
@@ -129,9 +124,9 @@ def _grouped(columns: Sequence[ComparedColumn], group: str, measures: Iterator[M
         if all(cell.value is None for cell in cells):
             continue
         better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
-        marked = best_of([_known(cell) for cell in cells], better)
-        best = tuple(_marked(cell) if mark else cell for cell, mark in zip(cells, marked, strict=True))
-        yield ComparedRow(group, measure.key, measure.label, measure.better, best)
+        best = zip(cells, best_of(cells, better), strict=True)
+        marked = tuple(replace(cell, best=is_best) for cell, is_best in best)
+        yield ComparedRow(group, measure.key, measure.label, measure.better, marked)
 
 
 def _comparable(columns: Sequence[ComparedColumn], key: str, cells: Sequence[Cell]) -> bool:
@@ -156,14 +151,6 @@ def workloads(columns: Sequence[ComparedColumn]) -> set[tuple[object, ...]]:
         elif compute := plan.compute:
             found.add((compute.precision.value, compute.sparsity.value))
     return found
-
-
-def _known(cell: Cell) -> Known:
-    return Known(None if isinstance(cell.value, str) else cell.value, cell.least, cell.estimate)
-
-
-def _marked(cell: Cell) -> Cell:
-    return Cell(cell.value, cell.unit, least=cell.least, estimate=cell.estimate, best=True)
 
 
 # numbers of bom.json ------------------------------------------------------------------------------------------------
@@ -373,14 +360,14 @@ def _amount(column: ComparedColumn) -> Cell:
 
 def _net_by_gpu(column: ComparedColumn) -> Cell:
     net, gpus = _net(column), column.writer.numbers["cluster", "gpus"]
-    if net.value is None or isinstance(net.value, str):
-        return Cell(None)
+    if net.value is None:
+        return net
 
-    def by_gpu(amount: Value) -> Decimal | None:
-        return None if amount is None or isinstance(amount, str) else rounded(Fraction(amount) / gpus.value, net.unit)
+    def by_gpu(amount: Value) -> Decimal:
+        return rounded(Fraction(amount or 0) / gpus.value, net.unit)
 
     ends = net.estimate and (by_gpu(net.estimate[0]), by_gpu(net.estimate[1]))
-    return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
+    return replace(net, value=by_gpu(net.value), estimate=ends)
 
 
 def _doubtful(column: ComparedColumn) -> Cell:

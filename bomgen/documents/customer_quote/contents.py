@@ -20,6 +20,7 @@ from bomgen.documents.customer_quote.record import (
     QuotedLine,
     QuotedMove,
 )
+from bomgen.documents.tables import part_columns, section_of
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import lines_to_price
 
@@ -183,12 +184,6 @@ def _name(cluster: QuotedCluster, language: Language) -> str:
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    columns = (
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50),
-        Column("pieces", language.word("quote-pieces"), "number", 10),
-        Column("amount", language.word("column-amount"), "money", 20),
-    )
     found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
     rows = tuple(
         row_of(
@@ -199,7 +194,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in found
     )
-    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    table = Table("order-list", language.word("quote-order-list"), part_columns(language, amount=True), rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
     return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
@@ -227,17 +222,12 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
-    columns = (
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50),
-        Column("pieces", language.word("quote-pieces"), "number", 10),
-    )
     rows = tuple(
         row_of(_part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _by_part(line for line in quote.lines if not line.counted)
     )
-    caption = language.word("quote-required-lead")
-    return Table("required", language.word("quote-required"), columns, rows, caption, open=True) if rows else None
+    title, caption = language.word("quote-required"), language.word("quote-required-lead")
+    return Table("required", title, part_columns(language), rows, caption, open=True) if rows else None
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
@@ -282,9 +272,8 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("amount", word("column-amount"), "money", 15),
     )
     rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
-    return Section(
-        "bill", word("section-bill"), tables=(Table("bill", word("section-bill"), columns, rows, open=True),)
-    )
+    title = word("section-bill")
+    return Section("bill", title, tables=(Table("bill", title, columns, rows, open=True),))
 
 
 def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
@@ -329,7 +318,7 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
-    return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
+    return section_of(table, (word("quote-alternatives"),))
 
 
 def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
@@ -411,15 +400,11 @@ def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
 
 def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
     word = language.word
-    columns = (
-        Column("part", word("column-sku"), "text", 36),
-        Column("description", word("column-description"), "text", 50),
-        Column("pieces", word("quote-pieces"), "number", 10),
-    )
     rows = tuple(
         row_of(piece.part_number or word("no-part-number"), piece.description, piece.pieces) for piece in pieces
     )
-    return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
+    title, caption = word("expansion-left-over"), word("expansion-left-over-lead")
+    return Table("left-over", title, part_columns(language), rows, caption, open=True)
 
 
 def _networks(cluster: QuotedCluster, language: Language) -> Table:

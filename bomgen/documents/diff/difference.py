@@ -54,6 +54,11 @@ class PriceSplit(NamedTuple):
         """Return the increase of the total."""
         return ANY_AMOUNT.subtract(self.new, self.old)
 
+    @property
+    def changed(self) -> bool:
+        """Return whether the total or any cause of a change is other than 0."""
+        return bool(self.change or any(self.parts.values()))
+
 
 def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair]) -> PriceSplit | None:
     """Return the change of the total split by cause; None if the sides are in different currencies."""
@@ -178,6 +183,11 @@ class Difference(NamedTuple):
     """None if not requested, or unknown."""
     moves_unknown: str = ""
     """The reason why the moves of an expansion are unknown."""
+
+    @property
+    def currency(self) -> str | None:
+        """Return the currency of changed amounts; None if the sides are in different currencies."""
+        return self.new.totals.currency if self.money else None
 
     @property
     def result_changed(self) -> bool:

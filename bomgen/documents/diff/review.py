@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bomgen.core.document import Cell, Column, Document, Section, Sign, Table, row_of
@@ -13,6 +14,7 @@ from bomgen.core.messages import message
 from bomgen.documents.diff.contents import (
     MOST_ROWS,
     alternatives_section,
+    bill_section,
     design_section,
     item_name,
     notes_of,
@@ -23,7 +25,8 @@ from bomgen.documents.diff.contents import (
 )
 from bomgen.documents.diff.difference import EXCHANGE, Difference, line_change
 from bomgen.documents.diff.headline import ARROW, headline
-from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair
+from bomgen.documents.diff.matching import ADDED, REMOVED, Pair
+from bomgen.documents.tables import section_of
 
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moved
@@ -37,7 +40,7 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
         *_order_review(difference, language),
         _moves(difference, language),
         design_section(difference, language, review=True, ranked=ranked),
-        _bill_review(difference, language),
+        bill_section(difference, language, partial(_bill, language=language, currency=difference.currency)),
         alternatives_section(difference, language, review=True),
         warnings_section(difference, language, review=True),
         Section("notes", "", notes=notes_of(difference.notes, language)),
@@ -52,7 +55,7 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
 
 def _money_review(difference: Difference, language: Language) -> Section | None:
     word, split = language.word, difference.money
-    if split is not None and not split.change and not any(split.parts.values()):
+    if split is not None and not split.changed:
         return None
     totals = [
         word("ui-no-price") if side.totals.is_unknown else language.cell(total_of(side.totals))
@@ -79,7 +82,7 @@ def _money_review(difference: Difference, language: Language) -> Section | None:
         )
         for name, amount in changes
     )
-    return Section("money", word("compare-money"), tables=(Table("money", word("compare-money"), columns, rows),))
+    return section_of(Table("money", word("compare-money"), columns, rows))
 
 
 def _rates(difference: Difference) -> str:
@@ -107,8 +110,7 @@ def _order_review(difference: Difference, language: Language) -> Iterator[Sectio
     if expansion.tax:
         said.append(message("diff-order-tax", amount=language.money(expansion.tax, currency)))
     for table in section.tables:
-        notes = notes_of(said, language) if table.id == "order" else ()
-        yield Section(table.id, table.title, tables=(table,), notes=notes)
+        yield section_of(table, notes=notes_of(said, language) if table.id == "order" else ())
 
 
 def _moves(difference: Difference, language: Language) -> Section | None:
@@ -134,9 +136,7 @@ def _moves(difference: Difference, language: Language) -> Section | None:
     said = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
     if machines := sum(moves.elsewhere.values()):
         said.append(message("diff-machines-move", machines=machines))
-    return Section(
-        "moves", title, tables=(Table("moves", title, columns, tuple(rows), keys=2),), notes=notes_of(said, language)
-    )
+    return section_of(Table("moves", title, columns, tuple(rows), keys=2), notes=notes_of(said, language))
 
 
 def _remarks(moved: Moved, language: Language) -> Iterator[str]:
@@ -148,8 +148,8 @@ def _remarks(moved: Moved, language: Language) -> Iterator[str]:
             yield language.word(key, count=language.integer(count))
 
 
-def _bill_review(difference: Difference, language: Language) -> Section:
-    word, currency = language.word, difference.new.totals.currency if difference.money else None
+def _bill(pairs: Sequence[Pair], language: Language, currency: str | None) -> Table:
+    word = language.word
     columns = (
         Column("pieces", word("quote-pieces"), "number"),
         Column("part", word("column-description")),
@@ -158,19 +158,14 @@ def _bill_review(difference: Difference, language: Language) -> Section:
         *((Column("amount", word("column-amount"), "money"),) if currency else ()),
     )
     rows = []
-    for pair in difference.pairs:
-        if pair.change == RENAMED:
-            continue
+    for pair in pairs:
         amount = Cell(line_change(pair, currency), currency or "", base=0)
         pieces = Cell(abs(pair.pieces) or "")
         what = word("list-comma").join(_line_changes(pair, language, currency or ""))
         cells = (pieces, Cell(item_name(pair.item, language)), Cell(pair.item.id), Cell(what))
         sign: Sign = "+" if pair.change == ADDED else "-" if pair.change == REMOVED else _sign(pair.pieces) or "~"
         rows.append(row_of(*cells, *((amount,) if currency else ()), sign=sign))
-    same, title = difference.unchanged + len(difference.pairs) - len(rows), word("section-bill")
-    text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(rows)))
-    tables = (Table("lines", title, columns, tuple(rows), most=MOST_ROWS, keys=2),) if rows else ()
-    return Section("lines", title, text=(text,) if difference.pairs else (), tables=tables)
+    return Table("lines", word("section-bill"), columns, tuple(rows), most=MOST_ROWS, keys=2)
 
 
 def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
