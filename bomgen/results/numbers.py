@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import slug
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
-from bomgen.results.registry import Path, row_at
 from bomgen.sizing.storage import Stored, bandwidth_of_servers
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Logo
 from bomgen.core.money import Totals, rounded
+from bomgen.core.number_registry import KNOWN, Path, rows_below
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
 from bomgen.core.yaml_source import Source
@@ -30,7 +31,6 @@ from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
 from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
-from bomgen.results.registry import KNOWN, Path, rows_below
 
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations

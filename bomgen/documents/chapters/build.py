@@ -10,6 +10,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Identity
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.money import rounded
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Derived
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import price_note
@@ -21,7 +22,6 @@ from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.reasons.fabrics import rejection
-from bomgen.results.registry import Path
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------

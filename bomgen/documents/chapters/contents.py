@@ -9,11 +9,11 @@ from types import MappingProxyType
 from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
+from bomgen.core.number_registry import Path
 from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
-from bomgen.results.registry import Path
 from bomgen.results.result import Report
 
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.number_registry import Path
 from bomgen.documents.chapters.writer import Writer
-from bomgen.results.registry import Path
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
 

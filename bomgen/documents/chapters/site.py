@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations.types import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
-from bomgen.results.registry import Path
 
 TABLES = ("site", "site-power", "site-load", "site-supply")
 FEEDS = "compute_rack_feeds"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
-from bomgen.results.registry import Path, row_at
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored

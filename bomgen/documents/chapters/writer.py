@@ -12,13 +12,13 @@ from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.results.numbers import Paths, dotted
-from bomgen.results.registry import Path, row_at
 from bomgen.results.result import OPERATION, Report, numbers_of
 
 SPARSE = "sparse"

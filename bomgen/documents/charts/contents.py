@@ -10,12 +10,12 @@ from typing import Any
 
 from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.money import Totals
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, PowerNode
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
-from bomgen.results.registry import Path
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity

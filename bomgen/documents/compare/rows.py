@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.money import Totals, rounded
+from bomgen.core.number_registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.core.provenance import Figure, quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
@@ -18,7 +19,6 @@ from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.pricing.quote import confidence
 from bomgen.results.numbers import WIDE
-from bomgen.results.registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.results.what_if import money_of_run
 
 # best ---------------------------------------------------------------------------------------------------------------

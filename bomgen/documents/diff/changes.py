@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.language import Language
+from bomgen.core.number_registry import row_at
 from bomgen.core.provenance import Mark
 from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
 from bomgen.documents.diff.side import ComparedResult, Ends
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.results.registry import row_at
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
