@@ -191,10 +191,7 @@ def result(report: Report) -> dict[str, Any]:
         }
         for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
     ]
-    data["checks"] = [
-        {"id": check.id, "status": check.status, "message": check.message, "path": check.path}
-        for check in report.checks
-    ]
+    data["checks"] = [check._asdict() for check in report.checks]
     data["derivations"] = {
         path: _derivation_data(figure, paths)
         for path, figure in paths.figures.items()
@@ -239,9 +236,7 @@ def template_data(report: Report) -> dict[str, Any]:
         "title": report.plan.title,
         "customer": quote.customer._asdict() if quote.customer else None,
         "vendor": quote.vendor._asdict() if quote.vendor else None,
-        "number": quote.number,
-        "revision": quote.revision,
-        "payment": quote.payment,
+        **{key: getattr(quote, key) for key in ("number", "revision", "payment")},
         "terms": list(quote.terms),
         "date": quote.date,
         "valid_days": json_value(quote.valid_days.value) if quote.valid_days else None,
@@ -305,10 +300,7 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 
 def _totals_data(totals: Totals) -> dict[str, Any]:
     return {
-        "list": _text(totals.list),
-        "discount": _text(totals.discount),
-        "tax": _text(totals.tax),
-        "amount": _text(totals.amount),
+        **{key: _text(getattr(totals, key)) for key in ("list", "discount", "tax", "amount")},
         "currency": totals.currency,
         "complete": totals.complete,
         "low": _text(totals.low),
@@ -348,13 +340,7 @@ def _text(amount: Decimal | None) -> str | None:
 def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
     line, price = priced.line, priced.price
     return {
-        "id": line.id,
-        "category": line.category,
-        "fabric": line.fabric,
-        "role": line.role,
-        "part": line.part,
-        "sku": line.sku,
-        "vendor": line.vendor,
+        **{key: getattr(line, key) for key in ("id", "category", "fabric", "role", "part", "sku", "vendor")},
         "description": line.description,
         "quantity": json_value(line.quantity.value),
         "spare": json_value(line.spare.value) if line.spare else 0,
@@ -457,13 +443,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     plan = report.plan
     if report.design.sizing.run and plan.training:
         training, fit = plan.training, report.design.sizing.fit
-        yield from (
-            training.precision,
-            training.attention,
-            training.embedding,
-            training.recompute,
-            training.flash_attention,
-        )
+        yield from (training.precision, training.attention, training.embedding)
+        yield from (training.recompute, training.flash_attention)
         if fit and fit.recompute:
             yield fit.recompute
         yield from (training.optimizer, training.gradient_precision)

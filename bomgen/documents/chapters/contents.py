@@ -16,6 +16,9 @@ from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts
 from bomgen.documents.charts.types import Chart
 from bomgen.results.result import Report
 
+GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
+OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
+OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
@@ -61,38 +64,21 @@ def _subtitle(writer: Writer) -> str:
 
 
 def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    for path in (("cluster", "gpus"), ("site", "power_w")):
+    for path in (GPUS, POWER):
         if path in writer.numbers:
             yield writer.label(path), writer.cell(path)
 
 
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    for path in (
-        ("cluster", "gpus"),
-        ("workload", "gpus_required"),
-        ("workload", "days"),
-        ("workload", "requests_per_minute"),
-        ("cluster", "servers"),
-        ("cluster", "nics"),
-    ):
-        if path in writer.numbers:
-            yield writer.named(writer.label(path)), writer.cell(path)
+    numbers: list[tuple[Path, str]] = [(path, writer.label(path)) for path in (GPUS, *OF_WORKLOAD, *OF_SERVERS)]
     for name in (built.plan.name for built in writer.report.design.fabrics):
-        for last in (("switches", "total"), ("transceivers", "total")):
-            of_fabric: Path = ("fabrics", name, *last)
-            if of_fabric in writer.numbers:
-                yield (
-                    writer.named(writer.joined(writer.fabric_name(name), writer.label(of_fabric))),
-                    writer.cell(of_fabric),
-                )
-        cables: Path = ("fabrics", name, "cables_total")
-        if cables in writer.numbers:
-            yield (
-                writer.named(writer.joined(writer.fabric_name(name), writer.word("headline-cables"))),
-                writer.cell(cables),
-            )
-    if ("site", "power_w") in writer.numbers:
-        yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
+        for path in (("fabrics", name, "switches", "total"), ("fabrics", name, "transceivers", "total")):
+            numbers.append((path, writer.joined(writer.fabric_name(name), writer.label(path))))
+        cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
+        numbers.append((("fabrics", name, "cables_total"), cables))
+    for path, label in (*numbers, (POWER, writer.label(POWER))):
+        if path in writer.numbers:
+            yield writer.named(label), writer.cell(path)
 
 
 def _sections(

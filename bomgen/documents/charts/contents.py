@@ -202,16 +202,11 @@ _MILLION = 10**6
 def training_memory(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the memory of a training GPU."""
     if writer.report.design.sizing.fit:
-        yield from _memory(writer)
+        yield from memory(writer)
 
 
-def serving_memory(writer: Writer) -> Iterator[Chart]:
-    """Yield a chart of the memory of a serving GPU."""
-    if writer.report.design.sizing.serving:
-        yield from _memory(writer)
-
-
-def _memory(writer: Writer) -> Iterator[Chart]:
+def memory(writer: Writer) -> Iterator[Chart]:
+    """Yield a chart of the memory use of the fullest GPU, against its capacity."""
     of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
     paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
     total, whole = numbers.get((*of_gpu, "total")), numbers.get((*MEMORY, "gpu"))
@@ -368,7 +363,7 @@ OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
 }
 """Charts by the id of a section about the whole plan."""
 OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
-    "serving": (serving_memory,),
+    "serving": (memory,),
     "sizing": (training_memory, predicted_range, run_sensitivity),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),
