@@ -16,7 +16,7 @@ from bomgen.documents.diff.changes import FABRICS, ChangedNumber, describe_fabri
 from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
-from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned
+from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned, sum_amounts
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
@@ -61,10 +61,7 @@ def _sum(side: ComparedResult, category: str) -> Cell:
     priced = [amount for amount in amounts if amount is not None]
     if amounts and not priced:
         return Cell(None, side.totals.currency)
-    total = Decimal(0)
-    for amount in priced:
-        total = ANY_AMOUNT.add(total, amount)
-    return Cell(total, side.totals.currency, least=len(priced) < len(amounts))
+    return Cell(sum_amounts(priced), side.totals.currency, least=len(priced) < len(amounts))
 
 
 def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen import __version__
 from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine
 
@@ -284,10 +284,7 @@ def side_of_bill(bill: SentBill) -> ComparedResult:
     """Return a bill as a side of a comparison; its currency may be unknown."""
     items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
     amounts = [item.amount for item in items]
-    total = Decimal(0)
-    for amount in amounts:
-        total = ANY_AMOUNT.add(total, amount or Decimal(0))
-    money = BillTotals(bill.currency, Decimal(0), total, None not in amounts)
+    money = BillTotals(bill.currency, Decimal(0), sum_amounts(amounts), None not in amounts)
     return ComparedResult(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
 
 
