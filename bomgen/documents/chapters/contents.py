@@ -76,9 +76,8 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
             numbers.append((path, writer.joined(writer.fabric_name(name), writer.label(path))))
         cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
         numbers.append((("fabrics", name, "cables_total"), cables))
-    for path, label in (*numbers, (POWER, writer.label(POWER))):
-        if path in writer.numbers:
-            yield writer.named(label), writer.cell(path)
+    numbers.append((POWER, writer.label(POWER)))
+    yield from ((writer.named(label), writer.cell(path)) for path, label in numbers if path in writer.numbers)
 
 
 def _sections(

@@ -56,17 +56,16 @@ def _machines(writer: Writer) -> str:
     sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
     number = writer.language.number
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
-    if sizing.servers and cluster.server and cluster.server.trays:
-        racks = sizing.servers.value / cluster.server.trays.value
-        values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
-        return writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
-    if sizing.servers and cluster.server:
-        values |= {
-            "servers": number(sizing.servers.value),
-            "server": writer.language.message(cluster.server.identity.name),
-        }
+    if not (sizing.servers and cluster.server):
+        return writer.word("sentence-gpus", **values)
+    values |= {
+        "servers": number(sizing.servers.value),
+        "server": writer.language.message(cluster.server.identity.name),
+    }
+    if not cluster.server.trays:
         return writer.word("sentence-servers", **values)
-    return writer.word("sentence-gpus", **values)
+    racks = number(ceil(sizing.servers.value / cluster.server.trays.value))
+    return writer.word("sentence-racks", racks=racks, **values)
 
 
 def _training(writer: Writer) -> Iterator[str]:
@@ -100,11 +99,8 @@ def _target(writer: Writer) -> Iterator[str]:
 
 
 def _pods(writer: Writer) -> Iterator[str]:
-    pods, chips, number = (
-        writer.report.design.sizing.pods,
-        writer.report.plan.cluster.gpu.pod_chips,
-        writer.language.number,
-    )
+    number = writer.language.number
+    pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
     if pods and chips:
         yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
 

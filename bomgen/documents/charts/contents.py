@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Row, Table, row_of
-from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
@@ -45,31 +44,23 @@ def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
 def price_range(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the range of the total, and of the uncertain part of the net amount."""
     word, totals = writer.word, writer.report.quote.totals
-    bars, rows = [], []
-    if totals.low is not None and totals.high is not None and totals.low != totals.high:
-        ends = {
-            "low": _money(writer, totals.low, totals.currency),
-            "high": _money(writer, totals.high, totals.currency),
-        }
-        length = totals.high - totals.low
-        mark = totals.amount if totals.low <= totals.amount <= totals.high else None
-        bars.append(Bar(word("ui-total"), word("range-ends", **ends), (length,), totals.low, mark))
-        rows += [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
-    if not bars:
+    if totals.low is None or totals.high is None or totals.low == totals.high:
         return
+    low, high = (_money(writer, end, totals.currency) for end in (totals.low, totals.high))
+    mark = totals.amount if totals.low <= totals.amount <= totals.high else None
+    length = totals.high - totals.low
+    bars = [Bar(word("ui-total"), word("range-ends", low=low, high=high), (length,), totals.low, mark)]
+    rows = [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
+    share = writer.language.rough_share(found.share(found.doubtful))
     rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
     bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
-    bars.append(_doubtful(writer, found.doubtful, found.share(found.doubtful)))
+    doubtful = f"{_money(writer, found.doubtful, totals.currency)} · {share}"
+    bars.append(Bar(word("chart-doubtful"), doubtful, (found.doubtful,)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
     data = Table("price-range", word("chart-range"), columns, shown)
     yield Chart("price-range", data.title, word("chart-range-text"), Bars(tuple(bars)), data)
-
-
-def _doubtful(writer: Writer, amount: Decimal, share: Fraction) -> Bar:
-    text = f"{_money(writer, amount, writer.report.quote.totals.currency)} · {writer.language.rough_share(share)}"
-    return Bar(writer.word("chart-doubtful"), text, (amount,))
 
 
 def alternatives(writer: Writer) -> Iterator[Chart]:
@@ -79,12 +70,11 @@ def alternatives(writer: Writer) -> Iterator[Chart]:
     if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
         return
     names = [word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives)]
-    bars = tuple(_total(writer, name, quote.totals) for name, quote in zip(names, quotes, strict=True))
+    totals = [quote.totals for quote in quotes]
+    amounts = (_money(writer, total.amount, total.currency, total.complete) for total in totals)
+    named = zip(names, amounts, totals, strict=True)
+    bars = tuple(Bar(name, amount, (total.amount,)) for name, amount, total in named)
     yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
-
-
-def _total(writer: Writer, name: str, totals: Totals) -> Bar:
-    return Bar(name, _money(writer, totals.amount, totals.currency, totals.complete), (totals.amount,))
 
 
 def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True) -> str:

@@ -170,16 +170,12 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
 def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
     text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
     drawings = [
-        replace(drawing, title=_name(cluster, language))
+        replace(drawing, title=_in_cluster(cluster, language, cluster.fabrics[0].name))
         for cluster in quote.clusters
         for drawing in networks.get(cluster.name, ())[:1]
         if cluster.fabrics
     ]
     return Section("offer", language.word("quote-offer"), text=text, drawings=tuple(drawings))
-
-
-def _name(cluster: QuotedCluster, language: Language) -> str:
-    return _in_cluster(cluster, language, cluster.fabrics[0].name)
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:

@@ -77,14 +77,8 @@ def _described(
 
 
 def _side(side: ComparedResult) -> dict[str, Any]:
-    return {
-        "name": side.name,
-        "kind": side.kind,
-        "plan": side.plan,
-        "version": side.version,
-        "lines": len(side.items),
-        "totals": _total(side.totals),
-    }
+    named = {key: getattr(side, key) for key in ("name", "kind", "plan", "version")}
+    return {**named, "lines": len(side.items), "totals": _total(side.totals)}
 
 
 def _total(money: BillTotals | None) -> dict[str, Any] | None:

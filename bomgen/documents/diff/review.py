@@ -65,8 +65,9 @@ def _money_review(difference: Difference, language: Language) -> Section | None:
     if split is None or difference.unpriced_side:
         return Section("money", word("compare-money"), text=(changes[0][0],))
     for name, amount in split.parts.items():
-        rates = f" ({_rates(difference)})" if name == EXCHANGE else ""
-        changes += [(word(f"diff-{name}") + rates, amount)] if amount else []
+        rates = (f"1 {currency}: {was} {ARROW} {became}" for currency, (was, became) in difference.rates.items())
+        at_rates = f" ({', '.join(rates)})" if name == EXCHANGE else ""
+        changes += [(word(f"diff-{name}") + at_rates, amount)] if amount else []
     columns = (
         Column("cause", word("diff-cause")),
         Column("amount", word("diff-change"), "money"),
@@ -83,10 +84,6 @@ def _money_review(difference: Difference, language: Language) -> Section | None:
         for name, amount in changes
     )
     return section_of(Table("money", word("compare-money"), columns, rows))
-
-
-def _rates(difference: Difference) -> str:
-    return ", ".join(f"1 {name}: {was} {ARROW} {became}" for name, (was, became) in difference.rates.items())
 
 
 def _sign(change: int | Decimal) -> Sign:
