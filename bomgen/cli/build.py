@@ -27,6 +27,7 @@ from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.provenance import Figure
+from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
 from bomgen.output.user_templates.templates import describe_templates
 from bomgen.output.writer import OutputError, render, write_files
@@ -75,30 +76,30 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         text += f" ({shown('workload.gpus_required')} required)"
     yield f"  GPUs       {text}"
     yield from _workload_summary(found, report.plan)
-    width = max((len(built.plan.name) for built in report.design.fabrics), default=0)
-    width = max(width, NAME_WIDTH)
+    width = max([NAME_WIDTH, *(len(built.plan.name) for built in report.design.fabrics)])
     for built in report.design.fabrics:
-        if built.plan.switchless:
-            shape = " x ".join(words.number(figure.value) for figure in built.fabric.dimensions.values())
-            count = words.number(built.fabric.links[0].count.value)
-            times = f"{words.number(built.fabric.planes.value)} x " if built.fabric.planes else ""
-            circuits = built.fabric.circuits.get("switches")
-            switches = f"{words.number(circuits.value)} circuit switches; " if circuits else ""
-            yield f"  {built.plan.name:{width}} {times}{built.fabric.topology} of {shape}; {switches}{count} links"
-            continue
-        tiers = " + ".join(
-            f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers
-        )
-        links = " + ".join(words.number(link.count.value) for link in built.fabric.links)
         modules = found.get(f"fabrics.{built.plan.name}.transceivers.total")
-        tail = f", {words.number(modules.value)} modules" if modules else ""
-        yield f"  {built.plan.name:{width}} {tiers}; {links} links{tail}"
+        tail = f", {words.number(modules.value)} modules" if modules and not built.plan.switchless else ""
+        yield f"  {built.plan.name:{width}} {_describe_fabric(built.fabric, built.plan.switchless)} links{tail}"
     if "site.power_w" in found:
         facility = report.design.facility
         watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
         known = f"at least {watts}: the power of {left_out} is unknown"
         yield f"  power      {known if unknown else f'up to {watts}'}"
+
+
+def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
+    number = language("en").number
+    links = " + ".join(number(link.count.value) for link in fabric.links)
+    if not switchless:
+        tiers = (f"{number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in fabric.tiers)
+        return f"{' + '.join(tiers)}; {links}"
+    shape = " x ".join(number(figure.value) for figure in fabric.dimensions.values())
+    times = f"{number(fabric.planes.value)} x " if fabric.planes else ""
+    circuits = fabric.circuits.get("switches")
+    switches = f"{number(circuits.value)} circuit switches; " if circuits else ""
+    return f"{times}{fabric.topology} of {shape}; {switches}{number(fabric.links[0].count.value)}"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:

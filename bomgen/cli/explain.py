@@ -55,15 +55,9 @@ def explain(
     if report is None:
         sys.exit(WRONG_PLAN)
     words = language("en")
+    reasons = find_reasons(report, words, path, only_why) if path or only_why else []
     try:
-        found = explained(
-            report,
-            path,
-            words,
-            depth,
-            lambda: find_reasons(report, words, path, only_why) if path or only_why else [],
-            not only_why,
-        )
+        found = explained(report, path, words, depth, reasons, not only_why)
     except NotKnown as error:
         raise click.UsageError(str(error)) from None
     if form != "text":

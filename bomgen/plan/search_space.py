@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, overload
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import MONEY, decimal
+from bomgen.core.number_registry import measures
 from bomgen.core.provenance import Mark
 from bomgen.core.units import parse
 from bomgen.core.yaml_edit import write_scalar
@@ -22,16 +23,7 @@ from bomgen.core.yaml_source import Source, encoded, read
 
 KEY = "search"
 OVER, MINIMISE, WITHIN = "over", "minimise", "within"
-MEASURES: Mapping[str, str] = {
-    "cost": MONEY,
-    "days": "days",
-    "power": "W",
-    "gpus": "count",
-    "servers": "count",
-    "switches": "count",
-    "modules": "count",
-    "racks": "count",
-}
+MEASURES = measures()
 """Measures that may be minimised or bounded, with their units: the cost of the quote, the days of the run ..."""
 DEFAULT_MINIMISE = ("cost", "days", "power")
 MAX_DESIGNS = 10**9
@@ -174,7 +166,6 @@ def search_space(
 def _pairs(
     texts: Sequence[str], option: str, problems: list[Problem], at: Mark | None = None
 ) -> Iterator[tuple[str, str, Mark]]:
-    """Yield the key, value and mark of each `KEY=VALUE`; a problem for each other text."""
     for number, text in enumerate(texts, start=1):
         mark = at or Mark(_OPTIONS[option], number, 1)
         encoded(text, mark.file, mark.line)

@@ -36,7 +36,6 @@ def changed_parts(catalog: Catalog, designs: Sequence[Design], books: Sequence[P
 
 
 def _changed_field(kind: str, key: str, *values: Any) -> Message | str:
-    """Return a changed field, with its values before and now if they are short."""
     if any(isinstance(value, dict | list) for value in values):
         return key
     before, now = ("–" if value is None else in_unit_of_field(kind, key, value) for value in values)
@@ -48,7 +47,6 @@ def _changed_field(kind: str, key: str, *values: Any) -> Message | str:
 def _lost_links(
     record: Record, catalog: Catalog, designs: Sequence[Design], books: Sequence[PriceBook]
 ) -> Iterator[Message]:
-    """Yield a message per reason for links whose part was replaced because of a changed record."""
     places = dict[tuple[str, str], list[str]]()
     for designed in designs:
         price = part_price(designed.plan.quote, books)

@@ -87,7 +87,6 @@ def _passed(id: str, holds: bool, text: str, path: str) -> Check:
 
 @rule
 def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
-    """Check that links do not exceed the ports of a device that support their rate, cage by cage."""
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
         wanted = [(link.rate_gbps, ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
@@ -179,7 +178,6 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
-    """Check that every leaf has the same whole number of links to each spine above it."""
     plane = built.fabric.plane or built.fabric
     leaf, spine = plane.tier("leaf"), plane.tier("spine")
     if leaf is None or spine is None or leaf.up is None or plane.links[1].parallel:
@@ -207,7 +205,6 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
 
 @rule
 def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
-    """Report uplinks with far more bandwidth than the downlinks, and their cost as far as known."""
     leaf = built.fabric.tier("leaf")
     ratio = leaf.oversubscription if leaf else None
     if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
@@ -228,7 +225,6 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
 
 
 def _is_above(built: BuiltFabric, role: str | None) -> bool:
-    """Return whether a line is for switches above the leaves or for links between switches."""
     tiers = {tier.name for tier in built.fabric.tiers[1:]}
     kinds = {links.kind for links in built.fabric.links if links.ends[1] in tiers}
     return (role or "").partition("/")[0] in tiers | kinds
@@ -302,18 +298,15 @@ def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
 
 
 def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
-    """Return the modules of a fabric, and their adapters."""
     return (*built.interconnect.modules, *built.interconnect.adapters)
 
 
 def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
-    """Return the cables of a fabric, and its patch panels."""
     return (*built.interconnect.cables, *built.interconnect.panels)
 
 
 @rule
 def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
-    """Check that NICs, switches with cards, modules, cables and storage servers on the bill match the design."""
     built, stored = design.fabrics, design.sizing.stored
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)

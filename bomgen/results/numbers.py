@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import slug
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
-from bomgen.results.registry import Path, row_at
 from bomgen.sizing.storage import Stored, bandwidth_of_servers
 
 if TYPE_CHECKING:
@@ -90,7 +90,6 @@ def numbers(design: Design) -> dict[Path, Figure]:
 
 
 def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
-    """Return the predicted step, its terms and bounds, and bounds of the run if it is sized by the prediction."""
     base, step = ("workload", "prediction"), predicted.step
     slow, fast = predicted.ends[WIDE]
     ends: dict[Path, tuple[Figure | None, Figure | None]] = {
@@ -284,7 +283,6 @@ def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | No
 
 
 def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
-    """Return the dimensions of a fabric and other numbers of its topology."""
     found: dict[Path, Figure | None] = {
         (*base, "rails_per_leaf"): None if fabric.homing else fabric.rails_per_leaf,
         (*base, "hops"): fabric.hops,

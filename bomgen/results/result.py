@@ -12,6 +12,7 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Logo
 from bomgen.core.money import Totals, rounded
+from bomgen.core.number_registry import KNOWN, Path, rows_below
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
 from bomgen.core.yaml_source import Source
@@ -30,7 +31,6 @@ from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
 from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
-from bomgen.results.registry import KNOWN, Path, rows_below
 
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations
@@ -191,10 +191,7 @@ def result(report: Report) -> dict[str, Any]:
         }
         for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
     ]
-    data["checks"] = [
-        {"id": check.id, "status": check.status, "message": check.message, "path": check.path}
-        for check in report.checks
-    ]
+    data["checks"] = [check._asdict() for check in report.checks]
     data["derivations"] = {
         path: _derivation_data(figure, paths)
         for path, figure in paths.figures.items()
@@ -208,7 +205,6 @@ def result(report: Report) -> dict[str, Any]:
 
 
 def _named_data(report: Report) -> dict[str, Any]:
-    """Return the names of the parts of a cluster and its fabrics: everything that is not a number."""
     cluster, fabrics = report.plan.cluster, {}
     for built in report.design.fabrics:
         chosen = {
@@ -228,7 +224,6 @@ def _named_data(report: Report) -> dict[str, Any]:
 
 
 def _add_zero_counts(data: dict[str, Any]) -> None:
-    """Set missing counts of spare servers and NICs to 0."""
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
 
@@ -241,9 +236,7 @@ def template_data(report: Report) -> dict[str, Any]:
         "title": report.plan.title,
         "customer": quote.customer._asdict() if quote.customer else None,
         "vendor": quote.vendor._asdict() if quote.vendor else None,
-        "number": quote.number,
-        "revision": quote.revision,
-        "payment": quote.payment,
+        **{key: getattr(quote, key) for key in ("number", "revision", "payment")},
         "terms": list(quote.terms),
         "date": quote.date,
         "valid_days": json_value(quote.valid_days.value) if quote.valid_days else None,
@@ -253,7 +246,6 @@ def template_data(report: Report) -> dict[str, Any]:
 
 
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
-    """Return the option selected for a kind of link, its reason, and the rejected options."""
     return {
         "way": chosen.option,
         "reason": chosen.reason,
@@ -272,7 +264,6 @@ def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
 
 
 def _short_data(short: ShortLinks) -> dict[str, Any]:
-    """Return the option for short links of a kind, and the number of them."""
     medium = short.medium
     return {
         "way": medium.option,
@@ -308,12 +299,8 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 
 
 def _totals_data(totals: Totals) -> dict[str, Any]:
-    """Return the totals of a bill, with ranges if prices are ranges or missing."""
     return {
-        "list": _text(totals.list),
-        "discount": _text(totals.discount),
-        "tax": _text(totals.tax),
-        "amount": _text(totals.amount),
+        **{key: _text(getattr(totals, key)) for key in ("list", "discount", "tax", "amount")},
         "currency": totals.currency,
         "complete": totals.complete,
         "low": _text(totals.low),
@@ -322,8 +309,6 @@ def _totals_data(totals: Totals) -> dict[str, Any]:
 
 
 def _confidence_data(found: Confidence) -> dict[str, Any]:
-    """Return the uncertain part of the amount, by reason."""
-
     def part(amount: Decimal) -> dict[str, Any]:
         return {"amount": _text(amount), "share": float(found.share(amount))}
 
@@ -337,7 +322,6 @@ def lines_data(report: Report) -> list[dict[str, Any]]:
 
 
 def _open_item_data(item: OpenItem) -> dict[str, Any]:
-    """Return a required part that still has to be selected."""
     ids = [part.id for part in item.parts]
     return {
         **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
@@ -356,13 +340,7 @@ def _text(amount: Decimal | None) -> str | None:
 def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
     line, price = priced.line, priced.price
     return {
-        "id": line.id,
-        "category": line.category,
-        "fabric": line.fabric,
-        "role": line.role,
-        "part": line.part,
-        "sku": line.sku,
-        "vendor": line.vendor,
+        **{key: getattr(line, key) for key in ("id", "category", "fabric", "role", "part", "sku", "vendor")},
         "description": line.description,
         "quantity": json_value(line.quantity.value),
         "spare": json_value(line.spare.value) if line.spare else 0,
@@ -386,7 +364,6 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
 
 
 def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
-    """Return the exchange rate of a price's currency to that of the quote; None without a price from a book."""
     if price is None or price.amount is None:
         return None
     return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
@@ -398,7 +375,6 @@ def share_text(share: Fraction) -> str:
 
 
 def _explain_share(priced: QuoteLine, currency: str) -> str:
-    """Return the derivation of a charge that is a share of the hardware."""
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:
         raise ValueError("only a share is of something")
@@ -467,13 +443,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     plan = report.plan
     if report.design.sizing.run and plan.training:
         training, fit = plan.training, report.design.sizing.fit
-        yield from (
-            training.precision,
-            training.attention,
-            training.embedding,
-            training.recompute,
-            training.flash_attention,
-        )
+        yield from (training.precision, training.attention, training.embedding)
+        yield from (training.recompute, training.flash_attention)
         if fit and fit.recompute:
             yield fit.recompute
         yield from (training.optimizer, training.gradient_precision)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from math import ceil
 
 from bomgen.catalog.switch_records import CARDS
@@ -50,41 +51,52 @@ def rule(function: Rule) -> Rule:
     return function
 
 
+def fabric_rule(function: Callable[[Design, BuiltFabric], Iterator[Problem]]) -> Rule:
+    """Register a function that yields warnings about one fabric of a design."""
+
+    @wraps(function)
+    def of_each_fabric(designed: Design) -> Iterator[Problem]:
+        for built in designed.fabrics:
+            yield from function(designed, built)
+
+    return rule(of_each_fabric)
+
+
 def design_warnings(designed: Design) -> list[Problem]:
     """Return warnings about a design: links, racks, memory, days."""
     return [problem for find in RULES for problem in find(designed)]
 
 
-@rule
-def _links(designed: Design) -> Iterator[Problem]:
-    """Yield warnings from the selection of modules and cables."""
-    for built in designed.fabrics:
-        for problem in built.interconnect.problems:
-            yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
+def _warning(built: BuiltFabric, text: Message, rule: str, key: str) -> Problem:
+    return Problem(built.plan.mark, "warning", text, rule, f"fabrics.{built.plan.name}.{key}")
 
 
-@rule
-def _islands(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _links(_: Design, built: BuiltFabric) -> Iterator[Problem]:
+    for problem in built.interconnect.problems:
+        yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
+
+
+@fabric_rule
+def _islands(_: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about pods that the plan leaves without a core."""
-    for built in designed.fabrics:
-        parts = count_separate_parts(built.fabric)
-        if parts > 1:
-            path = f"fabrics.{built.plan.name}"
-            yield Problem(built.plan.mark, "warning", message("islands", pods=parts), "unreachable", path)
+    parts = count_separate_parts(built.fabric)
+    if parts > 1:
+        path = f"fabrics.{built.plan.name}"
+        yield Problem(built.plan.mark, "warning", message("islands", pods=parts), "unreachable", path)
 
 
-@rule
-def _pods_of_one_rail(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _pods_of_one_rail(_: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about rail-optimized pods of a given size that may hold one rail or all rails."""
-    for built in designed.fabrics:
-        plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
-        given = built.plan.pod_leaves or (spine.per_pod if spine else None)
-        said = not isinstance(built.plan.pod_rails.origin, Assumed) or not built.plan.declared.scalable_units
-        if given is None or said or plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
-            continue
-        spines = next(tier.count.value for tier in plane.tiers if tier.name == "spine")
-        text = message("pods-of-one-rail", pods=plane.pods.value, spines=spines)
-        yield Problem(first_given(given) or built.plan.mark, "warning", text, "pod-rails", f"fabrics.{built.plan.name}")
+    plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
+    given = built.plan.pod_leaves or (spine.per_pod if spine else None)
+    said = not isinstance(built.plan.pod_rails.origin, Assumed) or not built.plan.declared.scalable_units
+    if given is None or said or plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
+        return
+    spines = next(tier.count.value for tier in plane.tiers if tier.name == "spine")
+    text = message("pods-of-one-rail", pods=plane.pods.value, spines=spines)
+    yield Problem(first_given(given) or built.plan.mark, "warning", text, "pod-rails", f"fabrics.{built.plan.name}")
 
 
 def _enough(designed: Design, required: Figure) -> Message:
@@ -94,139 +106,133 @@ def _enough(designed: Design, required: Figure) -> Message:
     return message("enough-gpus", count=count) if count <= MAX_GPUS else message("no-cluster-is-enough")
 
 
-@rule
-def _bought_cards(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _bought_cards(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about NICs bought in place of a server's own, which must then be ordered without NICs."""
     server = designed.plan.cluster.server
     own = server.compute if server else None
-    for built in designed.fabrics:
-        if built.bought_nic and server and own and built.plan.role == COMPUTE:
-            nic = built.bought_nic.identity.name
-            text = message("own-nics", nic=nic, count=own.count.value, server=server.identity.name)
-            yield Problem(built.plan.mark, "warning", text, "own-nics", f"fabrics.{built.plan.name}.nic")
+    if built.bought_nic and server and own and built.plan.role == COMPUTE:
+        nic = built.bought_nic.identity.name
+        text = message("own-nics", nic=nic, count=own.count.value, server=server.identity.name)
+        yield _warning(built, text, "own-nics", "nic")
 
 
-@rule
-def _machines(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _machines(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about hosts, or chips of a pod, that may not be connected as the reader assumes."""
     plan = designed.plan
-    for built in designed.fabrics:
-        path = f"fabrics.{built.plan.name}.hosts"
-        if built.plan.role == STORAGE and not built.hosts:
-            yield Problem(built.plan.mark, "warning", message("no-storage"), "no-storage", path)
-        listed = [hosts for hosts in built.plan.hosts if hosts.part is None]
-        if built.plan.role == STORAGE and listed and plan.storage.servers:
-            text = message("storage-twice", name=plan.storage.servers.identity.name)
-            yield Problem(built.plan.mark, "warning", text, "twice", path)
-        for hosts in built.plan.hosts:
-            rails = built.fabric.planes.value if built.fabric.planes else 1
-            if built.plan.declared.isolated_rails and hosts.ports.value < rails:
-                text = message("rails-unreached", name=hosts.name, ports=hosts.ports.value, rails=rails)
-                yield Problem(first_given(hosts.ports) or built.plan.mark, "warning", text, "rails", path)
-        chips, gpus = plan.cluster.gpu.pod_chips, designed.sizing.gpus.value
-        if built.plan.switchless and chips and gpus % chips.value:
-            code = "pods-not-whole" if gpus > chips.value else "pod-partial"
-            text = message(code, chips=gpus, pod=chips.value)
-            yield Problem(built.plan.mark, "warning", text, "whole-pods", f"fabrics.{built.plan.name}.links")
+    if built.plan.role == STORAGE and not built.hosts:
+        yield _warning(built, message("no-storage"), "no-storage", "hosts")
+    listed = [hosts for hosts in built.plan.hosts if hosts.part is None]
+    if built.plan.role == STORAGE and listed and plan.storage.servers:
+        text = message("storage-twice", name=plan.storage.servers.identity.name)
+        yield _warning(built, text, "twice", "hosts")
+    for hosts in built.plan.hosts:
+        rails = built.fabric.planes.value if built.fabric.planes else 1
+        if built.plan.declared.isolated_rails and hosts.ports.value < rails:
+            text = message("rails-unreached", name=hosts.name, ports=hosts.ports.value, rails=rails)
+            yield Problem(
+                first_given(hosts.ports) or built.plan.mark,
+                "warning",
+                text,
+                "rails",
+                f"fabrics.{built.plan.name}.hosts",
+            )
+    chips, gpus = plan.cluster.gpu.pod_chips, designed.sizing.gpus.value
+    if built.plan.switchless and chips and gpus % chips.value:
+        code = "pods-not-whole" if gpus > chips.value else "pod-partial"
+        yield _warning(built, message(code, chips=gpus, pod=chips.value), "whole-pods", "links")
 
 
-@rule
-def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _ports_that_add_switches(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about compute fabrics where few ports of other hosts, or reserved ones, add more switches.
 
     Other fabrics are skipped: the attached hosts are their purpose.
     """
     servers = designed.sizing.servers
-    for built in designed.fabrics:
-        fabric, attached = built.fabric, built.attachment
-        if built.plan.role != COMPUTE or attached is None or servers is None:
-            continue
-        ports = fabric.endpoints.value - servers.value * attached.ports_per_server.value
-        if not 0 < ports < fabric.switches.value:
-            continue
-        with suppress(Infeasible):
-            plan = built.plan._replace(reserved_ports=None)
-            bare = fabric_demand.build_planes(plan, attached, servers, uplink_gbps=fabric.uplink_gbps)
-            if fabric.switches.value - bare.switches.value > ports:
-                numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
-                text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
-                yield Problem(built.plan.mark, "warning", text, "few-ports", f"fabrics.{built.plan.name}.switches")
+    fabric, attached = built.fabric, built.attachment
+    if built.plan.role != COMPUTE or attached is None or servers is None:
+        return
+    ports = fabric.endpoints.value - servers.value * attached.ports_per_server.value
+    if not 0 < ports < fabric.switches.value:
+        return
+    with suppress(Infeasible):
+        plan = built.plan._replace(reserved_ports=None)
+        bare = fabric_demand.build_planes(plan, attached, servers, uplink_gbps=fabric.uplink_gbps)
+        if fabric.switches.value - bare.switches.value > ports:
+            numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
+            text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
+            yield _warning(built, text, "few-ports", "switches")
 
 
-@rule
-def _unread_splits(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _unread_splits(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about switches whose breakout is not documented, if the number of switches depends on it."""
     servers = designed.sizing.servers
-    for built in designed.fabrics:
-        if built.attachment is None or servers is None:
+    if built.attachment is None or servers is None:
+        return
+    slowest = min((link.rate_gbps for link in built.fabric.links), key=lambda rate: rate.value)
+    for switch in {tier.switch.identity: tier.switch for tier in built.plan.tier_plans.values()}.values():
+        otherwise = split_otherwise(switch, slowest)
+        if otherwise is None:
             continue
-        slowest = min((link.rate_gbps for link in built.fabric.links), key=lambda rate: rate.value)
-        for switch in {tier.switch.identity: tier.switch for tier in built.plan.tier_plans.values()}.values():
-            otherwise = split_otherwise(switch, slowest)
-            if otherwise is None:
-                continue
-            tiers = {
-                name: replace(tier, switch=otherwise) if tier.switch.identity == switch.identity else tier
-                for name, tier in built.plan.tier_plans.items()
-            }
-            plan = built.plan._replace(tier_plans=tiers)
-            with suppress(Infeasible):
-                rate = built.fabric.uplink_gbps
-                would = fabric_demand.build_planes(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
-                if would.switches.value != built.fabric.switches.value:
-                    splits = {"split": links_of_port(switch, slowest), "other": links_of_port(otherwise, slowest)}
-                    counts = {"taken": tiers_in_words(built.fabric), "would": tiers_in_words(would)}
-                    text = message("split-unread", switch=switch.identity.name, rate=slowest.value, **splits, **counts)
-                    path = f"fabrics.{built.plan.name}.switches"
-                    yield Problem(built.plan.mark, "warning", text, "split-unread", path)
+        tiers = {
+            name: replace(tier, switch=otherwise) if tier.switch.identity == switch.identity else tier
+            for name, tier in built.plan.tier_plans.items()
+        }
+        plan = built.plan._replace(tier_plans=tiers)
+        with suppress(Infeasible):
+            rate = built.fabric.uplink_gbps
+            would = fabric_demand.build_planes(plan, built.attachment, servers, built.hosts, uplink_gbps=rate)
+            if would.switches.value != built.fabric.switches.value:
+                splits = {"split": links_of_port(switch, slowest), "other": links_of_port(otherwise, slowest)}
+                counts = {"taken": tiers_in_words(built.fabric), "would": tiers_in_words(would)}
+                text = message("split-unread", switch=switch.identity.name, rate=slowest.value, **splits, **counts)
+                yield _warning(built, text, "split-unread", "switches")
 
 
-@rule
-def _chassis(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about modular switches with unknown cards or an unknown number of cards."""
-    for built in designed.fabrics:
-        found: dict[tuple[str, Message], None] = {}
-        for fitted in built.chassis:
-            name = fitted.switch.name
-            nameless = [use.kind for use in fitted.uses if use.identity is None and use.quantity.value]
-            unnumbered = [use.kind for use in fitted.uses if use.identity and use.identity.part_number is None]
-            uncounted = [use.kind for use in fitted.uses if use.each is None]
-            if nameless:
-                found["no-part-known", message("cards-without-part", names=_named(nameless), switch=name)] = None
-            if unnumbered:
-                found["inline-part", message("cards-without-number", names=_named(unnumbered), switch=name)] = None
-            if uncounted:
-                found["unknown-count", message("cards-uncounted", names=_named(uncounted), switch=name)] = None
-        for code, text in found:
-            yield Problem(built.plan.mark, "warning", text, code, f"fabrics.{built.plan.name}.chassis")
+@fabric_rule
+def _chassis(_: Design, built: BuiltFabric) -> Iterator[Problem]:
+    found: dict[tuple[str, Message], None] = {}
+    for fitted in built.chassis:
+        name = fitted.switch.name
+        nameless = [use.kind for use in fitted.uses if use.identity is None and use.quantity.value]
+        unnumbered = [use.kind for use in fitted.uses if use.identity and use.identity.part_number is None]
+        uncounted = [use.kind for use in fitted.uses if use.each is None]
+        if nameless:
+            found["no-part-known", message("cards-without-part", names=_named(nameless), switch=name)] = None
+        if unnumbered:
+            found["inline-part", message("cards-without-number", names=_named(unnumbered), switch=name)] = None
+        if uncounted:
+            found["unknown-count", message("cards-uncounted", names=_named(uncounted), switch=name)] = None
+    for code, text in found:
+        yield _warning(built, text, code, "chassis")
 
 
-@rule
-def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _single_points_of_failure(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about fabrics that all hosts lose with one switch, or a host with one module.
 
     Compute fabrics are skipped: a run stops with any of their parts, and restarts without it.
     """
     servers = designed.sizing.servers
-    for built in designed.fabrics:
-        attached = built.attachment
-        if built.plan.role == COMPUTE or attached is None or servers is None or servers.value == 1:
-            continue
-        path = f"fabrics.{built.plan.name}"
-        if built.fabric.switches.value == 1:
-            several = attached.ports_per_server.value > 1
-            text = message("one-switch" if several else "one-switch-one-port", fabric=built.plan.name)
-            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches")
-        elif needed := _switches_for_two_leaves(built, servers):
-            numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}
-            text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
-            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.homing")
-        elif _ends_in_one_module(built):
-            text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
-            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.ports.leaf")
-        elif _meets_on_one_spine(built):
-            text = message("one-spine", fabric=built.plan.name)
-            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches.spine")
+    attached = built.attachment
+    if built.plan.role == COMPUTE or attached is None or servers is None or servers.value == 1:
+        return
+    if built.fabric.switches.value == 1:
+        several = attached.ports_per_server.value > 1
+        text = message("one-switch" if several else "one-switch-one-port", fabric=built.plan.name)
+        yield _warning(built, text, "single-point", "switches")
+    elif needed := _switches_for_two_leaves(built, servers):
+        numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}
+        text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
+        yield _warning(built, text, "single-point", "homing")
+    elif _ends_in_one_module(built):
+        text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
+        yield _warning(built, text, "single-point", "ports.leaf")
+    elif _meets_on_one_spine(built):
+        yield _warning(built, message("one-spine", fabric=built.plan.name), "single-point", "switches.spine")
 
 
 def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
@@ -249,7 +255,6 @@ def _meets_on_one_spine(built: BuiltFabric) -> bool:
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:
-    """Return whether all ports of a server connect to one module of a leaf with several ports."""
     attached, plane = built.attachment, built.fabric.plane or built.fabric
     group = built.interconnect.server_group(SERVER_LEAF.name)
     if attached is None or plane.seats is None or group is None or group.medium is None or built.plan.planes.value > 1:
@@ -259,65 +264,59 @@ def _ends_in_one_module(built: BuiltFabric) -> bool:
     return together and 1 < attached.ports_per_server.value <= (module.ports.value if module else 0)
 
 
-@rule
-def _subnet_managers(designed: Design) -> Iterator[Problem]:
+@fabric_rule
+def _subnet_managers(_: Design, built: BuiltFabric) -> Iterator[Problem]:
     """Yield warnings about InfiniBand fabrics without a known subnet manager, or with a single appliance as one.
 
     Reserved ports are assumed to be for one.
     """
-    for built in designed.fabrics:
-        for host in built.hosts:
-            if host.part and host.part.subnet_manager and host.pieces.value == 1:
-                text = message("one-manager", fabric=built.plan.name, name=host.part.identity.name)
-                yield Problem(built.plan.mark, "warning", text, "single-point", f"fabrics.{built.plan.name}.hosts")
-        switches = [tier.switch for tier in built.fabric.tiers]
-        managed = built.plan.reserved_ports or any(
-            switch.managed or switch.protocol != INFINIBAND for switch in switches
-        )
-        if not switches or managed or any(host.part and host.part.subnet_manager for host in built.hosts):
-            continue
-        names = list(dict.fromkeys(switch.identity.name for switch in switches))
-        text = message("no-subnet-manager", fabric=built.plan.name, names=names)
-        yield Problem(built.plan.mark, "warning", text, "subnet-manager", f"fabrics.{built.plan.name}.switches")
+    for host in built.hosts:
+        if host.part and host.part.subnet_manager and host.pieces.value == 1:
+            text = message("one-manager", fabric=built.plan.name, name=host.part.identity.name)
+            yield _warning(built, text, "single-point", "hosts")
+    switches = [tier.switch for tier in built.fabric.tiers]
+    managed = built.plan.reserved_ports or any(switch.managed or switch.protocol != INFINIBAND for switch in switches)
+    if not switches or managed or any(host.part and host.part.subnet_manager for host in built.hosts):
+        return
+    names = list(dict.fromkeys(switch.identity.name for switch in switches))
+    text = message("no-subnet-manager", fabric=built.plan.name, names=names)
+    yield _warning(built, text, "subnet-manager", "switches")
 
 
-@rule
-def _gpu_links(designed: Design) -> Iterator[Problem]:
-    for built in designed.fabrics:
-        if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
-            continue
-        network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
-        if pcie * STARVED <= network <= pcie:
-            continue
-        code = "nic-ratio-high" if network > pcie else "nic-ratio-low"
-        gpu = designed.plan.cluster.gpu.identity.name
-        text = message(code, network=f"{float(network):g}", gpu=gpu, pcie=pcie)
-        yield Problem(built.plan.mark, "warning", text, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps")
+@fabric_rule
+def _gpu_links(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
+    if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
+        return
+    network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
+    if pcie * STARVED <= network <= pcie:
+        return
+    code = "nic-ratio-high" if network > pcie else "nic-ratio-low"
+    gpu = designed.plan.cluster.gpu.identity.name
+    text = message(code, network=f"{float(network):g}", gpu=gpu, pcie=pcie)
+    yield _warning(built, text, "nic-ratio", "per_gpu.network_gbps")
 
 
-@rule
-def _nic_slots(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about NICs whose ports together are faster than their PCIe slot."""
+@fabric_rule
+def _nic_slots(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     server = designed.plan.cluster.server
     if server is None or server.nic_slot_gbps is None:
         return
     slot = server.nic_slot_gbps.value
-    for built in designed.fabrics:
-        attached = built.attachment
-        if attached is None or attached.bought is None:
-            continue
-        ports = Fraction(attached.ports_per_server.value) / attached.nics_per_server.value
-        rate = ports * built.fabric.links[0].rate_gbps.value
-        if rate > slot:
-            text = message(
-                "nic-slot",
-                nic=attached.bought.identity.name,
-                rate=f"{float(rate):g}",
-                server=server.identity.name,
-                slot=slot,
-            )
-            mark = attached.bought.identity.mark or built.plan.mark
-            yield Problem(mark, "warning", text, "nic-slot", f"fabrics.{built.plan.name}.nic")
+    attached = built.attachment
+    if attached is None or attached.bought is None:
+        return
+    ports = Fraction(attached.ports_per_server.value) / attached.nics_per_server.value
+    rate = ports * built.fabric.links[0].rate_gbps.value
+    if rate > slot:
+        text = message(
+            "nic-slot",
+            nic=attached.bought.identity.name,
+            rate=f"{float(rate):g}",
+            server=server.identity.name,
+            slot=slot,
+        )
+        mark = attached.bought.identity.mark or built.plan.mark
+        yield Problem(mark, "warning", text, "nic-slot", f"fabrics.{built.plan.name}.nic")
 
 
 @rule
@@ -339,7 +338,6 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _training(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about implausible values of a training run: its speed, its batch, its parallelism."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -365,7 +363,6 @@ def _training(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _computing_target(designed: Design) -> Iterator[Problem]:
-    """Yield a warning if the cluster of the plan misses its computing power target."""
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
     if compute and target and reached and reached.value < target.target_flops.value:
         text = message(
@@ -381,7 +378,6 @@ def _computing_target(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _site(designed: Design) -> Iterator[Problem]:
-    """Yield warnings from the calculation of racks, power and cooling."""
     plan = designed.plan
     place = plan.site.mark if plan.site else plan.cluster.mark
     yield from (Problem(place, "warning", text, code, "site") for text, code in designed.facility.warnings)
@@ -389,7 +385,6 @@ def _site(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _missed_goals(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about a training run that exceeds the memory of its GPUs, or misses its target."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
         return
@@ -415,7 +410,6 @@ def _named(kinds: list[str]) -> list[Message]:
 
 @rule
 def _serving(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about a replica of the plan that does not hold the model, and other remarks on serving."""
     inference, serving = designed.plan.inference, designed.sizing.serving
     if inference is None or serving is None:
         return
@@ -429,7 +423,6 @@ def _serving(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _storage(designed: Design) -> Iterator[Problem]:
-    """Yield warnings about storage that does not meet its requirements."""
     storage, stored, lost = designed.plan.storage, designed.sizing.stored, designed.sizing.lost
     if lost and storage.checkpoint_every:
         written, every = lost.checkpoint.write_seconds.value, storage.checkpoint_every.value * SECONDS_A_DAY
@@ -579,7 +572,6 @@ def _ineffective_switches(source: Source, standing: set[str]) -> Iterator[tuple[
 
 
 def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
-    """Yield storage keys without effect."""
     storage = designed.plan.storage
     if designed.sizing.lost is None:
         for key in ("checkpoint_every", "keep", "interruption_gpu_hours", "restart"):
@@ -589,7 +581,6 @@ def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
 
 
 def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]:
-    """Yield keys of the throughput estimate without effect: throughput is measured, or no target is set."""
     block = ("workload", "inference")
     if inference.tokens_per_second_per_gpu:
         yield (*block, "speculative"), message("throughput-measured")
@@ -599,7 +590,6 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
 
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:
-    """Yield keys of a training run that other keys make ineffective."""
     given, tuning = training.parallelism, training.tuning
     block = ("workload", "fine_tuning" if tuning else "training")
     if given and given.pipeline.value == 1:

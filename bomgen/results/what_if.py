@@ -103,7 +103,6 @@ def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> Ot
 
 
 def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal | None]:
-    """Return switches, links between them, modules and cables of a fabric, and the amount for all its parts."""
     lines = tuple(lines_of_fabric(built))
     totals = quote(Bill(lines), report.plan.quote, report.books).totals
     modules, cables = (sum(line.pieces for line in lines if line.category == kind) for kind in (MODULES, CABLES))

@@ -10,6 +10,7 @@ from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
+from bomgen.core.number_registry import rows_below
 from bomgen.core.provenance import Figure, first_given
 from bomgen.plan.types import Site
 from bomgen.site.power import (
@@ -60,11 +61,6 @@ __all__ = [
 LOW_END, HIGH_END = 0, 1
 """The ends of an estimate."""
 ESTIMATED = "estimated-power"
-TOTAL_POWER_FIGURES = (
-    *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
-    *("run_energy_kwh", "run_energy_cost", "run_carbon_kg", "heat_btu_per_hour", "feed_power_w"),
-)
-"""Figures of a site that depend on the power of all machines."""
 
 
 class Facility(NamedTuple):
@@ -105,7 +101,9 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
     found = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
-    return frozenset(found | (set(TOTAL_POWER_FIGURES) if any_unknown else set()))
+    if any_unknown:
+        found |= {row.path[-1] for row in rows_below("site") if row.needs_power}
+    return frozenset(found)
 
 
 def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:

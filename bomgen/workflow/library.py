@@ -121,15 +121,11 @@ class Result:
         from bomgen.results.explain.forms import text
         from bomgen.results.explain.tree import NotKnown, explained
         from bomgen.results.reasons.topics import find_reasons
-        from bomgen.results.reasons.types import Reason
 
         words = language("en")
-
-        def chosen() -> list[Reason]:
-            return find_reasons(self._report, words, path, False) if why and path else []
-
+        reasons = find_reasons(self._report, words, path, False) if why and path else []
         try:
-            return text(explained(self._report, path, words, depth, chosen))
+            return text(explained(self._report, path, words, depth, reasons))
         except NotKnown as error:
             raise KeyError(str(error)) from None
 

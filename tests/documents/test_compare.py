@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 from openpyxl import load_workbook
 
 from bomgen.cli import command
-from bomgen.documents.compare.rows import LESS, MORE, NEITHER, Better, Known, best_of
+from bomgen.core.document import Cell
+from bomgen.documents.compare.rows import LESS, MORE, NEITHER, Better, best_of
 from bomgen.results.result import result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
@@ -77,9 +78,9 @@ def test_the_best_is_marked_only_where_it_is_certain(
 ) -> None:
     """A lower bound is never the best; it hides the best where it may be better, as a range does; equal: no mark."""
     known = [
-        Known(Decimal(value[:-1]), True)
+        Cell(Decimal(value[:-1]), least=True)
         if isinstance(value, str)
-        else (Known(value[1], False, (value[0], value[2])) if isinstance(value, tuple) else Known(value))
+        else (Cell(value[1], estimate=(value[0], value[2])) if isinstance(value, tuple) else Cell(value))
         for value in values
     ]
     assert best_of(known, better) == [bool(each) for each in best]

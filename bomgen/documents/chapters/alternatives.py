@@ -45,7 +45,6 @@ def alternatives(writer: Writer) -> Section | None:
 
 
 def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
-    """Return a table of amounts by category: the plan, each alternative, and the difference."""
     word, own = writer.word, writer.report.quote
     quotes = [own, *(other.quote for _, other in named)]
     sums = [
@@ -71,7 +70,6 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
 
 
 def _total(totals: Totals, label: str) -> Amount:
-    """Return one of the compared totals by its label; None if nothing is priced."""
     if not totals.priced_lines:
         return None, False
     sums = {"xlsx-net": totals.list - totals.discount, "ui-tax": totals.tax, "ui-total": totals.amount}
@@ -90,7 +88,6 @@ def _compared(writer: Writer, name: str, amounts: Sequence[Amount]) -> Row:
 
 
 def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
-    """Return a table of the quantities of switches, modules and cables, including spares."""
     columns = (
         Column("name", writer.word("column-pieces"), "text", 30),
         Column("plan", writer.word("column-as-planned"), "number", 20),
@@ -112,7 +109,6 @@ def _count(report: Report, category: str) -> int:
 
 
 def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
-    """Return a table of the parts whose quantity an alternative changes, before and after."""
     columns = (
         Column("category", writer.word("xlsx-category"), "text", 16),
         Column("part", writer.word("column-description"), "text", 50),
@@ -133,7 +129,6 @@ def _place(key: tuple[str, str]) -> tuple[int, str]:
 
 
 def _parts(writer: Writer, report: Report) -> dict[tuple[str, str], int]:
-    """Return pieces by category and part name."""
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         name = writer.described(line._replace(in_stock=False))
@@ -163,7 +158,6 @@ def choices(writer: Writer) -> Section | None:
 
 
 def _rows(writer: Writer, reason: Reason) -> Iterator[Row]:
-    """Yield a row per alternative; the first one also shows what was selected, and why."""
     say = writer.language.message
     taken = [
         Cell(say(reason.title)),

@@ -10,6 +10,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Identity
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.money import rounded
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Derived
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import price_note
@@ -21,7 +22,6 @@ from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.reasons.fabrics import rejection
-from bomgen.results.registry import Path
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------
@@ -55,7 +55,6 @@ def _row(writer: Writer, chosen: Chosen) -> Row:
 
 
 def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
-    """Yield rows for the option that short links of a kind use."""
     for short in built.interconnect.short_links(chosen.kind):
         names = writer.word("list-comma").join(short.medium.part_ids)
         length = writer.language.value(short.longest_m, "m")
@@ -70,13 +69,11 @@ def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[
 
 
 def _other(writer: Writer, option: MediumOption) -> str:
-    """Return a rejected option with the reason."""
     reason = writer.language.message(rejection(option))
     return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:
-    """Return the cost of a link as a suffix of a text; empty if unknown."""
     if cost is None:
         return ""
     currency = writer.report.quote.totals.currency
@@ -118,7 +115,6 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
 
 
 def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """Yield sentences about a full build-out, split servers and 2:1 oversubscription."""
     report = writer.report
     if (full := full_build_out(report, built)) and not full.is_equal:
         adds = min(full.pieces.values()) >= 0
@@ -131,7 +127,6 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
-    """Return the differences of another design in pieces and amount; without signs if it only `adds`."""
     shown = "{}" if adds else "{:+}"
     named = [
         writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in other_design.pieces.items() if count
@@ -172,7 +167,6 @@ def bill_table(writer: Writer) -> Table:
 
 
 def _how(writer: Writer, priced: QuoteLine) -> str:
-    """Return the derivation of a line's quantity; for a charge that is a share, also of what amount."""
     how = writer.origin(priced.line.quantity)
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:

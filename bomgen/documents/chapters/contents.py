@@ -9,13 +9,16 @@ from types import MappingProxyType
 from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
+from bomgen.core.number_registry import Path
 from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
-from bomgen.results.registry import Path
 from bomgen.results.result import Report
 
+GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
+OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
+OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
@@ -61,38 +64,20 @@ def _subtitle(writer: Writer) -> str:
 
 
 def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    for path in (("cluster", "gpus"), ("site", "power_w")):
+    for path in (GPUS, POWER):
         if path in writer.numbers:
             yield writer.label(path), writer.cell(path)
 
 
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    for path in (
-        ("cluster", "gpus"),
-        ("workload", "gpus_required"),
-        ("workload", "days"),
-        ("workload", "requests_per_minute"),
-        ("cluster", "servers"),
-        ("cluster", "nics"),
-    ):
-        if path in writer.numbers:
-            yield writer.named(writer.label(path)), writer.cell(path)
+    numbers: list[tuple[Path, str]] = [(path, writer.label(path)) for path in (GPUS, *OF_WORKLOAD, *OF_SERVERS)]
     for name in (built.plan.name for built in writer.report.design.fabrics):
-        for last in (("switches", "total"), ("transceivers", "total")):
-            of_fabric: Path = ("fabrics", name, *last)
-            if of_fabric in writer.numbers:
-                yield (
-                    writer.named(writer.joined(writer.fabric_name(name), writer.label(of_fabric))),
-                    writer.cell(of_fabric),
-                )
-        cables: Path = ("fabrics", name, "cables_total")
-        if cables in writer.numbers:
-            yield (
-                writer.named(writer.joined(writer.fabric_name(name), writer.word("headline-cables"))),
-                writer.cell(cables),
-            )
-    if ("site", "power_w") in writer.numbers:
-        yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
+        for path in (("fabrics", name, "switches", "total"), ("fabrics", name, "transceivers", "total")):
+            numbers.append((path, writer.joined(writer.fabric_name(name), writer.label(path))))
+        cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
+        numbers.append((("fabrics", name, "cables_total"), cables))
+    numbers.append((POWER, writer.label(POWER)))
+    yield from ((writer.named(label), writer.cell(path)) for path, label in numbers if path in writer.numbers)
 
 
 def _sections(
@@ -132,7 +117,6 @@ def _sections(
 def _with_charts(
     writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
 ) -> Section | None:
-    """Return a chapter with its charts before its other drawings."""
     if section is None or draw is None:
         return section
     name = writer.report.plan.cluster_name
@@ -141,7 +125,6 @@ def _with_charts(
 
 
 def _name_cluster(writer: Writer, section: Section) -> Section:
-    """Return a chapter with the cluster's name in its title and table titles."""
     name = writer.report.plan.cluster_name
     tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
     return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.results.numbers import dotted
-from bomgen.results.registry import Path
 from bomgen.results.result import assumptions
 
 

@@ -58,7 +58,6 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
 
 
 def _how_sure(writer: Writer) -> str:
-    """Return a sentence with the uncertain share of the amount, and the reasons."""
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
     if not found.doubtful:
         return writer.word("confidence-all")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.number_registry import Path
 from bomgen.documents.chapters.writer import Writer
-from bomgen.results.registry import Path
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
 
@@ -58,7 +58,6 @@ def _estimate(writer: Writer) -> Table:
 
 
 def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
-    """Yield notes about the size of a replica and the reliability of the throughput."""
     inference, need = writer.report.plan.inference, served.need
     if inference is None:
         return
@@ -103,8 +102,6 @@ def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
 
 
 def _too_small(writer: Writer, shortage: Shortage) -> str:
-    """Return why a smaller replica does not fit, and what would make it fit."""
-
     def size(amount: object) -> str:
         return writer.language.value(amount, "bytes")  # type: ignore[arg-type]
 

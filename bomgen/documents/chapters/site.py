@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations.types import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
-from bomgen.results.registry import Path
 
 TABLES = ("site", "site-power", "site-load", "site-supply")
 FEEDS = "compute_rack_feeds"
@@ -110,7 +110,6 @@ def _group(writer: Writer, group: Elevation) -> Row:
 
 
 def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
-    """Return a row with the totals of all racks as far as known."""
     number = sum(group.number for group in groups)
     pdus = sum(group.number * len(group.pdus) for group in groups)
     bounds = {name for group in groups for name in group.sums.lower_bounds}
@@ -162,7 +161,6 @@ def _pdus(group: Elevation) -> str:
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
-    """Return a table with a row per group of devices in equal racks."""
     word = writer.word
     columns = (
         Column("racks", word("column-racks"), "text", 20),

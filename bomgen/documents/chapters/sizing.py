@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
-from bomgen.results.registry import Path, row_at
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored
@@ -31,7 +31,6 @@ def storage(writer: Writer) -> Section | None:
 
 
 def _levels(writer: Writer, stored: Stored) -> Table:
-    """Return a table of the bandwidth of every storage level at the size of the cluster."""
     columns = (
         Column("name", writer.word("column-level"), "text", 34),
         Column("read", writer.word("column-read"), "number", 20),
@@ -146,7 +145,6 @@ def _fit(writer: Writer) -> Iterator[Table]:
 
 
 def _prediction(writer: Writer) -> Iterator[Table]:
-    """Yield tables of the predicted step with its terms, and of the most similar measured steps."""
     predicted = writer.report.design.sizing.predicted
     if predicted:
         yield _captioned(writer, "prediction")
@@ -183,7 +181,6 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
 
 
 def _others(writer: Writer) -> Iterator[Table]:
-    """Yield tables of a rule of thumb and of published runs, for comparison."""
     ask = writer.report.design.sizing.opinions
     if ask:
         yield _captioned(writer, "second-opinion")
@@ -218,7 +215,6 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
 
 
 def _basis(writer: Writer) -> Iterator[Table]:
-    """Yield a table of every input of the sizing: given, measured, cited or assumed, with its source."""
     columns = (
         Column("name", writer.word("column-name"), "text", 34),
         Column("value", writer.word("column-value"), "number", 18),

@@ -56,17 +56,16 @@ def _machines(writer: Writer) -> str:
     sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
     number = writer.language.number
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
-    if sizing.servers and cluster.server and cluster.server.trays:
-        racks = sizing.servers.value / cluster.server.trays.value
-        values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
-        return writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
-    if sizing.servers and cluster.server:
-        values |= {
-            "servers": number(sizing.servers.value),
-            "server": writer.language.message(cluster.server.identity.name),
-        }
+    if not (sizing.servers and cluster.server):
+        return writer.word("sentence-gpus", **values)
+    values |= {
+        "servers": number(sizing.servers.value),
+        "server": writer.language.message(cluster.server.identity.name),
+    }
+    if not cluster.server.trays:
         return writer.word("sentence-servers", **values)
-    return writer.word("sentence-gpus", **values)
+    racks = number(ceil(sizing.servers.value / cluster.server.trays.value))
+    return writer.word("sentence-racks", racks=racks, **values)
 
 
 def _training(writer: Writer) -> Iterator[str]:
@@ -87,7 +86,6 @@ def _training(writer: Writer) -> Iterator[str]:
 
 
 def _target(writer: Writer) -> Iterator[str]:
-    """Yield a sentence that compares the peak of the GPUs with the computing power target."""
     sizing, compute = writer.report.design.sizing, writer.report.plan.compute
     if compute and sizing.target and sizing.peak_flops:
         yield writer.word(
@@ -101,11 +99,8 @@ def _target(writer: Writer) -> Iterator[str]:
 
 
 def _pods(writer: Writer) -> Iterator[str]:
-    pods, chips, number = (
-        writer.report.design.sizing.pods,
-        writer.report.plan.cluster.gpu.pod_chips,
-        writer.language.number,
-    )
+    number = writer.language.number
+    pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
     if pods and chips:
         yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
 
@@ -124,7 +119,6 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
 
 
 def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """Yield two sentences about a fabric without packet switches."""
     fabric, number = built.fabric, writer.language.number
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     yield writer.word(
@@ -141,7 +135,6 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
 
 
 def _tokens(writer: Writer, training: Training) -> str:
-    """Return the tokens of a run, with the number of epochs if it is not one."""
     tokens = writer.shown(training.tokens)
     if training.epochs.value == 1:
         return tokens

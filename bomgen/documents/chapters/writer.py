@@ -12,13 +12,13 @@ from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
+from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.results.numbers import Paths, dotted
-from bomgen.results.registry import Path, row_at
 from bomgen.results.result import OPERATION, Report, numbers_of
 
 SPARSE = "sparse"
@@ -91,7 +91,6 @@ class Writer:
         return self.language.message(reference.title)
 
     def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
-        """Return documents on one line, or a note that there are none."""
         return "; ".join(map(show or self.title, references)) or self.word("unverified")
 
     def place(self, role: str) -> str:
@@ -171,7 +170,6 @@ class Writer:
         )
 
     def _least(self, path: Path) -> bool:
-        """Return whether a running cost is a lower bound."""
         return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
 
     def paths_of(self, *tables: str) -> Iterator[Path]:

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Row, Table, row_of
-from bomgen.core.money import Totals
+from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, PowerNode
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
-from bomgen.results.registry import Path
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
@@ -45,31 +44,23 @@ def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
 def price_range(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the range of the total, and of the uncertain part of the net amount."""
     word, totals = writer.word, writer.report.quote.totals
-    bars, rows = [], []
-    if totals.low is not None and totals.high is not None and totals.low != totals.high:
-        ends = {
-            "low": _money(writer, totals.low, totals.currency),
-            "high": _money(writer, totals.high, totals.currency),
-        }
-        length = totals.high - totals.low
-        mark = totals.amount if totals.low <= totals.amount <= totals.high else None
-        bars.append(Bar(word("ui-total"), word("range-ends", **ends), (length,), totals.low, mark))
-        rows += [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
-    if not bars:
+    if totals.low is None or totals.high is None or totals.low == totals.high:
         return
+    low, high = (_money(writer, end, totals.currency) for end in (totals.low, totals.high))
+    mark = totals.amount if totals.low <= totals.amount <= totals.high else None
+    length = totals.high - totals.low
+    bars = [Bar(word("ui-total"), word("range-ends", low=low, high=high), (length,), totals.low, mark)]
+    rows = [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
+    share = writer.language.rough_share(found.share(found.doubtful))
     rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
     bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
-    bars.append(_doubtful(writer, found.doubtful, found.share(found.doubtful)))
+    doubtful = f"{_money(writer, found.doubtful, totals.currency)} · {share}"
+    bars.append(Bar(word("chart-doubtful"), doubtful, (found.doubtful,)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
     data = Table("price-range", word("chart-range"), columns, shown)
     yield Chart("price-range", data.title, word("chart-range-text"), Bars(tuple(bars)), data)
-
-
-def _doubtful(writer: Writer, amount: Decimal, share: Fraction) -> Bar:
-    text = f"{_money(writer, amount, writer.report.quote.totals.currency)} · {writer.language.rough_share(share)}"
-    return Bar(writer.word("chart-doubtful"), text, (amount,))
 
 
 def alternatives(writer: Writer) -> Iterator[Chart]:
@@ -79,12 +70,11 @@ def alternatives(writer: Writer) -> Iterator[Chart]:
     if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
         return
     names = [word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives)]
-    bars = tuple(_total(writer, name, quote.totals) for name, quote in zip(names, quotes, strict=True))
+    totals = [quote.totals for quote in quotes]
+    amounts = (_money(writer, total.amount, total.currency, total.complete) for total in totals)
+    named = zip(names, amounts, totals, strict=True)
+    bars = tuple(Bar(name, amount, (total.amount,)) for name, amount, total in named)
     yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
-
-
-def _total(writer: Writer, name: str, totals: Totals) -> Bar:
-    return Bar(name, _money(writer, totals.amount, totals.currency, totals.complete), (totals.amount,))
 
 
 def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True) -> str:
@@ -168,7 +158,6 @@ def power_line(writer: Writer) -> Iterator[Chart]:
 
 
 def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[PowerNode]:
-    """Yield the boxes of a level whose numbers are known."""
     for name, other in level:
         if (SITE, name) not in writer.numbers:
             continue
@@ -180,7 +169,6 @@ def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterato
 
 
 def _machines(writer: Writer) -> Iterator[PowerNode]:
-    """Yield servers with their GPUs, or only GPUs if the rest is unknown, and all other equipment."""
     gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
     if SERVERS in writer.numbers:
         power = writer.language.cell(writer.number(SERVERS))
@@ -204,16 +192,10 @@ _MILLION = 10**6
 def training_memory(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the memory of a training GPU."""
     if writer.report.design.sizing.fit:
-        yield from _memory(writer)
+        yield from memory(writer)
 
 
-def serving_memory(writer: Writer) -> Iterator[Chart]:
-    """Yield a chart of the memory of a serving GPU."""
-    if writer.report.design.sizing.serving:
-        yield from _memory(writer)
-
-
-def _memory(writer: Writer) -> Iterator[Chart]:
+def memory(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the memory use of the fullest GPU, against its capacity."""
     of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
     paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
@@ -264,7 +246,6 @@ def _predicted_money(writer: Writer, predicted: Predicted) -> Iterator[Chart]:
 
 
 def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any, shown: Callable[[Any], str]) -> Bars:
-    """Return a bar per coverage in percent, from lower to upper end, with the point prediction marked."""
     bars = []
     for coverage, (low, high) in sorted(ends.items()):
         text = writer.word("range-ends", low=shown(low), high=shown(high))
@@ -274,7 +255,6 @@ def _range_bars(writer: Writer, ends: Mapping[int, tuple[Any, Any]], point: Any,
 
 
 def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
-    """Return a table of the prediction and its ends: utilisation, days, costs, servers for the target, purchase."""
     word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
     slow, fast = predicted.ends[max(predicted.ends)]
     outlooks = (slow, predicted.point, fast)
@@ -341,7 +321,6 @@ def _purchase(writer: Writer, gpus: int) -> Decimal | None:
 
 
 def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:
-    """Return a table with a row of days per utilisation, and one for the purchase."""
     word, totals = writer.word, writer.report.quote.totals
     planned = writer.shown(found.outlooks[found.planned[0]].days[found.planned[1]])
     columns = [Column("mfu", "MFU", "text", 24)]
@@ -374,7 +353,7 @@ OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
 }
 """Charts by the id of a section about the whole plan."""
 OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
-    "serving": (serving_memory,),
+    "serving": (memory,),
     "sizing": (training_memory, predicted_range, run_sensitivity),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
+from bomgen.core.number_registry import NEITHER
 from bomgen.core.plain_data import json_value
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, ComparedColumn, ComparedRow, compared_rows, workloads
-from bomgen.results.registry import NEITHER
 from bomgen.results.result import Report
 
 __all__ = ["Comparison", "charted", "compared", "data", "document"]
@@ -118,7 +118,6 @@ def _table(
 
 
 def _plans(comparison: Comparison, language: Language) -> Table:
-    """Return a table of the compared plans and their versions."""
     word = language.word
     columns = (
         Column("name", word("compare-plan"), "text", 30),
@@ -164,5 +163,4 @@ def data(comparison: Comparison) -> str:
 
 
 def _value(cell: Cell) -> Any:
-    """Return a value as in bom.json; amounts are decimal strings."""
     return f"{cell.value:f}" if isinstance(cell.value, Decimal) else json_value(cell.value)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.money import Totals, rounded
+from bomgen.core.number_registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.core.provenance import Figure, quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
@@ -18,49 +19,43 @@ from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.pricing.quote import confidence
 from bomgen.results.numbers import WIDE
-from bomgen.results.registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.results.what_if import money_of_run
 
 # best ---------------------------------------------------------------------------------------------------------------
 # The best of several values, if a row has a better direction and the best is certain.
 
 
-class Known(NamedTuple):
-    """A value; None if unknown. `least`: it is a lower bound."""
-
-    value: int | float | Fraction | Decimal | None
-    least: bool = False
-    ends: tuple[Value, Value] | None = None
-    """Range of an estimate."""
-
-    def end(self, better: Better) -> Fraction | None:
-        """Return the better end of an estimate, or the value itself; None if unknown."""
-        end = self.ends[better == MORE] if self.ends else self.value
-        return None if end is None or isinstance(end, str) else Fraction(end)
-
-
-def best_of(values: Sequence[Known], better: Better) -> list[bool]:
-    """Return for each value whether it is the best; none is if all are equal, or fewer than two are known.
+def best_of(cells: Sequence[Cell], better: Better) -> list[bool]:
+    """Return for each cell whether it is the best; none is if all are equal, or fewer than two are known.
 
     A lower bound is never the best, and if its true value may be better than all others, no value is. No value is best
     either if the range of an estimate overlaps that of the best.
     """
-    nothing = [False] * len(values)
-    known = [Fraction(each.value) for each in values if each.value is not None]
-    whole = [Fraction(each.value) for each in values if each.value is not None and not each.least]
-    bounds = [Fraction(each.value) for each in values if each.value is not None and each.least]
-    if better == NEITHER or len(known) < 2 or not whole or len({*known}) == 1:
+    nothing = [False] * len(cells)
+    values = [_number(cell.value) for cell in cells]
+    known = [(value, cell.least) for value, cell in zip(values, cells, strict=True) if value is not None]
+    whole, bounds = ([value for value, least in known if least is wanted] for wanted in (False, True))
+    if better == NEITHER or len(known) < 2 or not whole or len({value for value, _ in known}) == 1:
         return nothing
     target = min(whole) if better == LESS else max(whole)
     if any(bound < target for bound in bounds) or (bounds and better == MORE):
         return nothing
-    best = [each.value is not None and not each.least and Fraction(each.value) == target for each in values]
+    best = [value == target and not cell.least for value, cell in zip(values, cells, strict=True)]
     worse = LESS if better == MORE else MORE
     sign = 1 if better == LESS else -1
-    ends = [(each.end(worse if is_best else better), is_best) for each, is_best in zip(values, best, strict=True)]
+    ends = [(_end(cell, worse if is_best else better), is_best) for cell, is_best in zip(cells, best, strict=True)]
     known_ends = [(sign * end, is_best) for end, is_best in ends if end is not None]
     worst = max(end for end, is_best in known_ends if is_best)
     return nothing if any(end < worst for end, is_best in known_ends if not is_best) else best
+
+
+def _number(value: Value) -> Fraction | None:
+    return None if value is None or isinstance(value, str) else Fraction(value)
+
+
+def _end(cell: Cell, better: Better) -> Fraction | None:
+    """Return the better end of an estimate, or the value itself; None if unknown."""
+    return _number(cell.estimate[better == MORE] if cell.estimate else cell.value)
 
 
 # rows ---------------------------------------------------------------------------------------------------------------
@@ -129,9 +124,9 @@ def _grouped(columns: Sequence[ComparedColumn], group: str, measures: Iterator[M
         if all(cell.value is None for cell in cells):
             continue
         better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
-        marked = best_of([_known(cell) for cell in cells], better)
-        best = tuple(_marked(cell) if mark else cell for cell, mark in zip(cells, marked, strict=True))
-        yield ComparedRow(group, measure.key, measure.label, measure.better, best)
+        best = zip(cells, best_of(cells, better), strict=True)
+        marked = tuple(replace(cell, best=is_best) for cell, is_best in best)
+        yield ComparedRow(group, measure.key, measure.label, measure.better, marked)
 
 
 def _comparable(columns: Sequence[ComparedColumn], key: str, cells: Sequence[Cell]) -> bool:
@@ -158,14 +153,6 @@ def workloads(columns: Sequence[ComparedColumn]) -> set[tuple[object, ...]]:
     return found
 
 
-def _known(cell: Cell) -> Known:
-    return Known(None if isinstance(cell.value, str) else cell.value, cell.least, cell.estimate)
-
-
-def _marked(cell: Cell) -> Cell:
-    return Cell(cell.value, cell.unit, least=cell.least, estimate=cell.estimate, best=True)
-
-
 # numbers of bom.json ------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +169,6 @@ def _at(row: Number, column: ComparedColumn) -> Cell:
 def _numbers(
     columns: Sequence[ComparedColumn], section: str, cell: Callable[[Number, ComparedColumn], Cell] = _at
 ) -> Iterator[Measure]:
-    """Yield the compared numbers of a section, labelled as in the report."""
     for row in (row for row in rows_below(section) if row.compared):
         having = next((column for column in columns if row.path in column.writer.numbers), columns[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
@@ -243,7 +229,6 @@ def _fabrics(column: ComparedColumn, role: str) -> list[tuple[Path, BuiltFabric]
 
 
 def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[Measure]:
-    """Yield measures of the networks of one role; counts are added up."""
     writer = columns[0].writer
     for key, text in (("topology", _topology), ("switch", _switches)):
         yield Measure(f"{role}.{key}", writer.word(f"compare-{key}"), NEITHER, partial(_texts, role=role, text=text))
@@ -255,7 +240,6 @@ def _fabric_measures(columns: Sequence[ComparedColumn], role: str) -> Iterator[M
 
 
 def _texts(column: ComparedColumn, role: str, text: Callable[[ComparedColumn, BuiltFabric], str]) -> Cell:
-    """Return a text per network, without duplicates."""
     found = dict.fromkeys(text(column, built) for _, built in _fabrics(column, role))
     return Cell(column.writer.word("list-comma").join(found) or None)
 
@@ -275,7 +259,6 @@ def _found(column: ComparedColumn, role: str, path: Path) -> list[Figure]:
 
 
 def _sum(column: ComparedColumn, role: str, path: Path) -> Cell:
-    """Return a count summed over all networks of a role, without a unit."""
     found = _found(column, role, path)
     return Cell(sum(figure.value for figure in found) if found else None)
 
@@ -321,7 +304,6 @@ def _money_measures(columns: Sequence[ComparedColumn]) -> Iterator[Measure]:
 
 
 def _predicted_money(column: ComparedColumn, name: str, place: int) -> Cell:
-    """Return an amount of a run that is sized by its prediction, at an end of the interval."""
     report = column.writer.report
     predicted, training = report.design.sizing.predicted, report.plan.training
     if predicted is None or training is None or training.predicted is None:
@@ -356,7 +338,6 @@ def _running_cost(row: Number, column: ComparedColumn) -> Cell:
 
 
 def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """Return the net amount at the lowest and the highest prices; None as for `_price_range`."""
     ends = _price_range(totals)
     if ends is None or not totals.amount:
         return None
@@ -366,7 +347,6 @@ def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
 
 
 def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    """Return the total at the lowest and the highest prices; None if they are equal, or one is unknown."""
     low, high = totals.low, totals.high
     return (low, high) if low is not None and high is not None and low < high else None
 
@@ -380,18 +360,17 @@ def _amount(column: ComparedColumn) -> Cell:
 
 def _net_by_gpu(column: ComparedColumn) -> Cell:
     net, gpus = _net(column), column.writer.numbers["cluster", "gpus"]
-    if net.value is None or isinstance(net.value, str):
-        return Cell(None)
+    if net.value is None:
+        return net
 
-    def by_gpu(amount: Value) -> Decimal | None:
-        return None if amount is None or isinstance(amount, str) else rounded(Fraction(amount) / gpus.value, net.unit)
+    def by_gpu(amount: Value) -> Decimal:
+        return rounded(Fraction(amount or 0) / gpus.value, net.unit)
 
     ends = net.estimate and (by_gpu(net.estimate[0]), by_gpu(net.estimate[1]))
-    return Cell(by_gpu(net.value), net.unit, least=net.least, estimate=ends)
+    return replace(net, value=by_gpu(net.value), estimate=ends)
 
 
 def _doubtful(column: ComparedColumn) -> Cell:
-    """Return the uncertain share of the amount; None if a line is not priced."""
     report = column.writer.report
     found = confidence(report.quote.lines, report.plan.quote)
     if found.unpriced or not found.net:

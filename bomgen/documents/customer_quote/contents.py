@@ -21,6 +21,7 @@ from bomgen.documents.customer_quote.record import (
     QuotedLine,
     QuotedMove,
 )
+from bomgen.documents.tables import part_columns, section_of
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import lines_to_price
 
@@ -90,7 +91,6 @@ def _number(quote: CustomerQuote, language: Language) -> str:
 
 
 def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
-    """The key of the label of each fact, and its text."""
     if quote.number:
         yield "fact-number", quote.number
     if quote.revision:
@@ -136,7 +136,6 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
-    """Yield the acceptance text: quotation, date, total, and the selected alternative."""
     word = language.word
     names = [_number(quote, language)]
     names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
@@ -151,7 +150,6 @@ def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _unpriced(quote: CustomerQuote, language: Language) -> str:
-    """Return a text with the number of unpriced lines by category."""
     counts: dict[str, int] = {}
     for line in quote.lines:
         if line.counted and line.amount is None:
@@ -171,10 +169,9 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
 
 
 def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
-    """Return the section of the offer, at most three sentences and one drawing per cluster."""
     text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
     drawings = [
-        replace(drawing, title=_name(cluster, language))
+        replace(drawing, title=_in_cluster(cluster, language, cluster.fabrics[0].name))
         for cluster in quote.clusters
         for drawing in networks.get(cluster.name, ())[:1]
         if cluster.fabrics
@@ -182,18 +179,8 @@ def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Sect
     return Section("offer", language.word("quote-offer"), text=text, drawings=tuple(drawings))
 
 
-def _name(cluster: QuotedCluster, language: Language) -> str:
-    return _in_cluster(cluster, language, cluster.fabrics[0].name)
-
-
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    columns = (
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50),
-        Column("pieces", language.word("quote-pieces"), "number", 10),
-        Column("amount", language.word("column-amount"), "money", 20),
-    )
     found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
     rows = tuple(
         row_of(
@@ -204,7 +191,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in found
     )
-    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    table = Table("order-list", language.word("quote-order-list"), part_columns(language, amount=True), rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
     return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
@@ -229,18 +216,12 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
-    """Return a table of unpriced required parts; None if there are none."""
-    columns = (
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50),
-        Column("pieces", language.word("quote-pieces"), "number", 10),
-    )
     rows = tuple(
         row_of(_part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _by_part(line for line in quote.lines if not line.counted)
     )
-    caption = language.word("quote-required-lead")
-    return Table("required", language.word("quote-required"), columns, rows, caption, open=True) if rows else None
+    title, caption = language.word("quote-required"), language.word("quote-required-lead")
+    return Table("required", title, part_columns(language), rows, caption, open=True) if rows else None
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
@@ -282,9 +263,8 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("amount", word("column-amount"), "money", 15),
     )
     rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
-    return Section(
-        "bill", word("section-bill"), tables=(Table("bill", word("section-bill"), columns, rows, open=True),)
-    )
+    title = word("section-bill")
+    return Section("bill", title, tables=(Table("bill", title, columns, rows, open=True),))
 
 
 def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
@@ -302,7 +282,6 @@ def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
 
 
 def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
-    """Return the section that compares the plan with its alternatives; None if there are none."""
     if not quote.alternatives:
         return None
     word, currency = language.word, quote.totals.currency
@@ -330,7 +309,7 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
-    return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
+    return section_of(table, (word("quote-alternatives"),))
 
 
 def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
@@ -361,7 +340,6 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
 
 
 def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
-    """Return the section of networks and of the space, power and cooling that the customer provides."""
     tables = tuple(
         table
         for cluster in quote.clusters
@@ -413,15 +391,11 @@ def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
 
 def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
     word = language.word
-    columns = (
-        Column("part", word("column-sku"), "text", 36),
-        Column("description", word("column-description"), "text", 50),
-        Column("pieces", word("quote-pieces"), "number", 10),
-    )
     rows = tuple(
         row_of(piece.part_number or word("no-part-number"), piece.description, piece.pieces) for piece in pieces
     )
-    return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
+    title, caption = word("expansion-left-over"), word("expansion-left-over-lead")
+    return Table("left-over", title, part_columns(language), rows, caption, open=True)
 
 
 def _networks(cluster: QuotedCluster, language: Language) -> Table:
@@ -462,12 +436,10 @@ def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
 
 
 def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
-    """Return a title, with the name of the cluster if the plan has several."""
     return language.word("name-in").join(name for name in (cluster.name, title) if name)
 
 
 def _terms(quote: CustomerQuote, language: Language) -> Section:
-    """Return the section of delivery, prices, payment and validity, and the vendor's own terms."""
     word, totals = language.word, quote.totals
     text = []
     if quote.lead_time:

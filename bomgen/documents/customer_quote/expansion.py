@@ -5,7 +5,7 @@ It uses the record of a quote, with the lines of the order only, so that it is w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -38,7 +38,9 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     quote = customer_quote(writer)
     known = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
-    parts = [_part(line, known[line.item.id]) for line in expansion.lines]
+    parts = [
+        known[line.item.id]._replace(quantity=line.pieces, spare=0, amount=line.amount) for line in expansion.lines
+    ]
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
@@ -55,13 +57,11 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         alternatives=(),
         id=None,
         expansion=QuotedExpansion(
-            _moves(writer, difference), _moved_machines(difference), tuple(_left_over(writer, expansion))
+            _moves(writer, difference),
+            sum(difference.moves.elsewhere.values()) if difference.moves else 0,
+            tuple(LeftOver(row.sku, writer.language.message(row.description), row.pieces) for row in expansion.free),
         ),
     )
-
-
-def _part(line: OrderedLine, quoted_line: QuotedLine) -> QuotedLine:
-    return quoted_line._replace(quantity=line.pieces, spare=0, amount=line.amount)
 
 
 def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
@@ -97,9 +97,9 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
 
 
 def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
-    """Return the totals of the order; tax at the rate of the new plan."""
     counted = [line for line in lines if line.counted]
-    listed = sum((_list_price(line, whole.currency) for line in counted), Decimal(0))
+    prices = (line.pieces * Fraction(line.unit_price or 0) for line in counted)
+    listed = sum((rounded(price, whole.currency) for price in prices), Decimal(0))
     net = ANY_AMOUNT.add(expansion.amount, expansion.charges)
     charged = lines_to_price(counted)
     priced = sum(line.amount is not None for line in charged)
@@ -114,10 +114,6 @@ def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) ->
         priced_lines=priced,
         lines=len(charged),
     )
-
-
-def _list_price(line: QuotedLine, currency: str) -> Decimal:
-    return rounded(line.pieces * Fraction(line.unit_price or 0), currency)
 
 
 def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -138,29 +134,19 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
 
 
 def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
-    """Return the existing cables by kind of link, moved and kept; None if unknown."""
     if difference.moves is None:
         return None
     return tuple(
-        QuotedMove(_fabric_name(writer, cable.fabric), name_links(writer, cable.kind), *_counts(cable._asdict()))
+        QuotedMove(
+            _fabric_name(writer, cable.fabric),
+            name_links(writer, cable.kind),
+            *(cable.old, cable.stay, cable.moved, cable.free, cable.added),
+        )
         for cable in difference.moves.cables
         if cable.old
     )
 
 
-def _counts(of: Mapping[str, int]) -> Iterator[int]:
-    return (of[key] for key in ("old", "stay", "moved", "free", "added"))
-
-
 def _fabric_name(writer: Writer, name: str) -> str:
     cluster, _, fabric = name.rpartition(".")
     return writer.joined(*(each for each in (cluster, writer.fabric_name(fabric)) if each))
-
-
-def _moved_machines(difference: Difference) -> int:
-    return sum(difference.moves.elsewhere.values()) if difference.moves else 0
-
-
-def _left_over(writer: Writer, expansion: Expansion) -> Iterator[LeftOver]:
-    for row in expansion.free:
-        yield LeftOver(row.sku, writer.language.message(row.description), row.pieces)

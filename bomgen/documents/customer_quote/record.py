@@ -17,6 +17,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import AddressBlock, Cell, Logo
 from bomgen.core.money import Totals
+from bomgen.core.number_registry import Path, rows_below
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster
@@ -24,18 +25,11 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import ORDER
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import QuoteLine, category_amounts
-from bomgen.results.registry import Path
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 RACKS = "racks"
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
-SITE_NUMBERS: tuple[Path, ...] = (
-    *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_rack_power_w")),
-    *(("site", key) for key in ("power_w", "facility_power_w", "heat_btu_per_hour")),
-    *(("site", key) for key in (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)),
-)
-"""Space, power and cooling that the customer provides, by bom.json path."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
 
@@ -271,7 +265,6 @@ def _capitalize(text: str) -> str:
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:
-    """Yield the position of a line's pieces: a network, and in it a tier, links, or an end of links."""
     if line.charge and line.charge.share:
         share = writer.language.exact_share(Fraction(line.charge.share.value))
         yield writer.word("quote-share-of-hardware", share=share)
@@ -308,7 +301,6 @@ def _cluster(writer: Writer) -> QuotedCluster:
 
 
 def _sentences(writer: Writer) -> Iterator[str]:
-    """Yield sentences about a cluster; the first names it if the plan has several."""
     first, *others = summarize_cluster(writer)
     yield writer.named(first)
     yield from others
@@ -318,7 +310,8 @@ def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
     """Yield label and number of the site requirements; weight only if that of the servers is known."""
     facility = writer.report.design.facility
     unknown, server = facility.load.unweighed, facility.server
-    for path in SITE_NUMBERS:
+    quoted = sorted((row.quoted, row.path) for row in rows_below("site") if row.quoted)
+    for _, path in quoted:
         if path not in writer.numbers or (path[-1] in WEIGHTS and (server is None or server.weight_kg is None)):
             continue
         label = writer.label(path)
@@ -330,7 +323,6 @@ def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
 
 
 def _number(writer: Writer, path: Path) -> Cell:
-    """Return a site number as a cell, without the unit racks."""
     found = writer.number(path)
     return replace(found, unit="") if found.unit == RACKS else found
 
@@ -347,7 +339,6 @@ def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
 
 
 def _oversubscription(writer: Writer, path: Path) -> str:
-    """Return the oversubscription of a leaf as text; empty if the fabric has none."""
     figure = writer.numbers.get(path)
     if figure is None:
         return ""

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.language import Language
+from bomgen.core.number_registry import row_at
 from bomgen.core.provenance import Mark
 from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
 from bomgen.documents.diff.side import ComparedResult, Ends
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.results.registry import row_at
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
@@ -98,7 +98,6 @@ def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple
 
 
 def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[Path, Path, Any, Any]]:
-    """Yield the differences below two values: both paths, both values."""
     if isinstance(was, dict) and isinstance(became, dict):
         for key in dict.fromkeys((*became, *was)):
             yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
@@ -283,7 +282,6 @@ def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterato
 
 
 def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
-    """Return the path of a number within its cluster, with the new name of its fabric."""
     first, _, rest = own.partition(".")
     name, dot, key = rest.partition(".")
     became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
@@ -293,7 +291,6 @@ def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
 
 
 def _is_kept(group: str, kept: set[str], names: NewNames) -> bool:
-    """Return whether a group belongs to a cluster and a fabric that both sides have."""
     cluster, own = _split(group)
     if cluster and cluster not in names.clusters.values():
         return False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
@@ -15,12 +16,10 @@ from bomgen.documents.diff.changes import FABRICS, ChangedNumber, describe_fabri
 from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
-from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned
+from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned, sum_amounts
+from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
-
-if TYPE_CHECKING:
-    pass
 
 MOST_ROWS = 40
 """Maximum number of initially visible rows of a review table."""
@@ -62,10 +61,7 @@ def _sum(side: ComparedResult, category: str) -> Cell:
     priced = [amount for amount in amounts if amount is not None]
     if amounts and not priced:
         return Cell(None, side.totals.currency)
-    total = Decimal(0)
-    for amount in priced:
-        total = ANY_AMOUNT.add(total, amount)
-    return Cell(total, side.totals.currency, least=len(priced) < len(amounts))
+    return Cell(sum_amounts(priced), side.totals.currency, least=len(priced) < len(amounts))
 
 
 def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:
@@ -75,7 +71,7 @@ def changes_document(difference: Difference, language: Language, chart: Drawing 
     sections = (
         _money(difference, language, chart),
         order_section(difference, language),
-        _bill(difference, language),
+        bill_section(difference, language, partial(_bill, language=language, currency=difference.currency)),
         design_section(difference, language),
         plan_section(difference, language),
         alternatives_section(difference, language),
@@ -123,7 +119,6 @@ def total_of(money: BillTotals) -> Cell:
 
 
 def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tuple[Column, ...]:
-    """Return columns for a subject, its old and new value, and the change."""
     return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
 
 
@@ -136,7 +131,7 @@ def _totals(difference: Difference, language: Language) -> Table:
 
 
 def _money(difference: Difference, language: Language, chart: Drawing | None) -> Section | None:
-    if difference.money is not None and not difference.money.change and not any(difference.money.parts.values()):
+    if difference.money is not None and not difference.money.changed:
         return None
     word, currency = language.word, difference.new.totals.currency
     totals = _totals(difference, language)
@@ -175,34 +170,37 @@ def order_section(difference: Difference, language: Language) -> Section | None:
     if difference.expansion is None:
         return None
     word, currency = language.word, difference.new.totals.currency
-    columns = (
-        Column("part", word("column-sku"), "text", 36),
-        Column("description", word("column-description"), "text", 50),
-        Column("pieces", word("quote-pieces"), "number", 10),
-        Column("amount", word("column-amount"), "money", 20),
-    )
 
-    def table(id: str, title: str, ordered: Sequence[Ordered], shown: Sequence[Column], sign: Sign) -> Table:
-        cells = (
-            (
-                Cell(row.sku or row.part),
-                Cell(language.message(row.description)),
-                Cell(row.pieces),
-                Cell(row.amount, currency),
+    def table(id: str, title: str, parts: Sequence[Ordered], priced: bool, sign: Sign) -> Table:
+        rows = (
+            row_of(
+                part.sku or part.part,
+                language.message(part.description),
+                part.pieces,
+                *([Cell(part.amount, currency)] if priced else []),
+                sign=sign,
             )
-            for row in ordered
+            for part in parts
         )
-        return Table(id, title, tuple(shown), tuple(Row(cell[: len(shown)], sign=sign) for cell in cells), open=True)
+        return Table(id, title, part_columns(language, amount=priced), tuple(rows), open=True)
 
     tables = (
-        table("order", word("diff-order"), difference.expansion.order, columns, "+"),
-        table("left-over", word("expansion-left-over"), difference.expansion.free, columns[:-1], "-"),
+        table("order", word("diff-order"), difference.expansion.order, True, "+"),
+        table("left-over", word("expansion-left-over"), difference.expansion.free, False, "-"),
     )
     return Section("order", word("diff-order"), tables=tuple(table for table in tables if table.rows))
 
 
-def _bill(difference: Difference, language: Language) -> Section:
-    word, currency = language.word, difference.new.totals.currency if difference.money else None
+def bill_section(difference: Difference, language: Language, table: Callable[[Sequence[Pair]], Table]) -> Section:
+    """Return the section of the changed lines in a table, with the number of unchanged ones."""
+    shown = [pair for pair in difference.pairs if pair.change != RENAMED]
+    same, all_ = difference.unchanged + len(difference.pairs) - len(shown), difference.unchanged + len(difference.pairs)
+    text = language.word("diff-unchanged", same=language.integer(same), lines=language.integer(all_))
+    return section_of(table(shown), (text,) if difference.pairs else ())
+
+
+def _bill(pairs: Sequence[Pair], language: Language, currency: str | None) -> Table:
+    word = language.word
     columns = (
         Column("part", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 44),
@@ -211,16 +209,10 @@ def _bill(difference: Difference, language: Language) -> Section:
         Column("after", word("diff-after"), "number", 10),
         Column("change", word("column-amount"), "money", 20),
     )
-    shown = [pair for pair in difference.pairs if pair.change != RENAMED]
     ranks = {name: rank for rank, name in enumerate(CATEGORIES)}
-    shown.sort(key=lambda pair: ranks.get(pair.item.category, len(ranks)))
-    rows = tuple(_line(pair, language, currency) for pair in shown)
-    same = difference.unchanged + len(difference.pairs) - len(shown)
-    text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(shown)))
-    title = word("section-bill")
-    return Section(
-        "lines", title, text=(text,), tables=(Table("lines", title, columns, rows, open=True),) if rows else ()
-    )
+    ordered = sorted(pairs, key=lambda pair: ranks.get(pair.item.category, len(ranks)))
+    rows = tuple(_line(pair, language, currency) for pair in ordered)
+    return Table("lines", word("section-bill"), columns, rows, open=True)
 
 
 def _line(pair: Pair, language: Language, currency: str | None) -> Row:
@@ -272,8 +264,6 @@ def design_section(difference: Difference, language: Language, review: bool = Fa
 
 
 def _added_and_removed(difference: Difference, language: Language, review: bool) -> Iterator[Row]:
-    """Yield rows for added, removed and renamed clusters and fabrics; a review describes them."""
-
     def said(key: str, what: str) -> str:
         return language.word(key) + (language.word("list-comma") + what if review else "")
 
@@ -308,14 +298,12 @@ def _sign_of(old: object, new: object) -> Sign:
 
 
 def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
-    """Return a number or word of the design as a cell; booleans as words."""
     if isinstance(value, bool):
         return Cell(language.message(str(value)))
     return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
 
 
 def _label(number: ChangedNumber, language: Language) -> str:
-    """Return the label of a number, for its last steps or its key."""
     steps = number.path.split(".")
     ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
     keys = (*(f"diff-number-{end}" for end in ends), f"label-{number.path}", *(f"label-{end}" for end in ends[1:]))
@@ -342,8 +330,7 @@ def plan_section(difference: Difference, language: Language) -> Section:
     )
     keys = difference.keys or ()
     rows = tuple(row_of(each.key, each.old, each.new, each.place, sign=_sign_of(each.old, each.new)) for each in keys)
-    table = Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS)
-    return Section("plan", word("diff-plan"), tables=(table,) if rows else ())
+    return section_of(Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS))
 
 
 def alternatives_section(difference: Difference, language: Language, review: bool = False) -> Section:
@@ -354,7 +341,6 @@ def alternatives_section(difference: Difference, language: Language, review: boo
         Column("before", word("diff-before"), "money", 20),
         Column("after", word("diff-after"), "money", 20),
     )
-    title = word("section-alternatives")
     rows = tuple(
         row_of(
             name,
@@ -363,9 +349,7 @@ def alternatives_section(difference: Difference, language: Language, review: boo
         )
         for name, each in difference.alternatives.items()
     )
-    return Section(
-        "alternatives", title, tables=(Table("alternatives", title, columns, rows, open=True),) if rows else ()
-    )
+    return section_of(Table("alternatives", word("section-alternatives"), columns, rows, open=True))
 
 
 def warnings_section(difference: Difference, language: Language, review: bool = False) -> Section:
@@ -383,9 +367,5 @@ def warnings_section(difference: Difference, language: Language, review: bool = 
             rows.append(Row(cells[1:] if review else cells[:2], sign=sign))
     if review:
         columns = [columns[1], Column("id", word("diff-rule"))]
-    title = word("diff-warnings")
-    return Section(
-        "warnings",
-        title,
-        tables=(Table("warnings", title, tuple(columns), tuple(rows), open=True, most=MOST_ROWS),) if rows else (),
-    )
+    table = Table("warnings", word("diff-warnings"), tuple(columns), tuple(rows), open=True, most=MOST_ROWS)
+    return section_of(table)

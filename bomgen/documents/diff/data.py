@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from bomgen import __version__
@@ -25,7 +26,6 @@ FORMAT = 1
 
 def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
     """Return the difference as plain data; `passed` gives the exceeded thresholds and the reasons."""
-    currency = difference.new.totals.currency if difference.money else None
     words = language(ENGLISH)
     return {
         "bomgen_diff": FORMAT,
@@ -34,47 +34,27 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
         "new": _side(difference.new),
         "changed": difference.changed,
         "headline": headline(difference, words),
-        "plan": None if difference.keys is None else [each._asdict() for each in difference.keys],
+        "plan": None if difference.keys is None else [change._asdict() for change in difference.keys],
         "numbers": [
-            {
-                "path": number.path,
-                "group": number.group,
-                "label": number.label,
-                "unit": number.unit,
-                "old": number.old,
-                "new": number.new,
-                "change": _number(number.change),
-                "important": number.important,
-            }
+            {name: getattr(number, name) for name in ("path", "group", "label", "unit", "old", "new")}
+            | {"change": _number(number.change), "important": number.important}
             for number in difference.numbers
         ],
         "clusters": {
-            "added": [
-                {"name": name, "description": described_cluster(difference.new, name)}
-                for name in difference.added_clusters
-            ],
-            "removed": [
-                {"name": name, "description": described_cluster(difference.old, name)}
-                for name in difference.removed_clusters
-            ],
+            "added": _described(described_cluster, difference.new, difference.added_clusters),
+            "removed": _described(described_cluster, difference.old, difference.removed_clusters),
             "renamed": [{"old": old, "new": new} for old, new in difference.renamed_clusters.items()],
         },
         "fabrics": {
-            "added": [
-                {"name": name, "description": describe_fabric(difference.new, name, words)}
-                for name in difference.added_fabrics
-            ],
-            "removed": [
-                {"name": name, "description": describe_fabric(difference.old, name, words)}
-                for name in difference.removed_fabrics
-            ],
+            "added": _described(partial(describe_fabric, language=words), difference.new, difference.added_fabrics),
+            "removed": _described(partial(describe_fabric, language=words), difference.old, difference.removed_fabrics),
             "renamed": [{"old": old, "new": new} for old, new in difference.renamed_fabrics.items()],
         },
         "warnings": {
             "added": [warning._asdict() for warning in difference.added_warnings],
             "removed": [warning._asdict() for warning in difference.removed_warnings],
         },
-        "lines": [_line(pair, currency) for pair in difference.pairs],
+        "lines": [_line(pair, difference.currency) for pair in difference.pairs],
         "unchanged_lines": difference.unchanged,
         "money": _money(difference),
         "exchange_rates": {
@@ -90,15 +70,15 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
     }
 
 
+def _described(
+    describe: Callable[[ComparedResult, str], str], side: ComparedResult, names: Iterable[str]
+) -> list[dict[str, str]]:
+    return [{"name": name, "description": describe(side, name)} for name in names]
+
+
 def _side(side: ComparedResult) -> dict[str, Any]:
-    return {
-        "name": side.name,
-        "kind": side.kind,
-        "plan": side.plan,
-        "version": side.version,
-        "lines": len(side.items),
-        "totals": _total(side.totals),
-    }
+    named = {key: getattr(side, key) for key in ("name", "kind", "plan", "version")}
+    return {**named, "lines": len(side.items), "totals": _total(side.totals)}
 
 
 def _total(money: BillTotals | None) -> dict[str, Any] | None:
@@ -122,12 +102,7 @@ def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
         "old_id": pair.old.id if pair.old else None,
         "category": item.category,
         "cluster": item.cluster or None,
-        "fabric": item.fabric,
-        "role": item.role,
-        "part": item.part,
-        "sku": item.sku,
-        "description": item.description,
-        "in_stock": item.in_stock,
+        **{key: getattr(item, key) for key in ("fabric", "role", "part", "sku", "description", "in_stock")},
         "replaces": pair.replaces,
         "replaced_by": pair.replaced_by,
         "old": _item(pair.old),
@@ -141,16 +116,9 @@ def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
 def _item(item: Item | None) -> dict[str, Any] | None:
     if item is None:
         return None
-    return {
-        "quantity": item.quantity,
-        "spare": item.spare,
-        "unit_price": _text(item.unit_price),
-        "discount": _text(item.discount),
-        "amount": _text(item.amount),
-        "original_price": _text(item.original_price),
-        "original_currency": item.original_currency,
-        "exchange_rate": _text(item.exchange_rate),
-    }
+    keys = ("quantity", "spare", "unit_price", "discount", "amount", "original_price", "original_currency")
+    values = {key: getattr(item, key) for key in (*keys, "exchange_rate")}
+    return {key: _text(value) if isinstance(value, Decimal) else value for key, value in values.items()}
 
 
 def _money(difference: Difference) -> dict[str, Any] | None:

@@ -18,7 +18,16 @@ from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
 from bomgen.documents.diff.changes import ChangedNumber, KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.documents.diff.matching import NewNames, Pair, names, paired
-from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, bill_in, compared_result_of
+from bomgen.documents.diff.side import (
+    BILL,
+    BillTotals,
+    ComparedResult,
+    Item,
+    Warned,
+    bill_in,
+    compared_result_of,
+    sum_amounts,
+)
 from bomgen.plan.commercial_terms import CHARGED
 
 if TYPE_CHECKING:
@@ -54,6 +63,11 @@ class PriceSplit(NamedTuple):
         """Return the increase of the total."""
         return ANY_AMOUNT.subtract(self.new, self.old)
 
+    @property
+    def changed(self) -> bool:
+        """Return whether the total or any cause of a change is other than 0."""
+        return bool(self.change or any(self.parts.values()))
+
 
 def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair]) -> PriceSplit | None:
     """Return the change of the total split by cause; None if the sides are in different currencies."""
@@ -65,7 +79,7 @@ def split_total(old: ComparedResult, new: ComparedResult, pairs: Iterable[Pair])
             parts[name] = ANY_AMOUNT.add(parts[name], amount)
     parts[TAX] = ANY_AMOUNT.subtract(new.totals.tax, old.totals.tax)
     price_split = PriceSplit(old.totals.amount, new.totals.amount, parts)
-    known = _sum(amount for name, amount in parts.items() if name != OTHER)
+    known = sum_amounts(amount for name, amount in parts.items() if name != OTHER)
     parts[OTHER] = ANY_AMOUNT.subtract(price_split.change, known)
     return price_split
 
@@ -87,7 +101,6 @@ def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
-    """Return the change of a line priced on both sides, split by cause."""
     was, became = _unit(old), _unit(new)
     at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
     steps = (
@@ -123,22 +136,12 @@ def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Dec
     return exact.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT)
 
 
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    total = Decimal(0)
-    for amount in amounts:
-        total = ANY_AMOUNT.add(total, amount)
-    return total
-
-
 def line_change(pair: Pair, currency: str | None) -> Decimal | None:
     """Return the increase of a line's amount; None if unknown, or if the sides have different currencies."""
     amounts = [item.amount for item in (pair.old, pair.new) if item]
     if currency is None or all(amount is None for amount in amounts):
         return None
-    total = Decimal(0)
-    for amount in split_line(pair, currency).values():
-        total = ANY_AMOUNT.add(total, amount)
-    return total
+    return sum_amounts(split_line(pair, currency).values())
 
 
 # difference ---------------------------------------------------------------------------------------------------------
@@ -179,6 +182,11 @@ class Difference(NamedTuple):
     """None if not requested, or unknown."""
     moves_unknown: str = ""
     """The reason why the moves of an expansion are unknown."""
+
+    @property
+    def currency(self) -> str | None:
+        """Return the currency of changed amounts; None if the sides are in different currencies."""
+        return self.new.totals.currency if self.money else None
 
     @property
     def result_changed(self) -> bool:

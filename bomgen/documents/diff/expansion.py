@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bomgen.core.grouping import group_by
 from bomgen.core.money import ANY_AMOUNT, rounded
 from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
-from bomgen.documents.diff.side import ComparedResult, Item
+from bomgen.documents.diff.side import ComparedResult, Item, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
 
 
@@ -87,14 +87,14 @@ def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
             taken = list(_take(found, pieces, new.totals.currency))
             needing = [pair.item for pair in found if pair.pieces > 0]
             known = all(line.amount is not None for line in taken)
-            order.append(_row(needing, pieces, _sum(line.amount for line in taken) if known else None))
+            order.append(_row(needing, pieces, sum_amounts(line.amount for line in taken) if known else None))
             lines += taken
         elif pieces < 0:
             given = [pair.item for pair in found if pair.pieces < 0]
             free.append(_row(given, -pieces, None))
-    amount = _sum(row.amount for row in lines)
+    amount = sum_amounts(row.amount for row in lines)
     charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
-    charges = _sum(row.amount for row in charged)
+    charges = sum_amounts(row.amount for row in charged)
     places = {item.id: at for at, item in enumerate(new.items)}
     return Expansion(
         order=tuple(order),
@@ -155,10 +155,3 @@ def _row(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:
     first = items[0]
     lines = tuple(item.id for item in items)
     return Ordered(first.part, first.sku, first.description, first.category, pieces, amount, lines)
-
-
-def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
-    total = Decimal(0)
-    for amount in amounts:
-        total = ANY_AMOUNT.add(total, amount or Decimal(0))
-    return total

@@ -47,7 +47,6 @@ def _money(difference: Difference, language: Language) -> Iterator[str]:
 
 
 def _design_changes(difference: Difference, language: Language) -> Iterator[str]:
-    """Yield changes of GPUs, servers, switches, days, and added or removed clusters and fabrics."""
     word = language.word
     numbers = {number.path: number for number in difference.numbers}
     yield from (word("diff-new-cluster", name=name) for name in difference.added_clusters)
@@ -88,8 +87,6 @@ def _more(change: int, text: str) -> str:
 
 
 def _switches_added(difference: Difference, tier: str) -> int:
-    """Return the increase in switches of a tier over all fabrics."""
-
     def total(side: ComparedResult) -> int:
         counts = (side.numbers.get(f"{fabric_path(side, name)}.switches.{tier}") for name in side.fabrics)
         return sum(count for count in counts if type(count) is int)

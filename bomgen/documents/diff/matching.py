@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen import __version__
 from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine
 
@@ -69,7 +69,6 @@ def described_cluster(side: ComparedResult, cluster: str) -> str:
 
 
 def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
-    """Return the name of a fabric in its cluster's counterpart; None if there is no counterpart."""
     cluster, _, own = name.rpartition(".")
     if cluster not in clusters:
         return name if clusters == {ONLY: ONLY} else None
@@ -99,7 +98,6 @@ def _machines(side: ComparedResult, cluster: str) -> tuple[object, ...]:
 
 
 def _size(side: ComparedResult, cluster: str) -> float:
-    """Return the number of GPUs of a cluster; 0 if unknown."""
     found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
     return found if type(found) is int else 0
 
@@ -194,7 +192,6 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pa
 
 
 def _moved_id(item: Item, names: NewNames) -> str:
-    """Return the id of an old line with the new names of cluster and fabric."""
     if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
         return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
     cluster = names.clusters.get(item.cluster, item.cluster)
@@ -217,7 +214,6 @@ def _place(item: Item, names: NewNames) -> tuple[Hashable, ...]:
 def _join(
     partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
 ) -> None:
-    """Pair remaining lines with equal keys, in their order."""
     if len(partner) == len(new):
         return
     taken = set(partner.values())
@@ -288,10 +284,7 @@ def side_of_bill(bill: SentBill) -> ComparedResult:
     """Return a bill as a side of a comparison; its currency may be unknown."""
     items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
     amounts = [item.amount for item in items]
-    total = Decimal(0)
-    for amount in amounts:
-        total = ANY_AMOUNT.add(total, amount or Decimal(0))
-    money = BillTotals(bill.currency, Decimal(0), total, None not in amounts)
+    money = BillTotals(bill.currency, Decimal(0), sum_amounts(amounts), None not in amounts)
     return ComparedResult(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
 
 
@@ -305,7 +298,6 @@ def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResul
 
 
 def _without_design(side: ComparedResult) -> ComparedResult:
-    """Return a side with only its lines, grouped by part."""
     return side._replace(
         items=tuple(_by_part(side.items)),
         numbers={},

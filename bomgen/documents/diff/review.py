@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bomgen.core.document import Cell, Column, Document, Section, Sign, Table, row_of
@@ -13,6 +14,7 @@ from bomgen.core.messages import message
 from bomgen.documents.diff.contents import (
     MOST_ROWS,
     alternatives_section,
+    bill_section,
     design_section,
     item_name,
     notes_of,
@@ -23,7 +25,8 @@ from bomgen.documents.diff.contents import (
 )
 from bomgen.documents.diff.difference import EXCHANGE, Difference, line_change
 from bomgen.documents.diff.headline import ARROW, headline
-from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair
+from bomgen.documents.diff.matching import ADDED, REMOVED, Pair
+from bomgen.documents.tables import section_of
 
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moved
@@ -37,7 +40,7 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
         *_order_review(difference, language),
         _moves(difference, language),
         design_section(difference, language, review=True, ranked=ranked),
-        _bill_review(difference, language),
+        bill_section(difference, language, partial(_bill, language=language, currency=difference.currency)),
         alternatives_section(difference, language, review=True),
         warnings_section(difference, language, review=True),
         Section("notes", "", notes=notes_of(difference.notes, language)),
@@ -51,9 +54,8 @@ def review_document(difference: Difference, language: Language, ranked: bool = F
 
 
 def _money_review(difference: Difference, language: Language) -> Section | None:
-    """Return the change of the total by cause, each as a share of the old total."""
     word, split = language.word, difference.money
-    if split is not None and not split.change and not any(split.parts.values()):
+    if split is not None and not split.changed:
         return None
     totals = [
         word("ui-no-price") if side.totals.is_unknown else language.cell(total_of(side.totals))
@@ -63,8 +65,9 @@ def _money_review(difference: Difference, language: Language) -> Section | None:
     if split is None or difference.unpriced_side:
         return Section("money", word("compare-money"), text=(changes[0][0],))
     for name, amount in split.parts.items():
-        rates = f" ({_rates(difference)})" if name == EXCHANGE else ""
-        changes += [(word(f"diff-{name}") + rates, amount)] if amount else []
+        rates = (f"1 {currency}: {was} {ARROW} {became}" for currency, (was, became) in difference.rates.items())
+        at_rates = f" ({', '.join(rates)})" if name == EXCHANGE else ""
+        changes += [(word(f"diff-{name}") + at_rates, amount)] if amount else []
     columns = (
         Column("cause", word("diff-cause")),
         Column("amount", word("diff-change"), "money"),
@@ -80,11 +83,7 @@ def _money_review(difference: Difference, language: Language) -> Section | None:
         )
         for name, amount in changes
     )
-    return Section("money", word("compare-money"), tables=(Table("money", word("compare-money"), columns, rows),))
-
-
-def _rates(difference: Difference) -> str:
-    return ", ".join(f"1 {name}: {was} {ARROW} {became}" for name, (was, became) in difference.rates.items())
+    return section_of(Table("money", word("compare-money"), columns, rows))
 
 
 def _sign(change: int | Decimal) -> Sign:
@@ -92,7 +91,6 @@ def _sign(change: int | Decimal) -> Sign:
 
 
 def _order_review(difference: Difference, language: Language) -> Iterator[Section]:
-    """Yield the order with its amount, and the surplus parts."""
     section, expansion = order_section(difference, language), difference.expansion
     if section is None or expansion is None:
         return
@@ -109,12 +107,10 @@ def _order_review(difference: Difference, language: Language) -> Iterator[Sectio
     if expansion.tax:
         said.append(message("diff-order-tax", amount=language.money(expansion.tax, currency)))
     for table in section.tables:
-        notes = notes_of(said, language) if table.id == "order" else ()
-        yield Section(table.id, table.title, tables=(table,), notes=notes)
+        yield section_of(table, notes=notes_of(said, language) if table.id == "order" else ())
 
 
 def _moves(difference: Difference, language: Language) -> Section | None:
-    """Return the cables of an expansion that stay, move and become free, by kind of link."""
     word, moves = language.word, difference.moves
     title = word("diff-moves")
     if moves is None:
@@ -137,9 +133,7 @@ def _moves(difference: Difference, language: Language) -> Section | None:
     said = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
     if machines := sum(moves.elsewhere.values()):
         said.append(message("diff-machines-move", machines=machines))
-    return Section(
-        "moves", title, tables=(Table("moves", title, columns, tuple(rows), keys=2),), notes=notes_of(said, language)
-    )
+    return section_of(Table("moves", title, columns, tuple(rows), keys=2), notes=notes_of(said, language))
 
 
 def _remarks(moved: Moved, language: Language) -> Iterator[str]:
@@ -151,9 +145,8 @@ def _remarks(moved: Moved, language: Language) -> Iterator[str]:
             yield language.word(key, count=language.integer(count))
 
 
-def _bill_review(difference: Difference, language: Language) -> Section:
-    """Return the changed lines with their changes."""
-    word, currency = language.word, difference.new.totals.currency if difference.money else None
+def _bill(pairs: Sequence[Pair], language: Language, currency: str | None) -> Table:
+    word = language.word
     columns = (
         Column("pieces", word("quote-pieces"), "number"),
         Column("part", word("column-description")),
@@ -162,23 +155,17 @@ def _bill_review(difference: Difference, language: Language) -> Section:
         *((Column("amount", word("column-amount"), "money"),) if currency else ()),
     )
     rows = []
-    for pair in difference.pairs:
-        if pair.change == RENAMED:
-            continue
+    for pair in pairs:
         amount = Cell(line_change(pair, currency), currency or "", base=0)
         pieces = Cell(abs(pair.pieces) or "")
         what = word("list-comma").join(_line_changes(pair, language, currency or ""))
         cells = (pieces, Cell(item_name(pair.item, language)), Cell(pair.item.id), Cell(what))
         sign: Sign = "+" if pair.change == ADDED else "-" if pair.change == REMOVED else _sign(pair.pieces) or "~"
         rows.append(row_of(*cells, *((amount,) if currency else ()), sign=sign))
-    same, title = difference.unchanged + len(difference.pairs) - len(rows), word("section-bill")
-    text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(rows)))
-    tables = (Table("lines", title, columns, tuple(rows), most=MOST_ROWS, keys=2),) if rows else ()
-    return Section("lines", title, text=(text,) if difference.pairs else (), tables=tables)
+    return Table("lines", word("section-bill"), columns, tuple(rows), most=MOST_ROWS, keys=2)
 
 
 def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
-    """Yield the changes of a line, with values before and after."""
     word, old, new = language.word, pair.old, pair.new
     if old is None or new is None:
         yield word("diff-new" if old is None else "diff-gone")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -134,6 +134,14 @@ class Warned(NamedTuple):
     id: str
     path: str
     message: str
+
+
+def sum_amounts(amounts: Iterable[Decimal | None]) -> Decimal:
+    """Return the exact sum of amounts; None counts as 0."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = ANY_AMOUNT.add(total, amount or Decimal(0))
+    return total
 
 
 Ends = tuple[int | Fraction, int | Fraction]

@@ -87,7 +87,6 @@ def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
 
 
 def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
-    """Return the figures that add up to each measure, by its name."""
     fabrics = [built for design in designs for built in design.fabrics]
     sites = [design.facility for design in designs]
     return {
@@ -123,18 +122,15 @@ def _end(plan: Plan, sizing: Sizing, coverage: int, end: int) -> Figure | None:
 
 
 def _slowest(figures: Sequence[Figure | None]) -> Measured:
-    """Return the days of the slowest of several clusters; None if one is unknown."""
     return max((figure.value for figure in figures if figure), default=None) if all(figures) else None
 
 
 def _sum(figures: Sequence[Figure | None]) -> Measured:
-    """Return the sum of figures; None if one is unknown."""
     known = [figure.value for figure in figures if figure]
     return sum(known) if len(known) == len(figures) else None
 
 
 def _ends(figures: Sequence[Figure | None]) -> Ends | None:
-    """Return the range of a sum of figures; None if it is unknown, or not an estimate."""
     known = [figure for figure in figures if figure]
     if len(known) < len(figures) or not any(figure.bounds for figure in known):
         return None

@@ -84,7 +84,6 @@ def short_key(key: str) -> str:
 
 
 def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
-    """Return the smallest and largest value of a measure on the front, as text."""
     found = sorted((row.candidate for row in front.rows), key=lambda each: each.measures[name] or 0)
     least, most = (
         language.value(each.measures[name] or 0, _unit(name, each.currency), each.ranges.get(name))
@@ -94,7 +93,6 @@ def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
 
 
 def _unit(name: str, currency: str) -> str:
-    """Return the unit of a measure in a document; counts have none."""
     unit = MEASURES[name]
     return currency if unit == MONEY else "" if unit == "count" else unit
 
@@ -160,12 +158,10 @@ def _describe_excess(broken: Sequence[Excess], searched_design: SearchedDesign, 
 
 
 def _written(value: Fraction, measure: str) -> Measured:
-    """Return an exact measure as documents write it: amounts as decimals."""
     return decimal(value) if MEASURES[measure] == MONEY else value
 
 
 def _refused_table(front: Front, language: Language) -> Table:
-    """Return a table of reasons why designs cannot be built, most frequent first."""
     word = language.word
     columns = (
         Column("designs", word("search-designs"), "number", 10),

@@ -106,7 +106,6 @@ def _without_weak(keys: Keys) -> NDArray[np.intp]:
 
 
 def _score(keys: Keys) -> NDArray[np.float64]:
-    """Return the sum over columns of each row's relative position between minimum and maximum."""
     score = np.zeros(len(keys[0]))
     for column in keys:
         least, most = float(column.min()), float(column.max())

@@ -125,7 +125,6 @@ def _group(
     kind: str,
     racks: list[int],
 ) -> Elevation:
-    """Return the elevation of equal racks, numbered from 0."""
     numbers = np.array(racks, dtype=np.int64)
     held = rows.start[racks[0] + 1] - rows.start[racks[0]]
     devices = rows.device[rows.start[numbers][:, None] + np.arange(held)]
@@ -198,7 +197,6 @@ def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: b
 
 
 def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
-    """Yield the names of consecutive devices, separately for each of several equal fabrics."""
     plane = numbers // max(kind.per_plane, 1)
     for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
         yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
@@ -242,7 +240,6 @@ def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _drawn(floor: Floor) -> tuple[tuple[RackBlock, ...], ...]:
-    """Return the floor rows, with adjacent racks of one kind joined."""
     kind = np.zeros(len(floor.row), dtype=np.int64)
     kind[floor.compute], kind[floor.management] = 1, 2
     named = (FREE, COMPUTE, MANAGEMENT)
@@ -272,7 +269,6 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
 
 
 def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
-    """Yield a warning about patch panels without free rack units."""
     panels = [kind for kind in device_table.kinds if kind.device == PANEL]
     numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
     high = numbers[placed.unit[numbers] == NOWHERE]
@@ -283,7 +279,6 @@ def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[
 
 
 def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
-    """Yield a warning about too few racks for the devices that must fit in them."""
     yield from _panels_without_room(device_table, placed)
     given, packed = design.facility.management_racks, stack_of_machines(design, device_table, site)
     full = list(_unplaced(packed.kinds, placed))

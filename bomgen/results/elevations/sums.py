@@ -72,7 +72,6 @@ def _name(slot: Slot) -> str:
 
 
 def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungPdu]) -> Figure | None:
-    """Return the rack units in use; None if the height of a device is unknown."""
     if any(slot.unit is None or slot.height_u is None for slot in slots):
         return None
     found = units_of(_pieces(0), _height(0))
@@ -89,7 +88,6 @@ def _height(units: int) -> Figure:
 
 
 def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:
-    """Return the maximum power of devices as far as known; None if none is known."""
     found: Figure | None = None
     for slot, count in powered:
         if slot.drawn_w is None:

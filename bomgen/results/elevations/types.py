@@ -201,12 +201,8 @@ def to_data(elevations: Elevations) -> dict[str, Any]:
     """Return the elevations and the unplaced devices, for `site` in bom.json."""
     return {
         "elevations": [_group(group) for group in elevations.groups],
-        "rows": [
-            [{"kind": kind, "first": first, "racks": racks} for kind, first, racks in row] for row in elevations.rows
-        ],
-        "unplaced": [
-            {"name": each.name, "number": each.number, "of": each.of, "why": each.why} for each in elevations.unplaced
-        ],
+        "rows": [[block._asdict() for block in row] for row in elevations.rows],
+        "unplaced": [devices._asdict() for devices in elevations.unplaced],
     }
 
 
@@ -224,8 +220,8 @@ def _group(group: Elevation) -> dict[str, Any]:
         "heat_btu_per_hour": _value(sums.heat),
         **_range("heat_btu_per_hour", sums.heat),
         "weight_kg": _value(sums.weight_kg),
-        "outlets": _values(sums.outlets),
-        "pdu_outlets": _values(sums.pdu_outlets),
+        "outlets": {form: _value(count) for form, count in sums.outlets.items()},
+        "pdu_outlets": {form: _value(count) for form, count in sums.pdu_outlets.items()},
         "lower_bounds": sorted(sums.lower_bounds),
         "slots": [_slot(slot) for slot in group.slots],
         "pdus": [_pdu(pdu) for pdu in group.pdus],
@@ -251,10 +247,6 @@ def _pdu(pdu: HungPdu) -> dict[str, Any]:
         "first": pdu.name[0] if pdu.name else None,
         "last": pdu.name[1] if pdu.name else None,
     }
-
-
-def _values(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    return {form: _value(figure) for form, figure in figures.items()}
 
 
 def _value(figure: Figure | None) -> Any:

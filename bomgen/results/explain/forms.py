@@ -169,33 +169,22 @@ def data(explanation: Explanation) -> str:
 
 def _node_data(node: Node) -> dict[str, Any]:
     return {
-        "name": node.name,
-        "value": node.value,
-        "unit": node.unit,
-        "shown": node.shown,
-        "kind": node.kind,
-        "origin": node.origin,
-        "rests_on": node.rests_on,
+        **{key: getattr(node, key) for key in ("name", "value", "unit", "shown", "kind", "origin", "rests_on")},
         "place": _place_data(node.place),
-        "documents": [
-            {"title": document.title, "url": document.url, "read": document.read} for document in node.documents
-        ],
+        "documents": [{key: getattr(document, key) for key in ("title", "url", "read")} for document in node.documents],
         "confidence": node.confidence,
         "notes": list(node.notes),
         "explained_at": node.see,
         "inputs_left_out": node.left_out,
-        "inputs": [_node_data(each) for each in node.inputs],
+        "inputs": [_node_data(step) for step in node.inputs],
     }
 
 
 def _reason_data(reason: Reason) -> dict[str, Any]:
     return {
-        "subject": reason.subject,
-        "chosen": reason.chosen,
-        "by": reason.by,
-        "because": reason.because,
+        **{key: getattr(reason, key) for key in ("subject", "chosen", "by", "because")},
         "place": _place_data(reason.place),
-        "others": [{"name": each.name, "reason": each.reason} for each in reason.others],
+        "others": [other._asdict() for other in reason.others],
     }
 
 

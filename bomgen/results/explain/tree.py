@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -88,7 +88,6 @@ class Trees:
 
 
 def _origin_node(name: str, shown: str, figure: Figure) -> Node:
-    """Return the node of a figure without its inputs."""
     node = Node(name, shown, json_value(figure.value), figure.unit, "", origin_text(figure))
     match figure.origin:
         case Derived(formula=derivation):
@@ -150,10 +149,10 @@ class AmountTrees:
         inputs.append(self._unit_price(priced))
         if taken_off := discount_given(line, self.plan):
             inputs.append(self.trees.tree(line.id, taken_off, "discount", 1))
+        node = self._amount(line.id, priced.amount, self._how(priced))
         if self.trees.depth == 0:
-            return self._amount(line.id, priced.amount, self._how(priced))._replace(left_out=len(inputs))
-        notes = (line.description,) if line.description else ()
-        return self._amount(line.id, priced.amount, self._how(priced))._replace(inputs=tuple(inputs), notes=notes)
+            return node._replace(left_out=len(inputs))
+        return node._replace(inputs=tuple(inputs), notes=(line.description,) if line.description else ())
 
     def _how(self, priced: QuoteLine) -> str:
         if priced.line.in_stock:
@@ -188,20 +187,14 @@ class AmountTrees:
         return node
 
     def _book_node(self, node: Node, price: Price, book: PriceBook) -> Node:
-        notes = []
-        if price.date:
-            notes.append(f"as of {price.date}")
-        if price.valid_until:
-            notes.append(f"valid until {price.valid_until}")
-        if price.from_quantity > 1:
-            notes.append(f"from {price.from_quantity} pieces on")
+        notes = [f"as of {price.date}"] if price.date else []
+        notes += [f"valid until {price.valid_until}"] if price.valid_until else []
+        notes += [f"from {price.from_quantity} pieces on"] if price.from_quantity > 1 else []
         if price.low != price.high:
             ends = [self.words.unit_price(end, price.currency) for end in (price.low, price.high) if end is not None]
             notes.append(f"between {' and '.join(ends)} {price.currency}")
-        if price.estimate:
-            notes.append("an estimate")
-        if price.source:
-            notes.append(f"source: {price.source}")
+        notes += ["an estimate"] if price.estimate else []
+        notes += [f"source: {price.source}"] if price.source else []
         if price.currency != self.plan.currency and price.amount is not None:
             rate = self.plan.exchange[price.currency]
             amount = self.words.unit_price(price.amount, price.currency)
@@ -236,7 +229,6 @@ class AmountTrees:
         return f"{pieces}{off}; {priced.line.description}"
 
     def _cut(self, node: Node, level: int) -> Node:
-        """Return a tree of amounts, cut at the requested depth."""
         if self.trees.depth is not None and level >= self.trees.depth:
             return node._replace(inputs=(), left_out=len(node.inputs))
         return node._replace(inputs=tuple(self._cut(each, level + 1) for each in node.inputs))
@@ -246,8 +238,6 @@ class AmountTrees:
 # Derivations of numbers and reasons for choices, as trees of plain data, for the paths that a reader asks about.
 #
 # A path is that of a number of bom.json, the id of a bill line, the start of either, or a total.
-
-__all__ = ["Explanation", "Node", "NotKnown", "explained", "names"]
 
 SUGGESTED = 3
 """Number of paths suggested for one that does not exist."""
@@ -269,12 +259,12 @@ def explained(
     path: str | None,
     words: Language,
     depth: int | None = None,
-    why: Callable[[], list[Reason]] = list,
+    reasons: Sequence[Reason] = (),
     trees: bool = True,
 ) -> Explanation:
     """Return the explanation of everything at a path and below it; of every number without a path.
 
-    `why` selects the reasons, `trees` the derivations, `depth` limits the levels of derivations.
+    `reasons` are those for the choices at the path; `trees`: with derivations, of at most `depth` levels.
 
     Raises NotKnown if there is nothing at the path.
     """
@@ -291,14 +281,13 @@ def explained(
             found[line.line.id] = money.line(line)
         if path and is_below(path, TOTALS):
             found |= dict(money.totals(path))
-    reasons = tuple(why())
     known = [*figures, *_bill_paths(report)]
-    chosen = (reason.subject for reason in reasons)
-    if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
+    subjects = (reason.subject for reason in reasons)
+    if path is not None and not any(is_below(name, path) for name in (*known, *subjects)):
         close = nearest(path, known, count=SUGGESTED)
         near = f"near: {', '.join(close)}" if close else f"there are {', '.join(_sections(figures))} and ids of lines"
         raise NotKnown(f"the result has no number '{path}'; {near}")
-    return Explanation(found, reasons)
+    return Explanation(found, tuple(reasons))
 
 
 def names(report: Report) -> list[str]:

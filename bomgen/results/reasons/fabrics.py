@@ -126,7 +126,6 @@ def _other_tiers(asked: ReasonInputs, tried: Tried, wanted: int) -> Other:
 
 
 def _impossible(asked: ReasonInputs, why: str) -> Message:
-    """Return a message that something cannot be built, with the reason if it is available in the language."""
     if isinstance(why, Message) or asked.words.code == ENGLISH:
         return message("not-possible-because", reason=why)
     return message("not-possible")
@@ -155,7 +154,6 @@ def _division(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | None:
-    """Return the reason for the link rate between switches, with the fabric at other rates that both ends support."""
     tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
     spec, taken = built.plan.links[links.kind], links.rate_gbps
     ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in tiers)
@@ -181,7 +179,6 @@ def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | Non
 
 
 def _rails_per_leaf(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
-    """Return the reason for the rails per leaf, with the fabric for fewer or more."""
     taken = built.fabric.rails_per_leaf
     if taken is None or built.attachment is None:
         return None
@@ -204,7 +201,6 @@ def _rails_per_leaf(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _build_out(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
-    """Return the reason for exact or full build-out, with the difference to the other."""
     by, place, because = chosen_by(asked, built.plan.build_out)
     taken, title = (
         asked.words.value(built.plan.build_out.value, "word"),
@@ -288,7 +284,6 @@ def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Oth
 
 
 def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
-    """Yield the other catalogue switches with the same protocol and the same highest port rate."""
     rate = max(group.port_gbps.value for group in switch.groups)
     for id in asked.report.catalog.ids("switch"):
         if id == switch.identity.id:

@@ -221,7 +221,6 @@ def _serving_reason(asked: ReasonInputs) -> Reason | None:
 
 
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
-    """Return configurations that are slower or do not fit."""
     slower = (reason for reason in reasons if reason.code == "split-runner-up")
     refused = (reason for reason in reasons if reason.code == "split-does-not-fit")
     return (

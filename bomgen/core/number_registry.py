@@ -9,6 +9,9 @@ In addition to its type and description a row may state how documents use the nu
 - `x-sum`: whether it adds up over clusters, or over fabrics of a role: over `all`, or over those where it is `known`
 - `x-compare`: its row in `bomgen compare`: true, or the key of the row
 - `x-table`: the report table that shows it and everything below it
+- `x-search`: its rank and name as a measure of `bomgen search`
+- `x-quote`: its rank among the site numbers of a quote
+- `x-power`: whether it is a lower bound where the power of a machine is not known
 
 Labels are in `data/language/`, by the end of the path. To add a number, add its row, and a field of its name to the
 record that `results/numbers.py` reads.
@@ -47,6 +50,12 @@ class Number(NamedTuple):
     compared: str
     """Key of its comparison row; empty without one."""
     table: str
+    searched: tuple[int, str] | None
+    """Its rank and name as a measure of a search."""
+    quoted: int | None
+    """Its rank in a quote."""
+    needs_power: bool
+    """Whether it depends on the power of every machine."""
 
 
 @cache
@@ -74,8 +83,17 @@ def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path, table
                 row.get("x-sum", ""),
                 compared if isinstance(compared, str) else ".".join(at),
                 shown_in,
+                tuple(row["x-search"]) if "x-search" in row else None,
+                row.get("x-quote"),
+                row.get("x-power", False),
             )
             yield from _rows_below(whole, row, at, shown_in)
+
+
+def measures() -> Mapping[str, str]:
+    """Return the measures of a search by rank, with their units; `count` for those without a unit."""
+    rows = {row.searched: row.unit or "count" for row in registry().values() if row.searched}
+    return {name: unit for (_, name), unit in sorted(rows.items())}
 
 
 def row_at(path: Path) -> Number | None:

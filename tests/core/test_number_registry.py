@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ from bills_by_hand import bom
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
+from bomgen.core.number_registry import LESS, MORE, NEITHER, measures, registry, row_at
 from bomgen.core.resources import languages
 from bomgen.documents.diff.difference import compare
 from bomgen.documents.diff.side import compared_result_of
-from bomgen.results.registry import LESS, MORE, NEITHER, registry, row_at
 from bomgen.results.result import numbers_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
@@ -55,6 +56,19 @@ def test_rows_that_are_shown_have_labels() -> None:
         assert {row.table for row in ROWS if f"table-{row.table}" not in words} == {"", *PARTS}
         labels = ((row, row.path[-1], f"compare-{row.compared}") for row in ROWS if row.compared)
         assert [row for row, name, key in labels if f"label-{name}" not in words and key not in words] == []
+
+
+def test_measures_are_those_of_the_plan_schema_and_the_page() -> None:
+    """What a search minimises and bounds is stated once, in the registry; schema, page and words name the same."""
+    search = json.loads((ROOT / "schemas" / "plan.schema.json").read_text("utf-8"))["properties"]["search"][
+        "properties"
+    ]
+    names = list(measures())
+    assert search["minimise"]["items"]["enum"] == names
+    assert list(search["within"]["properties"]) == names
+    assert ", ".join(f"`{name}`" for name in names) in (ROOT / "docs" / "search.md").read_text("utf-8")
+    for code in languages():
+        assert [name for name in names if f"search-{name}" not in language(code).words] == []
 
 
 def test_a_number_that_is_given_has_the_unit_of_its_row() -> None:
