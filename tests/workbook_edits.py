@@ -350,7 +350,7 @@ EDITS = {
     ),
     "error-in-a-price": Edited(_set("server", "unit_price", "#REF!"), refused="Unit price: the cell shows #REF!"),
     "truth-in-the-title": Edited(
-        lambda quote: setattr(quote.cover["A1"], "value", True), refused="TRUE is true or false, not text"
+        lambda quote: setattr(quote.cover["A1"], "value", True), refused="TRUE is a boolean, not text"
     ),
     "date-as-a-number": Edited(
         lambda quote: setattr(quote.total("bom_tax_rate"), "value", date(2027, 1, 31)),

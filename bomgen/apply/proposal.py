@@ -198,7 +198,7 @@ def say_kind(value: Value) -> str:
     if isinstance(value, Broken):
         return value.message
     if isinstance(value, bool):
-        return f"{show(value)} is true or false, not a number"
+        return f"{show(value)} is a boolean, not a number"
     return f"{show(value)} {TEXT if isinstance(value, str) else 'is a date or a time, not a number'}"
 
 

@@ -15,7 +15,7 @@ that `decides`, such as how many servers fill a rack, ends this: a purchased qua
 
 Given and catalogue numbers are exact (integers or fractions), so that rounding up to whole GPUs or switches never
 depends on floating point. `Fraction(a)` around a dividend keeps a division exact and is left out of the text shown. A
-formula whose choice is a search (the up-links of a leaf where more than the ratio needs save switches) calls the search
+formula whose choice is a search (the uplinks of a leaf where more than the ratio needs save switches) calls the search
 by name with all that it depends on.
 """
 

@@ -253,7 +253,7 @@ def _shown(value: Any) -> str:
 def _kind(value: Any) -> str:
     if isinstance(value, dict | list):
         return "not valid here"
-    return "text" if isinstance(value, str) else "true or false" if isinstance(value, bool) else "a number"
+    return "text" if isinstance(value, str) else "a boolean" if isinstance(value, bool) else "a number"
 
 
 def _either(words: list[str]) -> str:

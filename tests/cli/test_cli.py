@@ -490,7 +490,7 @@ HOSTILE: dict[str, str | bytes] = {
     "ratio-large": EIGHT + "fabrics: {compute: {switch: qm9700, oversubscription: 1e9}}",
     "ratio-zero": EIGHT + "fabrics: {compute: {switch: qm9700, oversubscription: 0}}",
     "rate-tiny": EIGHT + "fabrics: {compute: {switch: qm9700, link: 0.001}}",
-    "odd-up-links": EIGHT.replace("8}", "257}") + "fabrics: {storage: {switch: qm9700, ports_per_server: 2}}",
+    "odd-uplinks": EIGHT.replace("8}", "257}") + "fabrics: {storage: {switch: qm9700, ports_per_server: 2}}",
     "folder-as-price-book": EIGHT + "quote: {price_book: .}",
     "no-part-folder": EIGHT + "catalog: [nowhere]",
     "days-beyond-measure": TRAINING + "tokens: 1, target_days: 1e30}}",

@@ -307,7 +307,7 @@ def test_a_named_rate_without_a_part_between_switches_steps_up(worked: Worked) -
 
 
 def test_fixed_counts_are_refused_rather_than_given_a_third_tier(worked: Worked) -> None:
-    """Five up-links do not spread over three spines, and two tiers would do."""
+    """Five uplinks do not spread over three spines, and two tiers would do."""
     with pytest.raises(PlanErrors, match="uplinks cannot be distributed evenly"):
         worked(plan({"compute": {"switch": "sn5600", "leaf": {"uplinks": 5}, "spine": {"count": 3}}}, servers=12))
 

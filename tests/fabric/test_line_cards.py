@@ -140,7 +140,7 @@ def test_cards_for_links_that_take_several_cages(built: Built) -> None:
 
 
 def test_links_of_two_rates_do_not_share_a_port(built: Built) -> None:
-    """64 leaf ports of 400G fill 32 ports of 800G, 32 up-links of 800G as many more: 64 ports, two cards."""
+    """64 leaf ports of 400G fill 32 ports of 800G, 32 uplinks of 800G as many more: 64 ports, two cards."""
     fabric = {
         "switch": {"chassis": {**CHASSIS, "card_gbps": 800}, "split": 2},
         "leaf": {"downlinks": 64, "uplinks": 32},

@@ -45,7 +45,7 @@ def test_slices_smaller_than_a_pod_are_cubic(gpu: str, sides: dict[str, int], bu
 
 
 def test_ports_of_two_kinds_do_not_share_cages(built: Built) -> None:
-    """An SN2201 has 48 ports of 1 Gb/s and 4 of 100 Gb/s (its data sheet): 128 ports need 3 leaves, an up-link each."""
+    """An SN2201 has 48 ports of 1 Gb/s and 4 of 100 Gb/s (its data sheet): 128 ports need 3 leaves, an uplink each."""
     ports = {"nic": {"ports": 2, "port_gbps": 1}, "ports_per_server": 2, "link": "1G", "tiers": 2}
     tiers = {"leaf": {"switch": "sn2201"}, "spine": {"switch": "sn4600c"}, "links": {"leaf-spine": {"rate": "100G"}}}
     plan = {

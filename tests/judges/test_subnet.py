@@ -202,7 +202,7 @@ def _up(ends: dict[Port, Port], leaf: str) -> list[tuple[Port, Port]]:
 
 
 def test_opensm_refuses_two_uplinks_that_are_swapped(nets, judge, tmp_path):
-    """Two leaves' up-links to different spines change places: no fat tree any more."""
+    """Two leaves' uplinks to different spines change places: no fat tree any more."""
     text = nets[TREES[0]].read_text("utf-8")
     ends = _ends(text)
     (one, spine), (other, last) = _up(ends, "compute-leaf-01")[0], _up(ends, "compute-leaf-02")[-1]
@@ -216,7 +216,7 @@ def test_opensm_refuses_two_uplinks_that_are_swapped(nets, judge, tmp_path):
 
 
 def test_opensm_refuses_a_missing_uplink(nets, judge, tmp_path):
-    """A leaf with an up-link less than its neighbours: no fat tree any more."""
+    """A leaf with an uplink less than its neighbours: no fat tree any more."""
     text = nets[TREES[0]].read_text("utf-8")
     one, spine = _up(_ends(text), "compute-leaf-01")[0]
     wrong = tmp_path / "missing.net"

@@ -290,7 +290,7 @@ def test_free_ports_are_those_that_nothing_is_plugged_into(case: Case) -> None:
 
 @given(cases(fixed=True, mixed=True))
 def test_the_ratio_built_never_exceeds_the_one_asked(case: Case) -> None:
-    """Leaves and spines keep to the ratio asked; up-links of a leaf or a spine that the plan gives stand."""
+    """Leaves and spines keep to the ratio asked; uplinks of a leaf or a spine that the plan gives stand."""
     fabric = fabric_of(case)
     asked_of = (case.ratio, case.spine_ratio)
     for number, (tier, asked) in enumerate(zip(fabric.tiers if fabric else (), asked_of, strict=False)):

@@ -137,7 +137,7 @@ def test_boxes_stand_apart_and_add_up(name: str) -> None:
 
 
 def test_lines_join_drawn_switches() -> None:
-    """Few switches are joined pair by pair; a spine with fewer up-links than cores reaches only some of them."""
+    """Few switches are joined pair by pair; a spine with fewer uplinks than cores reaches only some of them."""
 
     def lines(name: str) -> int:
         root = _read(fabric_svg(FABRICS[name], "compute", ENGLISH))

@@ -54,7 +54,7 @@ def test_links_fit_the_ports_of_their_rate(worked: Worked) -> None:
 
 @pytest.mark.parametrize(("down", "up", "holds"), [(32, 24, True), (33, 24, False), (36, 23, False), (36, 22, True)])
 def test_links_of_two_rates_share_no_cage(worked: Worked, down: int, up: int, holds: bool) -> None:
-    """Where a cage carries links of one rate, up-links take whole cages from the links down."""
+    """Where a cage carries links of one rate, uplinks take whole cages from the links down."""
     switch = {"ports": 40, "port_gbps": 800, "ports_per_cage": 2, "split": 2, "cage": "osfp", "protocol": "ethernet"}
     fabric = {"role": "storage", "switch": switch, "link": "400G", "ports_per_server": 2}
     report = worked(plan({**fabric, "leaf": {"uplinks": 4}, "tiers": 2, "links": {"leaf-spine": {"rate": "800G"}}}))
