@@ -211,7 +211,7 @@ EDITS = {
     ),
     "price-in-stock": Edited(
         _set("compute.switch.leaf.stock", "unit_price", 5),
-        refused="'compute.switch.leaf.stock' is what the customer has",
+        refused="'compute.switch.leaf.stock' is in stock",
     ),
     "discount-of-a-line": Edited(
         _set("compute.switch.leaf", "discount", 0.07),
@@ -282,7 +282,7 @@ EDITS = {
     ),
     "signed": Edited(
         lambda quote: setattr(quote.labelled(quote.terms, "For the seller", 0).offset(3), "value", "A. Example"),
-        refused="'A. Example' was added, for which the plan has no place",
+        refused="'A. Example' was added, but the plan has no key for it",
     ),
     "text-on-the-cover": Edited(
         lambda quote: setattr(quote.cover["B3"], "value", "Please call."), refused="write it below the terms"
@@ -301,7 +301,7 @@ EDITS = {
     ),
     "cable-added": Edited(
         lambda quote: _add(quote, category="Cables", description="A cable", quantity=2, unit_price=5),
-        refused="the plan decides which parts there are",
+        refused="the parts follow from the plan",
     ),
     "line-duplicated": Edited(_duplicate, refused="a copy of the line 'compute.nic'"),
     "line-deleted": Edited(_delete_row("pdu.management"), refused="the row of 'pdu.management'"),
@@ -332,10 +332,10 @@ EDITS = {
     ),
     "amount-typed": Edited(_set("server", "amount", 50000000), refused="the amount 50000000 of 'server' was typed"),
     "note-beside": Edited(
-        lambda quote: setattr(quote.bill["N5"], "value", "cheaper, please"), refused="something was written beside"
+        lambda quote: setattr(quote.bill["N5"], "value", "cheaper, please"), refused="text was added next to"
     ),
     "spare-of-another-line": Edited(
-        _set("compute.switch.spine", "spare", 1), refused="spares of a part are bought on its first line"
+        _set("compute.switch.spine", "spare", 1), refused="spares of a part are purchased on its first line"
     ),
     "spare-of-one-of-two-parts": Edited(
         _set("compute.transceiver.leaf-spine.spine", "spare", 3),
@@ -371,7 +371,7 @@ EDITS = {
         lambda quote: setattr(
             quote.labelled(quote.terms, "Tax is calculated on the sum after discount.", 0), "value", "Soon."
         ),
-        refused="'Soon.': this cell is computed",
+        refused="'Soon.': this cell is calculated",
     ),
 }
 TOGETHER = {

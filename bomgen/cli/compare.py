@@ -60,7 +60,7 @@ def compare(
 ) -> None:
     """Show plans side by side: money, workload, networks, power, racks; the best value of a row has a star.
 
-    Rows in which all plans are equal are folded away; --all shows them in the text.
+    Rows in which all plans are equal are folded away; use --all to show them in the text.
 
     A third-party bill (xlsx, csv, ...) is shown as the plan that `bomgen xray` reconstructs, without prices. Unknown
     values are shown as a dash; incomplete values are shown as lower bounds and are never marked best. A plan with

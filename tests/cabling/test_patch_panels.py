@@ -267,5 +267,5 @@ def test_machines_without_a_rack_are_named(worked: Worked) -> None:
     """A machine that stands nowhere has no panel."""
     plan = four_racks()
     plan["fabrics"]["compute"]["hosts"] = [{"name": "login", "count": 2, "ports": 1}]
-    with pytest.raises(PlanErrors, match="2 server-leaf links of compute end at devices that stand in none"):
+    with pytest.raises(PlanErrors, match="2 server-leaf links of compute end at devices without a rack"):
         worked(plan)

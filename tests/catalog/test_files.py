@@ -150,8 +150,8 @@ def test_what_a_file_changes_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("power: 18 W", "mms4x00-ns instead: mma4z00-ns draws 18 W, but the cage limit on QM9700 is 17 W"),
-        ("reach: 10 m", "mms4x00-ns instead: reaches 10 m"),
+        ("power: 18 W", "mms4x00-ns is used: mma4z00-ns draws 18 W, but the cage limit on QM9700 is 17 W"),
+        ("reach: 10 m", "mms4x00-ns is used: reaches 10 m"),
         ("power: 16 W", None),
     ],
 )

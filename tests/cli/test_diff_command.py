@@ -421,8 +421,8 @@ def test_every_line_is_shown_when_asked(checkout: Run) -> None:
     """--all shows the numbers that are only counted otherwise."""
     short = checkout("old:plans/x.yaml", "plans/x.yaml").stdout
     long = checkout("old:plans/x.yaml", "plans/x.yaml", "--all").stdout
-    assert "--all shows them" in short
-    assert "--all shows them" not in long
+    assert "use --all to show them" in short
+    assert "use --all to show them" not in long
     assert len(long.splitlines()) > len(short.splitlines())
 
 

@@ -159,7 +159,7 @@ def test_lines_that_lose_and_gain_a_price() -> None:
     parts = {name: part for name, part in found.money.parts.items() if part}
     assert {"no_longer_priced": -10, "newly_priced": 7} == parts
     assert "no longer priced, was 5.00" in shown(found)
-    assert "priced now: 7.00" in shown(found)
+    assert "now priced: 7.00" in shown(found)
     assert "lines without a price: 1 of 2 before, 1 of 2 now" in shown(found)
 
 

@@ -114,7 +114,7 @@ def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
     assert re.search(r"no part number \|[^|]*Rack", page)
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "最大功率下限")])
+@pytest.mark.parametrize(("language", "words"), [("en", "Power, at least"), ("zh", "最大功率下限")])
 def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, language: str, words: str) -> None:
     """A sum that leaves machines out is no maximum: the headline says so."""
     hosts = [{"name": "box", "count": 1, "part": {"name": "Box"}}]

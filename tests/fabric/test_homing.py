@@ -55,7 +55,7 @@ def test_the_ports_of_a_machine_never_meet_in_a_leaf(
 @pytest.mark.parametrize(
     ("servers", "homing", "switches"),
     [(64, "dual", [4, 2]), (80, "single", [5, 4]), (30, "single", [1])],
-    ids=["as many switches", "more switches", "one switch"],
+    ids=["same number of switches", "more switches", "one switch"],
 )
 def test_storage_is_dual_homed_where_it_costs_no_switch(
     worked: Worked, servers: int, homing: str, switches: list[int]

@@ -54,11 +54,11 @@ def plan(keys: dict[str, Any], **cluster: Any) -> dict[str, Any]:
 
 
 def sized(worked: Worked, keys: dict[str, Any], **cluster: Any) -> Sizing | None:
-    """The size of a run; None where it fits no split."""
+    """The size of a run; None where it no split of the model fits."""
     try:
         return worked(plan(keys, **cluster)).design.sizing
     except PlanErrors as errors:
-        if "fits no split" not in str(errors):
+        if "no split of the model fits" not in str(errors):
             raise
         return None
 
@@ -209,7 +209,7 @@ def test_a_refusal_names_the_smallest_number_that_fits(
         if not left_out:
             return
         text = left_out[0]
-    assert "would hold it" in text
+    assert "would fit the model" in text
     named = [int(count) for count in re.findall(r"\d+", text.split("A cluster of ")[1].split(" GPUs would")[0])]
     assert all(count % 8 == 0 for count in named)
     of_servers = [count // 8 for count in named]

@@ -475,8 +475,8 @@ def test_the_command_line_and_the_plan_name_templates(tmp_path: Path, run: Run) 
         (["sub/.j2"], "<template>:1:1: error: '' is not a valid file name; "),
         (["sub/a..j2"], "<template>:1:1: error: 'a.' is not a valid file name; "),
         (["sub/a\nb.j2"], "<template>:1:1: error: 'a\\nb' is not a valid file name; "),
-        (["sub/folder.txt.j2"], "<template>:1:1: error: 'sub/folder.txt.j2' is no file; "),
-        (["sub/pipe.txt.j2"], "<template>:1:1: error: 'sub/pipe.txt.j2' is no file; "),
+        (["sub/folder.txt.j2"], "<template>:1:1: error: 'sub/folder.txt.j2' is not a file; "),
+        (["sub/pipe.txt.j2"], "<template>:1:1: error: 'sub/pipe.txt.j2' is not a file; "),
         (["sub/Quote.HTML.j2"], "<template>:1:1: error: bomgen writes Quote.HTML itself; "),
         (["sub/fabric-x.svg.j2"], "<template>:1:1: error: bomgen writes fabric-x.svg itself; "),
         (["sub/latin.txt.j2"], "sub/latin.txt.j2:2:4: error: not UTF-8: byte 0xe9; "),
@@ -527,7 +527,7 @@ def test_the_page_states_the_limits() -> None:
     cpu, wall, memory, output = LIMITS
     together = {
         "processor time of all templates of a plan together": f"{cpu} s",
-        "time on the clock of all together": f"{wall} s",
+        "wall-clock time of all templates together": f"{wall} s",
         "results of all together": f"{output >> 20} MiB",
     }
     each = {"memory": f"{memory >> 20} MiB", "result": f"{RESULT_BYTES >> 20} MiB", "text": "1 MiB"}
