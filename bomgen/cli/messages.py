@@ -81,7 +81,7 @@ WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
 def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
     """Raise UsageError for an output file that is also an input."""
     if output is not None and os.path.realpath(output) == os.path.realpath(given):
-        raise click.UsageError(f"{output} is {what}; name another file with -o")
+        raise click.UsageError(f"{output} is {what}; specify another file with -o")
 
 
 def choose_form(form: str | None, output: str | None, suffixes: Mapping[str, str], binary: Sequence[str]) -> str:

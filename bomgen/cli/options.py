@@ -96,7 +96,7 @@ def named_path(_ctx: click.Context, _: click.Parameter, value: str | None) -> st
 def refuse_known_file(output: str) -> None:
     """Raise UsageError for a plan, a lock or a price list, which only --force overwrites."""
     if what := known_as(Path(output)):
-        raise click.UsageError(f"{output} is {what}; name another file with -o, or overwrite it with --force")
+        raise click.UsageError(f"{output} is {what}; specify another file with -o, or overwrite it with --force")
 
 
 def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -15,7 +15,6 @@ import pytest
 import yaml
 from openpyxl import load_workbook
 
-from bomgen.core import language as languages_room
 from bomgen.core import messages as messages_room
 from bomgen.core import resources, schema
 from bomgen.core.language import language
@@ -351,7 +350,6 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (package / name).symlink_to(resources.folder(name))
     caches = (
         resources.folder,
-        languages_room.language,
         messages_room.read_language,
         schema.document,
         plan_schema.document,
