@@ -161,5 +161,5 @@ def test_what_an_oversubscription_would_save_is_that_of_the_plan_with_it(worked:
     assert (other.switches, other.links) == (switches[1] - switches[0], links[1] - links[0])
     assert other.switches < 0
     text = render(report, ("report.md",))["report.md"].decode("utf-8")
-    assert f"it would take: switches {other.switches}, links between switches {other.links}, " in text
+    assert f"the fabric would take: switches {other.switches}, links between switches {other.links}, " in text
     assert with_oversubscription(worked(half), worked(half).design.fabrics[0]) is None
