@@ -101,8 +101,10 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
     if best is None:
-        message = "no bill is found in it; a row must name its columns: a quantity, and a part number or a description"
-        message += f"; or name them: bomgen xray {file} --columns part=A,quantity=C"
+        message = (
+            "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
+            f"or specify them: bomgen xray {file} --columns part=A,quantity=C"
+        )
         return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
     _, table, at, roles = best
     headings = _headings_of(table, at)

@@ -41,7 +41,6 @@ NOT_PROVOKED = {
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
     "no bill is found in it; a row must name its columns": "a bill that was sent; tests/cli/test_xray_command.py",
     "more than {} lines; give the bill alone": "a bill of 5000 lines; tests/reading/test_bills.py",
-    "the bill has more than {} lines of networks": "a bill of 1000 lines; tests/reading/test_bills.py",
     "reading the file takes more than {}; save its tables": "files made for it; tests/hostile/test_sent.py",
     "a page with more than {} lines": "a PDF made for it",
     "states {} texts but is too short": "files made for it; tests/hostile/test_sent.py",
@@ -125,7 +124,6 @@ NOT_PROVOKED = {
     "the plan sets fewer; height and power would allow it": "a reason of explain",
     "sequence parallelism is on; combined with tensor parallelism": "a warning",
     "an older bom.json does not record its exchange rates": "a note of a comparison; tests/documents/test_diff.py",
-    "{} not read; only the first {} lines of a bill are read": "a bill of 5000 lines; tests/reading/test_bills.py",
     "choose with: bomgen xray": "a question about a bill; tests/reading/test_bills.py",
 }
 """Errors without a transcript, and why."""
@@ -181,7 +179,9 @@ def called(node: ast.Call) -> str:
 
 def is_warning(node: ast.AST) -> bool:
     """Whether a call says that it makes a warning."""
-    return isinstance(node, ast.Call) and any(getattr(each, "value", "") == "warning" for each in node.args)
+    if not isinstance(node, ast.Call):
+        return False
+    return called(node) == "_warning" or any(getattr(each, "value", "") == "warning" for each in node.args)
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:

@@ -238,7 +238,7 @@ def test_line_numbers_are_no_descriptions() -> None:
         ("Code of ours,Qty\nX,4\n", "parts, and none for descriptions: A 'Code of ours'; choose with"),
         ("Part,Qty,Quantity\nX,4,8\n", "2 columns may be the quantity: B 'Qty', C 'Quantity'; choose with"),
         ("Part,Qty,Unit price,Price\nX,4,8,9\n", "2 columns may be the price: C 'Unit price', D 'Price'; choose with"),
-        ("a,b\n1,2\n", "or name them: bomgen xray bill.csv --columns part=A,quantity=C"),
+        ("a,b\n1,2\n", "or specify them: bomgen xray bill.csv --columns part=A,quantity=C"),
     ],
 )
 def test_questions(text: str, question: str) -> None:
