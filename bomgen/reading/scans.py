@@ -69,10 +69,7 @@ def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _measure(content: bytes, lengths: list[int]) -> Found | None:
-    """Return the extent of the cells of a sheet in the usual form, with values only, in a third of a parser's time.
-
-    None if it must be parsed: with formulas, errors, distant cells or more text than permitted.
-    """
+    """Return the extent of plain cells in the usual form, in half the time of a parser; None if it must be parsed."""
     cells = _CELL.findall(content)
     if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
         return None

@@ -54,7 +54,7 @@ def plan(keys: dict[str, Any], **cluster: Any) -> dict[str, Any]:
 
 
 def sized(worked: Worked, keys: dict[str, Any], **cluster: Any) -> Sizing | None:
-    """The size of a run; None where it no split of the model fits."""
+    """The size of a run; None where no split of the model fits."""
     try:
         return worked(plan(keys, **cluster)).design.sizing
     except PlanErrors as errors:
