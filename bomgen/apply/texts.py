@@ -82,7 +82,7 @@ def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> b
     if isinstance(value, Broken):
         message = f"{show(value)}; write the text of `{key}` itself"
     elif isinstance(value, bool | date | time):
-        what = "true or false" if isinstance(value, bool) else "a date or a time"
+        what = "a boolean" if isinstance(value, bool) else "a date or a time"
         message = f"{show(value)} is {what}, not text; format the cell as text and type it again"
     else:
         return False

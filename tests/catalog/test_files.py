@@ -169,7 +169,7 @@ def test_links_that_lose_a_changed_part_are_said(tmp_path: Path, text: str, reas
     start = (
         f"parts/transceiver/{MODULE}.yaml:1:1: warning: with these changes, {MODULE} is no longer selected for {links}"
     )
-    assert [line.startswith(f"{start}, which have {reason}") for line in said] == [True] * bool(reason), said
+    assert [line.startswith(f"{start}, and {reason}") for line in said] == [True] * bool(reason), said
 
 
 def test_a_source_that_is_not_described_is_refused(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_lines_that_lose_and_gain_a_price() -> None:
     assert {"no_longer_priced": -10, "newly_priced": 7} == parts
     assert "no longer priced, was 5.00" in shown(found)
     assert "now priced: 7.00" in shown(found)
-    assert "lines without a price: 1 of 2 before, 1 of 2 now" in shown(found)
+    assert "lines without a price: 1 of 2 before, 1 of 2 after" in shown(found)
 
 
 def test_other_currencies_are_not_subtracted() -> None:
