@@ -152,7 +152,7 @@ def test_ids_are_offered_as_keys(server, text, key):
     [
         ("cl|", "cluster", "GPU"),
         ("cluster:\n  sp|", "spare_servers", "not cabled"),
-        ("fabrics:\n  compute:\n    over|", "oversubscription", "oversubscribed"),
+        ("fabrics:\n  compute:\n    over|", "oversubscription", "non-blocking"),
         ("fabrics:\n  compute:\n    links:\n      leaf-spine:\n        me|", "medium", "copper"),
         (
             "fabrics:\n  compute:\n    topology: dragonfly\n    dragonfly:\n      |",

@@ -523,7 +523,7 @@ def test_no_process_without_templates(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_page_states_the_limits() -> None:
     """docs/templates.md has the limits that are set."""
-    rows = dict(re.findall(r"^\| ([a-z ]+) \| ([0-9]+ (?:s|MiB)) \|$", DOCS, re.MULTILINE))
+    rows = dict(re.findall(r"^\| ([a-z -]+) \| ([0-9]+ (?:s|MiB)) \|$", DOCS, re.MULTILINE))
     cpu, wall, memory, output = LIMITS
     together = {
         "processor time of all templates of a plan together": f"{cpu} s",

@@ -580,7 +580,7 @@ def test_the_bill_by_fabric_and_role_adds_up() -> None:
     document = make()
     rows = [[cell.value for cell in row] for row in sheet(opened(document, values=True), GROUPS).iter_rows()]
     net = float(document.totals.list - document.totals.discount)
-    assert [row[3] for row in rows if row[0] == "Sum"] == [pytest.approx(net)] * 2
+    assert [row[3] for row in rows if row[0] == "Total"] == [pytest.approx(net)] * 2
     assert next(row[:4] for row in rows if row[0] == "compute") == ["compute", 701250, 0, 701250]
     assert ["Outside any fabric", "patch", 13, pytest.approx(76.01)] in [row[:4] for row in rows]
     assert [row[3] for row in rows if "Difference from the net amount of the bill" in row] == [0, 0]
@@ -749,7 +749,7 @@ def test_charges_are_shares_of_the_hardware() -> None:
             {
                 "交换机": "Book：a letter；2026年10月1日；估算；过时；900.00 EUR 至 1,100.00 EUR",
                 "服务器": "Book；1,000.00 EUR",
-                "服务": "硬件折后金额的 2 %",
+                "服务": "硬件折后金额的 2%",
             },
         ),
     ],

@@ -491,7 +491,7 @@ def test_a_measurement_is_called_one(worked: Worked) -> None:
     """Nothing is called an estimate where a measurement is given, and no range is shown."""
     report = worked(plan(output_tokens=512, requests_per_minute=600, tokens_per_second_per_gpu=1500))
     assert "estimate" not in texts(words(report)).replace("no part of it is estimated", "")
-    assert "as measured" in texts(words(report))
+    assert "measured value" in texts(words(report))
     workload = result(report)["workload"]
     assert not [key for key in workload if key.endswith("range") or key == "latency"]
     # 600 a minute of 512 tokens are 5120 tokens/s: 4 GPUs, of a server of 8

@@ -139,7 +139,10 @@ def test_keys_without_effect_are_pointed_out(worked: Worked) -> None:
 def test_checkpoints_that_take_all_the_time_are_warned_of(worked: Worked) -> None:
     """An interval shorter than a checkpoint takes to write leaves nothing."""
     report = worked(plan({"checkpoint_every": "1 min", "write_per_server": "100 MB/s"}, TRAINING))
-    message = "a checkpoint takes 383 s to write, but one is due every 60 s, which leaves no time for or less often"
+    message = (
+        "a checkpoint takes 383 s to write, but one is due every 60 s, which leaves no time for training; "
+        "write faster or less often"
+    )
     assert [message] == rules(report, "checkpoint-time")
     assert 0 == result(report)["workload"]["lost_time"]["goodput"]
 

@@ -195,7 +195,7 @@ def test_predicted_days_at_the_end_of_their_interval(tmp_path: Path) -> None:
     assert rows["--confidence", "90%"]["measures"]["days"] == high
     assert [(row["days_low"], row["days_high"]) for row in rows.values()] == [(low, high)] * 2
     shown = CliRunner().invoke(main, ["search", PLAN, *words, "--confidence", "90%", "--minimise", "days"])
-    assert "upper end of the 90% interval" in shown.output
+    assert "upper ends of the 90% intervals" in shown.output
 
 
 def test_plans_of_the_front_come_to_what_the_search_said(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_nothing_feasible_names_the_nearest_and_ends_with_1() -> None:
     """With what breaks the bound."""
     outcome = CliRunner().invoke(main, ["search", PLAN, "--over", "cluster.servers=2..4", "--within", "days=3"])
     assert outcome.exit_code == 1
-    assert "The nearest is gpu b200-sxm, servers 4, topology fat-tree: Days 43.4 days, at most 3 days" in outcome.output
+    assert "The closest is gpu b200-sxm, servers 4, topology fat-tree: Days 43.4 days, at most 3 days" in outcome.output
 
 
 def test_plans_are_written_only_where_they_can_extend_the_one_that_was_searched(tmp_path: Path) -> None:
