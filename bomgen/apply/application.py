@@ -246,8 +246,10 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     proposal = _propose(base, changes, returned)
     counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
-        message = f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
-        message += "settings or bomgen have changed since; build a new one, or apply it anyway with --force"
+        message = (
+            f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
+            "settings or bomgen have changed since; build a new one, or apply it anyway with --force"
+        )
         raise _stale(returned, message)
     return proposal
 

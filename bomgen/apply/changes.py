@@ -151,8 +151,10 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             problems.append(conflict(cell, returned.bill, message))
         elif len(rows) > 1:
             first = name_cell(returned.bill, rows[0].cells[ID].mark)
-            message = f"a copy of the line '{line_id}', which is also at {first}; an added row has no id, "
-            message += "in the hidden column after the bill; clear it there, or delete the row"
+            message = (
+                f"a copy of the line '{line_id}', which is also at {first}; an added row has no id, "
+                "in the hidden column after the bill; clear it there, or delete the row"
+            )
             problems.append(conflict(cell, returned.bill, message))
     for line in base.lines:
         if len(found.get(line.id, ())) == 1:

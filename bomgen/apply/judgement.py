@@ -214,8 +214,10 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     others = f" ({', '.join(lines)})" if lines else ""
     if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
         others += "; spares of a part are purchased on its first line, at the discount of that line"
-    message = f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
-    message += f"{wanted} {currency}{others}; edit the plan by hand"
+    message = (
+        f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
+        f"{wanted} {currency}{others}; edit the plan by hand"
+    )
     return Problem(typed.mark, "error", message, RULE)
 
 

@@ -173,8 +173,10 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
             proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
             removed.append(at)
             continue
-        message = f"{bill}: the row of '{line.id}' ({what}) was deleted; the lines follow from the plan; "
-        message += "restore the row, or remove its cause from the plan"
+        message = (
+            f"{bill}: the row of '{line.id}' ({what}) was deleted; the lines follow from the plan; "
+            "restore the row, or remove its cause from the plan"
+        )
         proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
         message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
@@ -200,15 +202,19 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
-        message = f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
-        message += f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
+        message = (
+            f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
+            f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
+        )
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
         message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
     elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
         message = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
-        message = "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or "
-        message += "use the empty lines below the others"
+        message = (
+            "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or "
+            "use the empty lines below the others"
+        )
     else:
         proposal.tell(at, "quote.charges", None, f"{name} {price:f}")
         return {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
@@ -287,8 +293,10 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
     title, typed = proposal.base.titles[change.key], show(change.after.value)
-    message = f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}); "
-    message += "specify another part there"
+    message = (
+        f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}); "
+        "specify another part there"
+    )
     proposal.refuse_written(proposal.returned.bill, change.after, message)
 
 
@@ -306,8 +314,10 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         if other is None:
             proposal.prices[part] = price
             continue
-        message = f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
-        message += "has one price: change all of its lines, or give one of them a discount"
+        message = (
+            f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
+            "has one price: change all of its lines, or give one of them a discount"
+        )
         proposal.refuse(change.after, message)
 
 

@@ -45,8 +45,10 @@ def _note_row(proposal: Proposal, change: TextChange) -> None:
         message = f"the row {show(filled[0].value)} was deleted, but the plan cannot express that; restore it"
         if not change.before:
             terms = proposal.base.document.section("terms").title
-            message = f"{show(filled[0].value)} was added, but the plan has no key for it; delete it, or write it "
-            message += f"below the terms on the sheet '{terms}'"
+            message = (
+                f"{show(filled[0].value)} was added, but the plan has no key for it; delete it, or write it "
+                f"below the terms on the sheet '{terms}'"
+            )
         proposal.refuse_written(change.sheet, change.at, message)
     else:
         for cell in filled:

@@ -53,7 +53,7 @@ def subcommand(name: str) -> click.Command:
 class _Program(click.Group):
     """The command, which imports the module of a subcommand when that is called: help must come at once.
 
-    Its reader may go away: nothing more is written then, and nobody is to blame.
+    When the reader of a pipe exits, writing stops without an error message.
     """
 
     def list_commands(self, _ctx: click.Context) -> list[str]:

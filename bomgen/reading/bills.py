@@ -45,6 +45,7 @@ GENERIC_NAMES = (
     *("n/a", "-", "–", "tbd"),
     *("无", "无料号", "无部件号", "料号待补", "暂定型号，料号待确认", "规划部件，订购号另行确定"),
 )
+"""Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
 
 
 TRANSCEIVER = "transceiver"

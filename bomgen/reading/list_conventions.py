@@ -392,8 +392,10 @@ class Conventions:
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
-                message = f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
-                message += "write it with a per cent sign"
+                message = (
+                    f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
+                    "write it with a per cent sign"
+                )
                 raise PlanErrors([Problem(cell.mark, "error", message, QUESTION)])
         self.paid = role == PAID
         if role == UNCLEAR and shares:

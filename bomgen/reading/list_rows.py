@@ -194,8 +194,10 @@ class _RowReader:
             return exact, base[2]
         if share is not None and abs(net[0] - less) > base[0] * share[1] + minor_unit(currency or ""):
             percent = f"{(share[0] * PERCENT).normalize():f}"
-            message = f"the net price {net[0]:f} is not the list price {base[0]:f} less {percent} %, "
-            message += f"which is {less.normalize():f}; the net price is used"
+            message = (
+                f"the net price {net[0]:f} is not the list price {base[0]:f} less {percent} %, "
+                f"which is {less.normalize():f}; the net price is used"
+            )
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 

@@ -116,8 +116,8 @@ def read_list(
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not entries:
-        message = "no row has a part and a price; specify the columns: "
-        raise _wrong(file, f"{message}bomgen prices {file} --columns part=A,price=B")
+        command = f"bomgen prices {file} --columns part=A,price=B"
+        raise _wrong(file, f"no row has a part and a price; specify the columns: {command}")
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)

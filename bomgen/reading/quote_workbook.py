@@ -86,8 +86,10 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         tables = tuple(_with_formulas(table, formulas) for table in tables)
     found = next(((table, cell) for table in tables for cell in _marked(table)), None)
     if found is None:
-        message = "not a bomgen quote: the hidden id column after the bill is missing; "
-        message += "use the quote.xlsx written by `bomgen build`, as it was returned"
+        message = (
+            "not a bomgen quote: the hidden id column after the bill is missing; "
+            "use the quote.xlsx written by `bomgen build`, as it was returned"
+        )
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
     table, mark = found
     if not table.name:

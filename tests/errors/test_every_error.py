@@ -70,7 +70,6 @@ NOT_PROVOKED = {
     "dates={} is no order of dates": "usage of the command; tests/reading/test_price_lists.py",
     "scale={} is no number": "usage of the command; tests/reading/test_price_lists.py",
     "header={} is no line": "usage of the command; tests/reading/test_price_lists.py",
-    "which is {}; the net price is used": "a warning",
     "the uplinks between the fabrics form a loop": "a search that has settled in every plan",
     "rounding {} servers up to whole leaves does not settle": "a search that has settled in every plan",
     "the memory of {} is unknown; nothing is too large": "an error of the program, not of a plan",
