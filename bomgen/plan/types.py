@@ -141,6 +141,51 @@ class Degrees(NamedTuple):
     mark: Mark
     attention: str = "tensor"
     """tensor: every GPU works on all requests; DATA: on separate requests, with experts spread over all GPUs."""
+    expert: Figure | None = None
+    """GPUs over which the routed experts are spread; None: all with DATA attention, else none."""
+
+
+class Targets(NamedTuple):
+    """The latency that a served workload has to keep."""
+
+    mark: Mark
+    ttft: Figure | None
+    """Time to the first token [s], kept by `percentile` of the requests."""
+    tpot: Figure | None
+    """Mean time per output token after the first [s]."""
+    percentile: Figure
+    """Share of the requests."""
+
+
+class UseCase(NamedTuple):
+    """Requests of one kind among those of a served workload."""
+
+    share: Figure
+    """Share of the requests."""
+    prompt_tokens: Figure
+    output_tokens: Figure
+
+
+class Pool(NamedTuple):
+    """Replicas that only prefill, or only decode."""
+
+    gpu: parts.Gpu | None
+    """The GPU; None: that of the cluster."""
+    degrees: Degrees | None
+    """The degrees; None: found by the program."""
+
+
+class OwnSpeed(NamedTuple):
+    """The speed of a replica that the user measured; either time, or the tokens/s, may be missing."""
+
+    concurrency: Figure
+    prompt_tokens: Figure
+    output_tokens: Figure
+    tpot: Figure | None
+    """Time per output token [s]."""
+    ttft: Figure | None
+    """Time to the first token [s]."""
+    tokens_per_second_per_gpu: Figure | None
 
 
 class Inference(NamedTuple):
@@ -179,6 +224,23 @@ class Inference(NamedTuple):
     """Share of the peak reached in prefill."""
     bandwidth_efficiency: PublishedRange
     """Share of the memory bandwidth reached in decode."""
+    prompt_tokens: Figure | None = None
+    """Mean tokens of a prompt; None: unknown."""
+    prompt_spread: Figure | None = None
+    """Standard deviation of the tokens of a prompt over their mean."""
+    output_spread: Figure | None = None
+    """Standard deviation of the output tokens over their mean."""
+    use_cases: tuple[UseCase, ...] = ()
+    """Kinds of requests; empty: all are of one kind."""
+    peak: Figure | None = None
+    """Requests of the busiest minute over those of a mean one."""
+    targets: Targets | None = None
+    prefix_cache: Figure | None = None
+    """Share of prompt tokens that are cached; None: none."""
+    prefill: Pool | None = None
+    decode: Pool | None = None
+    """Separate pools for prefill and decode that the plan specifies; None without them."""
+    measured: tuple[OwnSpeed, ...] = ()
 
 
 class Compute(NamedTuple):
