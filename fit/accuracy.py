@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from evaluate import KINDS, by_label, covered, errors, everything, factors, leave_out, mean_of_clusters
-from hierarchy import CLUSTER, TERMS, Array, Fit, Table
+from evaluate import by_label, covered, errors, everything, factors, leave_out, mean_of_clusters
+from hierarchy import Array, Fit
 from numpy.typing import NDArray
+from training import CLUSTER, KINDS, PRIOR, Steps, read
 
-from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import measurements, predict
+from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.measurements import UnusedRow
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
@@ -32,13 +32,12 @@ Mask = NDArray[np.bool_]
 
 def main() -> None:
     """Write the page."""
-    read, left_out = measurements.read(Catalog())
-    table = Table(read)
+    table, left_out = read()
     PAGE.write_text("\n".join(page(table, left_out)) + "\n", encoding="utf-8")
     print(PAGE)
 
 
-def page(table: Table, left_out: Sequence[UnusedRow]) -> Iterator[str]:
+def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     """The lines of the page."""
     everyone = np.ones(len(table), dtype=bool)
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
@@ -108,13 +107,13 @@ def coefficients() -> Iterator[str]:
     yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
     yield f"|---|{'---|' * len(names)}---|"
     columns = [predict.inverse_efficiencies(n, "16-bit", s) for n, s in zip(names, stacks, strict=True)]
-    for place, term in enumerate(TERMS):
+    for place, term in enumerate(PRIOR):
         numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
         yield f"| {term} | {numbers} | {'prior' if term in predict.fit()['priors'] else 'fitted'} |"
     yield "\nAll numbers: `bomgen/data/measured/fit.json`, as logs."
 
 
-def line(table: Table, name: str, kind: str, used: Mask, columns: tuple[Array, ...]) -> str:
+def line(table: Steps, name: str, kind: str, used: Mask, columns: tuple[Array, ...]) -> str:
     """A row of a table: means over clusters."""
     whole, apart, of_models, half, most = columns
     means = [f"{mean_of_clusters(table, each, used):.1%}" for each in (whole, apart)]
@@ -123,7 +122,7 @@ def line(table: Table, name: str, kind: str, used: Mask, columns: tuple[Array, .
     return f"| {name} | {kind} | {used.sum()} | {' | '.join(means)} |"
 
 
-def goals(table: Table, apart: Array, inside: Array) -> Iterator[str]:
+def goals(table: Steps, apart: Array, inside: Array) -> Iterator[str]:
     """What was aimed at, and what was reached."""
     clusters, generation = table.labels[CLUSTER], table.labels["generation"]
     dense, tuned = ~table.moe, clusters != UNTUNED
@@ -169,19 +168,19 @@ def goals(table: Table, apart: Array, inside: Array) -> Iterator[str]:
     )
 
 
-def spread_out(table: Table, chosen: NDArray[np.int64], values: Array) -> Array:
+def spread_out(table: Steps, chosen: NDArray[np.int64], values: Array) -> Array:
     """Values of some rows in an array of all rows."""
     found = np.full(len(table), np.nan)
     found[chosen] = values
     return found
 
 
-def own_cluster(table: Table, groups: Sequence[NDArray[np.int64]]) -> float:
+def own_cluster(table: Steps, groups: Sequence[NDArray[np.int64]]) -> float:
     """Mean error of rows, each predicted by a fit without its group that knows other rows of the same cluster."""
     found: list[float] = []
     for group in groups:
         fit = Fit(table, np.setdiff1d(everything(table), group))
-        found += list(np.abs(fit.predict(table, group, with_cluster=True) / table.step[group] - 1))
+        found += list(np.abs(fit.predict(table, group, with_cluster=True) / table.measured[group] - 1))
     return float(np.mean(found))
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from hierarchy import CLUSTER, LEVELS, NOISE, TERMS, Array, Fit, Table
+from hierarchy import Array, Fit, Observations, Rows
 from numpy.typing import NDArray
 
 COVERAGES = (50, 90)
-KINDS = {False: "dense", True: "moe"}
 
 
-def everything(table: Table) -> NDArray[np.int64]:
+def everything(table: Observations) -> Rows:
     """Indices of all rows."""
     return np.arange(len(table))
 
 
-def leave_out(table: Table, groups: Iterable[NDArray[np.int64]]) -> tuple[Array, Array]:
+def leave_out(table: Observations, groups: Iterable[Rows]) -> tuple[Array, Array]:
     """Predicted steps of rows, each by a fit without its group, and the spread of their logs; NaN: in no group."""
     steps, spreads = np.full(len(table), np.nan), np.full(len(table), np.nan)
     for group in groups:
@@ -28,19 +27,20 @@ def leave_out(table: Table, groups: Iterable[NDArray[np.int64]]) -> tuple[Array,
     return steps, spreads
 
 
-def by_label(labels: NDArray[np.str_]) -> list[NDArray[np.int64]]:
+def by_label(labels: NDArray[np.str_]) -> list[Rows]:
     """Indices of the rows of each label."""
     return [np.flatnonzero(labels == name) for name in sorted(set(labels))]
 
 
-def spread_of_rows(fit: Fit, table: Table, chosen: NDArray[np.int64], parts: Array) -> Array:
+def spread_of_rows(fit: Fit, table: Observations, chosen: Rows, parts: Array) -> Array:
     """Standard deviation of the log of each row's step: of a new cluster, and of what the fit has not seen of it."""
-    shares = parts / parts.sum(axis=1)[:, None]
-    variance = np.full(len(chosen), NOISE**2) + (shares * fit.spread()) ** 2 @ np.ones(len(TERMS))
-    for level in LEVELS:
+    shares = parts @ table.design / parts.sum(axis=1)[:, None]
+    problem = fit.problem
+    variance = problem.noise**2 + ((shares * fit.spread()) ** 2).sum(axis=1)
+    for level in problem.levels:
         known = np.isin(table.labels[level.name][chosen], fit.names[level.name])
-        new = ~known | (level.name == CLUSTER)
-        variance += new * (level.overall**2 + ((shares * level.spreads()) ** 2).sum(axis=1))
+        new = ~known | (level.name == problem.cluster)
+        variance += new * (level.overall**2 + ((shares * level.spreads(problem.names)) ** 2).sum(axis=1))
     return np.asarray(np.sqrt(variance))
 
 
@@ -64,34 +64,34 @@ def level(coverage: float, clusters: int) -> float:
     return corrected if corrected < 1 else coverage
 
 
-def factors(table: Table, steps: Array, spreads: Array, but: str = "") -> dict[str, dict[int, float]]:
-    """Spreads that an interval is wide, by kind of model and coverage, from the residuals of all clusters but one."""
-    scores = np.abs(np.log(steps / table.step)) / spreads
-    found: dict[str, dict[int, float]] = {}
-    for moe, kind in KINDS.items():
-        used = (table.moe == moe) & (table.labels[CLUSTER] != but) & ~np.isnan(scores)
-        clusters = table.labels[CLUSTER][used]
-        found[kind] = {at: quantile(scores[used], clusters, level(at / 100, len(set(clusters)))) for at in COVERAGES}
-    return found
+def factors(table: Observations, found: Array, spreads: Array, but: str = "") -> dict[str, dict[int, float]]:
+    """Spreads that an interval is wide, by kind and coverage, from the residuals of all groups but one."""
+    scores = np.abs(np.log(found / table.measured)) / spreads
+    wide: dict[str, dict[int, float]] = {}
+    for kind in sorted(set(table.kinds)):
+        used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
+        groups = table.groups[used]
+        wide[kind] = {at: quantile(scores[used], groups, level(at / 100, len(set(groups)))) for at in COVERAGES}
+    return wide
 
 
-def covered(table: Table, steps: Array, spreads: Array, coverage: int) -> NDArray[np.bool_]:
-    """Whether each row is in its interval, whose factor knows nothing of the row's cluster."""
+def covered(table: Observations, found: Array, spreads: Array, coverage: int) -> NDArray[np.bool_]:
+    """Whether each row is in its interval, whose factor knows nothing of the row's group."""
     inside = np.zeros(len(table), dtype=bool)
-    for name in sorted(set(table.labels[CLUSTER])):
-        wide = factors(table, steps, spreads, but=name)
-        for moe, kind in KINDS.items():
-            rows = (table.labels[CLUSTER] == name) & (table.moe == moe)
-            inside[rows] = np.abs(np.log(steps[rows] / table.step[rows])) <= wide[kind][coverage] * spreads[rows]
+    for name in sorted(set(table.groups)):
+        wide = factors(table, found, spreads, but=name)
+        rows = table.groups == name
+        width = np.array([wide[kind][coverage] for kind in table.kinds[rows]])
+        inside[rows] = np.abs(np.log(found[rows] / table.measured[rows])) <= width * spreads[rows]
     return inside
 
 
-def errors(table: Table, steps: Array) -> Array:
+def errors(table: Observations, steps: Array) -> Array:
     """Absolute relative errors."""
-    return np.asarray(np.abs(steps / table.step - 1))
+    return np.asarray(np.abs(steps / table.measured - 1))
 
 
-def mean_of_clusters(table: Table, values: Array, used: NDArray[np.bool_]) -> float:
+def mean_of_clusters(table: Observations, values: Array, used: NDArray[np.bool_]) -> float:
     """The mean over clusters of the means of their rows."""
-    clusters = table.labels[CLUSTER]
+    clusters = table.groups
     return float(np.mean([values[used & (clusters == name)].mean() for name in sorted(set(clusters[used]))]))

@@ -1,19 +1,22 @@
-"""Fit the terms of a training step to the measured rows, and write what the prediction reads: `make fit`."""
+"""Fit the terms of a training step and of serving to the measured rows, and write what the predictions read: `make fit`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from evaluate import KINDS, by_label, everything, factors, leave_out, quantile
-from hierarchy import BASE_SPREAD, CLUSTER, LEVELS, NOISE, OTHER_BASE_SPREAD, PRIOR, TERMS, Array, Fit, Table
+import serving
+import training
+from evaluate import by_label, everything, factors, leave_out, quantile
+from hierarchy import Array, Fit
+from training import CLUSTER, KINDS, Steps
 
-from bomgen.catalog.files import Catalog
 from bomgen.core.resources import folder
-from bomgen.sizing.prediction import measurements
-from bomgen.sizing.prediction.predict import FILE
+from bomgen.sizing.prediction import measurements, predict, serving_rows
+from bomgen.sizing.prediction import serving as predicted_serving
 
 DIGITS = 4
 PRIOR_SHARE = 0.8
@@ -23,58 +26,98 @@ WIDE = 90
 
 
 def main() -> None:
-    """Write the file of the fit."""
-    read, left_out = measurements.read(Catalog())
-    table = Table(read)
+    """Write the files of the fits."""
+    write(predict.FILE, fit_training())
+    write(predicted_serving.FILE, fit_serving())
+
+
+def write(name: str, content: dict[str, Any]) -> None:
+    """Write a file of a fit."""
+    path = folder("data") / "measured" / name
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    print(f"{path}: {content['rows']} rows, {content['left_out']} left out")
+
+
+def fit_training() -> dict[str, Any]:
+    """What the prediction reads of the fit to training steps."""
+    table, left_out = training.read()
     fit = Fit(table, everything(table))
     steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
-    path = folder("data") / "measured" / FILE
     wide = factors(table, steps, spreads)
-    content = fitted(table, fit, len(left_out)) | {
-        "factors": rounded_factors(wide),
-        "within": within(table, steps, wide),
-    }
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    print(f"{path}: {len(table)} rows, {len(left_out)} left out")
-
-
-def fitted(table: Table, fit: Fit, left_out: int) -> dict[str, Any]:
-    """What the prediction reads of a fit, without the factors of its intervals."""
-    base_spread = np.array([BASE_SPREAD.get(name, OTHER_BASE_SPREAD) for name in TERMS])
-    spread, deviations = fit.spread(), {level.name: level for level in LEVELS}
-    cluster = deviations[CLUSTER]
     return {
         "rows_sha256": digest(measurements.ROWS),
         "facts_sha256": digest(measurements.FACTS),
         "rows": len(table),
-        "left_out": left_out,
-        "terms": list(TERMS),
-        "prior": [PRIOR[name] for name in TERMS],
-        "priors": [
-            name for name, of, before in zip(TERMS, spread, base_spread, strict=True) if of > PRIOR_SHARE * before
-        ],
-        "base": rounded(fit.values[: len(TERMS)]),
+        "left_out": len(left_out),
+        **coefficients(fit),
         "generation": members(fit, "generation"),
         "precision": members(fit, "precision"),
         "stack": stacks(table, fit),
         "stacks_of_generation": stacks_of_generation(table),
-        "spread": {
-            "overall": round(float(np.hypot(NOISE, cluster.overall)), DIGITS),
-            "terms": rounded(np.hypot(spread, cluster.spreads())),
-            "unseen": {
-                name: {"overall": deviations[name].overall, "terms": rounded(deviations[name].spreads())}
-                for name in ("generation", "precision")
-            },
+        "spread": spread(fit, ("generation", "precision")),
+        "factors": rounded_factors(wide),
+        "within": within(table, steps, wide),
+    }
+
+
+def fit_serving() -> dict[str, Any]:
+    """What the prediction reads of the fit to measured serving."""
+    table, left_out = serving.read()
+    fit = Fit(table, everything(table))
+    levels = ("engine", "generation", "precision", "model")
+    models, groups = (leave_out(table, apart) for apart in (by_label(table.labels["model"]), serving.folds(table)))
+    return {
+        "rows_sha256": digest(serving_rows.ROWS),
+        "facts_sha256": digest(serving_rows.FACTS),
+        "rows": len({row.number for row in table.rows}),
+        "left_out": len(left_out),
+        **coefficients(fit),
+        **{name: members(fit, name) for name in levels},
+        "spread": spread(fit, levels),
+        "factors": {
+            "new": rounded_factors(factors(table, *models)),
+            "known": rounded_factors(factors(table, *groups)),
+        },
+        "within": serving.within(table, fit),
+    }
+
+
+def coefficients(fit: Fit) -> dict[str, Any]:
+    """Terms and scales with their priors, those that rest on them, and the logs that were found."""
+    problem, spread = fit.problem, fit.spread()
+    before = problem.base_spreads()
+    return {
+        "terms": list(problem.names),
+        "prior": list(problem.prior.values()),
+        "priors": [
+            name for name, of, prior in zip(problem.names, spread, before, strict=True) if of > PRIOR_SHARE * prior
+        ],
+        "base": rounded(fit.values[: len(problem.names)]),
+    }
+
+
+def spread(fit: Fit, levels: Sequence[str]) -> dict[str, Any]:
+    """Standard deviations of the logs of times of a new cluster, and by level those of members without rows."""
+    problem, overall, terms = fit.problem, fit.problem.noise, fit.spread()
+    if problem.cluster:
+        cluster = problem.level(problem.cluster)
+        overall, terms = float(np.hypot(overall, cluster.overall)), np.hypot(terms, cluster.spreads(problem.names))
+    return {
+        "overall": round(overall, DIGITS),
+        "terms": rounded(terms),
+        "unseen": {
+            level.name: {"overall": level.overall, "terms": rounded(level.spreads(problem.names))}
+            for level in map(problem.level, levels)
         },
     }
 
 
-def within(table: Table, steps: Array, wide: dict[str, dict[int, float]]) -> dict[str, float]:
+def within(table: Steps, steps: Array, wide: dict[str, dict[int, float]]) -> dict[str, float]:
     """The spread that is left of a cluster once its mean deviation is known, by kind of model.
 
     So many spreads as an interval of 90 % is wide hold 90 % of the rows around the mean of their cluster.
     """
-    logs, clusters, found = np.log(steps / table.step), table.labels[CLUSTER], {}
+    logs, clusters, found = np.log(steps / table.measured), table.labels[CLUSTER], {}
     for moe, kind in KINDS.items():
         around = np.full(len(table), np.nan)
         for rows_of in by_label(clusters):
@@ -101,7 +144,7 @@ def members(fit: Fit, level: str) -> dict[str, list[float]]:
     return {name: rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
 
 
-def stacks(table: Table, fit: Fit) -> dict[str, list[float]]:
+def stacks(table: Steps, fit: Fit) -> dict[str, list[float]]:
     """The same of each stack, and of each version of a stack with its stack's."""
     found = members(fit, "stack")
     names = sorted(set(zip(table.labels["stack"], table.labels["version"], strict=True)))
@@ -112,7 +155,7 @@ def stacks(table: Table, fit: Fit) -> dict[str, list[float]]:
     return found
 
 
-def stacks_of_generation(table: Table) -> dict[str, list[str]]:
+def stacks_of_generation(table: Steps) -> dict[str, list[str]]:
     """The stacks with rows of each generation."""
     pairs = set(zip(table.labels["generation"], table.labels["stack"], strict=True))
     return {

@@ -14,10 +14,10 @@ from time import perf_counter
 
 import numpy as np
 from evaluate import everything
-from hierarchy import CLUSTER, Fit, Table
+from hierarchy import Fit
+from training import CLUSTER, Steps, read
 
-from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import measurements, predict
+from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.predict import predict_steps
 
 TIMES = 100
@@ -26,20 +26,20 @@ TIMES = 100
 
 def main(path: Path, groups: list[list[str]]) -> None:
     """Write the errors, and the steps a second."""
-    table = Table(measurements.read(Catalog())[0])
+    table, _ = read()
     clusters, found = table.labels[CLUSTER], {}
     for group in groups:
         left_out = np.isin(clusters, group)
         fit = Fit(table, np.flatnonzero(~left_out))
         steps = fit.predict(table, everything(table))
         for name in group:
-            off = np.abs(steps / table.step - 1)[clusters == name]
+            off = np.abs(steps / table.measured - 1)[clusters == name]
             found[f"error of {name}"] = round(float(off.mean()), 4)
     found["steps/s"] = round(len(table) / min(seconds(table) for _ in repeat(None, TIMES)))
     path.write_text(json.dumps(found), encoding="utf-8")
 
 
-def seconds(table: Table) -> float:
+def seconds(table: Steps) -> float:
     """The time in which all rows are predicted, as arrays."""
     inverse = predict.inverse_efficiencies("ampere", "16-bit", "megatron-lm")
     start = perf_counter()

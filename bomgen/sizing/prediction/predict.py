@@ -97,15 +97,16 @@ def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> 
     return inverse._replace(launches=min(inverse.launches, *(getattr(inverse, name) for name in HIDING)))
 
 
-def spread(shares: Terms[float], generation: str | None) -> float:
-    """Return the standard deviation of the log of a step on an unseen cluster, from the shares of its terms."""
-    found = fit()["spread"]
+def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
+    """Return the standard deviation of the log of a time from the shares of its terms.
+
+    `found` are the spreads in the file of a fit; `unseen` the levels, such as a generation, that have no rows.
+    """
     parts = [(found["overall"], found["terms"])]
-    if generation not in fit()["generation"]:
-        parts.append((found["unseen"]["generation"]["overall"], found["unseen"]["generation"]["terms"]))
-    variance = 0.0
+    parts += [(found["unseen"][level]["overall"], found["unseen"][level]["terms"]) for level in unseen]
+    own, variance = list(shares), 0.0
     for overall, terms in parts:
-        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(shares, terms, strict=True))
+        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own, terms, strict=True))
     return sqrt(variance)
 
 
@@ -126,8 +127,8 @@ FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", 
 """Family of a precision, by its name in plans."""
 GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
 """Collectives of all weights per micro-batch, by stage of ZeRO."""
-_FIT = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to published measurements")
-_SPREADS = message("prediction-spread")
+FIT_REFERENCE = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to published measurements")
+SPREADS = message("prediction-spread")
 
 
 class GpuLinks(NamedTuple):
@@ -185,7 +186,8 @@ def predict(
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     total = reduce(add_seconds, terms.values())
     shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
-    width_of_run = spread(Terms(**shares), born)
+    unseen = () if born in fit()["generation"] else ("generation",)
+    width_of_run = spread_of_shares(fit()["spread"], shares.values(), unseen)
     errors = []
     for measured in training.measured:
         _check_own(training, measured, flops_per_token, machine.peak)
@@ -193,15 +195,15 @@ def predict(
         errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
     if errors:
         correction, width_of_run = learn(errors, width_of_run, within(moe))
-        ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
+        ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (FIT_REFERENCE,), "medium"))
         total = corrected(total, ratio)
-    width = Figure(width_of_run, "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+    width = Figure(width_of_run, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
     gpus = gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
     steps, mfus = {}, {}
     for coverage in COVERAGES:
-        times = Figure(factor(moe, coverage), "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+        times = Figure(factor(moe, coverage), "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
         mfus[coverage] = Interval(
@@ -227,24 +229,24 @@ def prepare(
     shares = facts()["kernels"][stack.kernel]
     share = float(shares.get(generation(gpu.identity.id) or "", min(shares.values())))
     machine = Machine(
-        peak=_floating(flops_of_peak(peak)),
-        plain_peak=_floating(flops_of_peak(plain)),
-        memory_bandwidth=_floating(gpu.memory_bandwidth),
-        scale_up=_floating(links.scale_up),
-        network=_floating(links.network),
-        domain=_floating(links.domain),
-        attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (_FIT,), "medium")),
+        peak=floating(flops_of_peak(peak)),
+        plain_peak=floating(flops_of_peak(plain)),
+        memory_bandwidth=floating(gpu.memory_bandwidth),
+        scale_up=floating(links.scale_up),
+        network=floating(links.network),
+        domain=floating(links.domain),
+        attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (FIT_REFERENCE,), "medium")),
     )
-    return Work(*(_floating(figure) for figure in work)), machine, stack
+    return Work(*(floating(figure) for figure in work)), machine, stack
 
 
-def _floating(figure: Figure) -> Figure:
+def floating(figure: Figure) -> Figure:
     """Return the same figure with a float, the number type of a search's formulas."""
     return Figure(float(figure.value), figure.unit, figure.origin)
 
 
 def _setting(value: float, name: str) -> Figure:
-    return Figure(value, "count", Cited(message("prediction-setting", setting=name), (_FIT,), "medium"))
+    return Figure(value, "count", Cited(message("prediction-setting", setting=name), (FIT_REFERENCE,), "medium"))
 
 
 def settings(training: Training, stack: SoftwareStack) -> dict[str, Figure]:
@@ -266,13 +268,13 @@ def _split(training: Training, split: ParallelSplit, stack: SoftwareStack, work:
     moe = work.expert_weights.value > 0
     return Split(
         batch=sequences_of_step(training.batch_tokens, work.sequence),
-        micro_batch=_floating(training.micro_batch),
-        tensor=_floating(split.tensor),
-        pipeline=_floating(split.pipeline),
-        interleave=_floating(split.interleave),
-        data=_floating(split.data),
-        context=_floating(split.context),
-        expert=_floating(gpus_of_experts(split.expert, split.tensor) if moe else split.expert),
+        micro_batch=floating(training.micro_batch),
+        tensor=floating(split.tensor),
+        pipeline=floating(split.pipeline),
+        interleave=floating(split.interleave),
+        data=floating(split.data),
+        context=floating(split.context),
+        expert=floating(gpus_of_experts(split.expert, split.tensor) if moe else split.expert),
         sequence_parallel=_setting(float(split.sequence_parallel), "sequence_parallel"),
         **settings(training, stack),
     )
@@ -295,7 +297,7 @@ def _terms(
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
         if seconds.value > 0:
             of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
-            factor = Figure(inverse, "ratio", Cited(of, (_FIT,), "low" if name in priors else "medium"))
+            factor = Figure(inverse, "ratio", Cited(of, (FIT_REFERENCE,), "low" if name in priors else "medium"))
             found[name] = seconds_of_term(seconds, factor)
     return found
 

@@ -66,8 +66,13 @@ BYTES: Mapping[str, Figure] = {
     "fp8": _value(1, message("value-of-format", format="fp8"), _MX, _PLANNING),
     "int8": _value(1, message("value-of-format", format="int8"), _MX, _PLANNING),
     "fp6": _value(Fraction(3, 4), message("value-of-format", format="fp6"), _MX),
+    "w8a8": _value(1, message("value-of-format", format="w8a8"), _MX),
+    "nvfp4": _value(Fraction(9, 16), message("value-of-format", format="nvfp4"), _MX),
+    "mxfp4": _value(Fraction(17, 32), message("value-of-format", format="mxfp4"), _MX),
     "fp4": _value(Fraction(1, 2), message("value-of-format", format="fp4"), _MX, _PLANNING),
     "int4": _value(Fraction(1, 2), message("value-of-format", format="int4"), _PLANNING),
+    "awq": _value(Fraction(17, 32), message("value-of-format", format="awq"), _PLANNING),
+    "gptq": _value(Fraction(17, 32), message("value-of-format", format="gptq"), _PLANNING),
 }
 """Bytes of a value by number format."""
 STATE_VALUE = _value(4, message("state-value"), _STATES)
@@ -104,9 +109,9 @@ class Cache(NamedTuple):
         return self.layers[0].kv_heads
 
 
-def cache(inference: Inference) -> Cache | None:
-    """Return the KV cache of a served model; None when its shape is unknown."""
-    model, value = inference.model, BYTES[str(inference.kv_precision.value)]
+def cache(model: Model, precision: str) -> Cache | None:
+    """Return the KV cache of a model in a number format; None when its shape is unknown."""
+    value = BYTES[precision]
     found = [_kept(model, each, value) for each in layers_by_attention(model)]
     layers = [each for each in found if each is not None]
     if not layers or len(layers) < len(found):

@@ -169,7 +169,7 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     if by_requests(inference) and (experts := expert_parameters(inference.model)):
         of_model = kv_cache.weights_of_model(inference), inference.model.parameters
         weights = kv_cache.weights_of_gpu_by_requests(*of_model, experts, tensor, stages)
-    held = kv_cache.cache(inference)
+    held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
     request = None
     if held is not None and inference.context is not None:
         request = kv_of_gpu(inference, tensor, partial(kv_cache.request_bytes_per_gpu, held, inference.context), stages)
@@ -281,7 +281,10 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
     """Yield changes that save memory: a narrower KV cache, narrower weights that the GPU supports, fewer tokens."""
     cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
     for name in ("fp8", "int4"):
-        if kv_cache.cache(inference) is not None and BYTES[name].value < cache.value:
+        if (
+            kv_cache.cache(inference.model, str(inference.kv_precision.value)) is not None
+            and BYTES[name].value < cache.value
+        ):
             narrow = replace(inference.kv_precision, value=name)
             yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
     for name in ("fp8", "int8", "fp4", "int4"):

@@ -141,7 +141,7 @@ def working_peak(inference: Inference, gpu: Gpu) -> Figure:
 
 def missing(inference: Inference, gpu: Gpu) -> str | None:
     """Return the missing input of an estimate, as a key of `LACKS`; None when there is none."""
-    if kv_cache.cache(inference) is None:
+    if kv_cache.cache(inference.model, str(inference.kv_precision.value)) is None:
         return "shape"
     if inference.context is None:
         return "context"
@@ -218,7 +218,7 @@ def _batch(inference: Inference, replica: Replica) -> Figure | None:
 def _load(inference: Inference, replica: Replica, batch: Figure | None) -> ReplicaWork | None:
     """Return the work of a replica with a batch of requests; None when batch, shape or context are unknown."""
     held, context, output, model = (
-        kv_cache.cache(inference),
+        kv_cache.cache(inference.model, str(inference.kv_precision.value)),
         inference.context,
         inference.output_tokens,
         inference.model,

@@ -253,7 +253,7 @@ def serve(
     if gpus.value < found.gpus.value:
         raise _too_few_gpus(need, gpus, unit or 1)
     replicas = replicas_of_cluster(gpus, found.gpus)
-    cache = kv.cache(inference)
+    cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     holding = replicas_that_answer(replicas, need.prompts) if need.prompts else replicas
     requests = requests_of_replica(inference.concurrency, holding)

@@ -1,0 +1,423 @@
+"""The predicted speed of a replica: time to the first token, time per output token and throughput at a load.
+
+A time is a sum of terms of a decode step and of a prompt, each the seconds at line rate times the inverse efficiency
+that `make fit` found. Requests in flight wait for the prompts of the others: decode steps are mixed with them, once in
+the life of each request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, reduce
+from math import exp, log, log2, prod
+from typing import Any, NamedTuple
+
+from bomgen.catalog.parts import Gpu
+from bomgen.core.messages import message
+from bomgen.core.provenance import Cited, Figure, formula, require
+from bomgen.plan.types import Inference
+from bomgen.sizing.prediction.measurements import file
+from bomgen.sizing.prediction.predict import (
+    COVERAGES,
+    SPREADS,
+    FIT_REFERENCE,
+    GpuLinks,
+    Interval,
+    corrected,
+    floating,
+    learn,
+    lower_bound,
+    seconds_of_term,
+    spread_of_shares,
+    upper_bound,
+)
+from bomgen.sizing.prediction.serving_rows import generation
+from bomgen.sizing.prediction.serving_terms import (
+    CONSTANT_S,
+    DECODE,
+    HALF_STEP,
+    PROMPT,
+    ReplicaSplit,
+    ServedWork,
+    ServingMachine,
+    ServingTerms,
+    line_rate_terms,
+)
+from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, format_of_attention, peak_of_format, served_work
+from bomgen.sizing.prediction.terms import add_seconds, apply_plain, apply_to_figures, greater
+
+FILE = "serving-fit.json"
+AGE = 0.053
+"""Log by which serving is slower per year of the software before the newest rows."""
+DRAFTING = ((8, 0.58), (32, 0.74), (float("inf"), 0.81))
+"""Requests in flight up to which a token takes this share of the time with multi-token prediction."""
+INTERLEAVING, BURST, CONSTANT, BATCH = "interleaving", "burst", "constant", "batch"
+LEVELS = ("engine", "generation", "precision", "model")
+TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
+UNMEASURED_FACTOR = 2.0
+"""Least factor between a predicted time and the ends of its interval on accelerators without measurements."""
+Parts = Iterator[tuple[tuple[str, ...], Any]]
+"""The terms and scales that multiply a part of a time, and its seconds at line rate."""
+
+
+@cache
+def fit() -> Mapping[str, Any]:
+    """Return the file of the fit."""
+    loaded: dict[str, Any] = json.loads(file(FILE))
+    return loaded
+
+
+class Coefficients(NamedTuple):
+    """The inverse efficiencies of terms, and the scales, of a model on an accelerator."""
+
+    values: Mapping[str, float]
+    unseen: tuple[str, ...]
+    """The levels of which the model, engine, generation or precision has no rows."""
+
+    @property
+    def kind(self) -> str:
+        """Whether the model and the accelerator were measured: `known`, else `new`."""
+        return "new" if {"model", "generation"} & set(self.unseen) else "known"
+
+
+@cache
+def coefficients(model: str, engine: str, born: str | None, precision: str) -> Coefficients:
+    """Return the coefficients of a model, an engine, a generation of accelerators and a family of precisions."""
+    found = fit()
+    members = dict(zip(LEVELS, (engine, born, precision, model), strict=True))
+    rows = [found["base"]] + [found[level][name] for level, name in members.items() if name in found[level]]
+    values = [exp(sum(logs)) for logs in zip(*rows, strict=True)]
+    unseen = tuple(level for level, name in members.items() if name not in found[level])
+    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen)
+
+
+class ReplicaSpeed(NamedTuple):
+    """What the speed of a replica follows from, besides its load."""
+
+    work: ServedWork[Figure]
+    machine: ServingMachine[Figure]
+    width: Figure
+    ranks: Figure
+    pipeline: Figure
+    output: Figure
+    mixed: bool
+    """Whether prompts share the GPUs with decode."""
+    drafting: bool
+    coefficients: Coefficients
+    plain: tuple[ServedWork[float], ServingMachine[float]]
+    """The same as `work` and `machine`, as floats."""
+    prepare: Callable[[Inference], ReplicaSpeed | None]
+    """Makes the same for requests of other lengths."""
+
+    def terms(self, in_flight: float) -> ServingTerms[float]:
+        """Return the terms at a load, times their inverse efficiencies [s]."""
+        work, machine = self.plain
+        at_line_rate = line_rate_terms(apply_plain, work, machine, self.split(in_flight))
+        return ServingTerms(
+            *(
+                seconds * self.coefficients.values[name]
+                for name, seconds in zip(ServingTerms._fields, at_line_rate, strict=True)
+            )
+        )
+
+    def split(self, in_flight: float) -> ReplicaSplit[float]:
+        """Return the split at a load."""
+        width, ranks = float(self.width.value), float(self.ranks.value)
+        return ReplicaSplit(
+            width=width,
+            ranks=ranks,
+            doublings=log2(width),
+            exchanges=float(ranks > 1),
+            pipeline=float(self.pipeline.value),
+            in_flight=in_flight,
+        )
+
+    def times(self, in_flight: float) -> Times:
+        """Return the times at a load."""
+        terms = self.terms(in_flight)
+        step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
+        own = apply_plain(prompts_of_others, in_flight, float(self.ranks.value), float(self.pipeline.value))
+        share = self.coefficients.values[INTERLEAVING] if self.mixed else 0.0
+        drafting = drafting_time(in_flight) if self.drafting else 1.0
+        return Times(
+            step, prompt, apply_plain(tpot_seconds, step, share, own, prompt, self.output_tokens, drafting), own
+        )
+
+    @property
+    def output_tokens(self) -> float:
+        """Mean output tokens per request."""
+        return max(1.0, float(self.output.value))
+
+    @property
+    def occupied_by(self) -> float:
+        """Prompts that a replica processes at a time: one per attention rank and pipeline stage."""
+        return float(self.ranks.value * self.pipeline.value)
+
+    @property
+    def constant(self) -> float:
+        """Constant part of the time to the first token [s]."""
+        return CONSTANT_S * self.coefficients.values[CONSTANT]
+
+
+class Times(NamedTuple):
+    """The times of a replica at a load [s]."""
+
+    step: float
+    prompt: float
+    """Processing of a prompt alone."""
+    tpot: float
+    """Time per output token."""
+    others: float
+    """Prompts of other requests in flight on the same GPUs."""
+
+
+class Speed(NamedTuple):
+    """The predicted speed of a replica at a load."""
+
+    in_flight: Figure
+    terms: Mapping[str, Figure]
+    """Time of each kind of work of a step and of a prompt [s]; those without work are omitted."""
+    step: Figure
+    prompt: Figure
+    tpot: Figure
+    ttft: Figure
+    request: Figure
+    """Time of a whole request [s]."""
+    of_gpu: Figure
+    """Output tokens per second and GPU."""
+    intervals: Mapping[str, Mapping[int, Interval]]
+    """Bounds of `tpot`, `ttft` and `request` by coverage in percent."""
+    rates: Mapping[int, Interval]
+    """Bounds of `of_gpu` by coverage in percent."""
+    kind: str
+    """`known` where the model and the accelerator were measured, else `new`."""
+
+
+def drafting_time(in_flight: float) -> float:
+    """Return the share of the time of an output token that multi-token prediction leaves."""
+    return next(share for most, share in DRAFTING if in_flight <= most)
+
+
+def prepare(
+    inference: Inference,
+    gpu: Gpu,
+    links: GpuLinks,
+    degrees: tuple[Figure, Figure, Figure],
+    mixed: bool = True,
+) -> ReplicaSpeed | None:
+    """Return what the speed of a replica follows from; None where an input is unknown.
+
+    `degrees` are the GPUs that share the attention of a request, the groups of them, and the pipeline stages.
+    """
+    model, precision = inference.model, str(inference.precision.value)
+    if inference.prompt_tokens is None or inference.output_tokens is None or gpu.memory_bandwidth is None:
+        return None
+    peaks = [peak_of_format(gpu, name) for name in (format_of_attention(model, precision), precision, "bf16")]
+    work = served_work(
+        model,
+        (precision, str(inference.kv_precision.value)),
+        inference.prompt_tokens,
+        inference.output_tokens,
+        degrees[0],
+        *([inference.prefix_cache] if inference.prefix_cache else []),
+    )
+    if work is None or None in peaks:
+        return None
+    work = ServedWork(*map(floating, work))
+    machine = ServingMachine(
+        *(floating(peak) for peak in peaks if peak is not None),
+        memory_bandwidth=floating(gpu.memory_bandwidth),
+        scale_up=floating(links.scale_up),
+        network=floating(links.network),
+        domain=floating(links.domain),
+    )
+    born, family = generation(gpu.identity.id), FORMAT_FAMILIES[precision]
+    return ReplicaSpeed(
+        work,
+        machine,
+        *degrees,
+        output=inference.output_tokens,
+        mixed=mixed,
+        drafting=inference.drafted is not None,
+        coefficients=coefficients(model.identity.id, str(inference.engine.value), born, family),
+        plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
+        prepare=lambda asked: prepare(asked, gpu, links, degrees, mixed),
+    )
+
+
+def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: Figure) -> Speed:
+    """Return the predicted speed of a replica with `gpus` GPUs and requests in flight, with its intervals."""
+    split = ReplicaSplit(*(_known(value) for value in speed.split(float(in_flight.value))))
+    split = split._replace(width=speed.width, ranks=speed.ranks, pipeline=speed.pipeline, in_flight=in_flight)
+    at_line_rate = line_rate_terms(apply_to_figures, speed.work, speed.machine, split)
+    terms = {
+        name: seconds_of_term(seconds, _coefficient(speed, name))
+        for name, seconds in zip(ServingTerms._fields, at_line_rate, strict=True)
+        if seconds.value > 0
+    }
+    step = reduce(add_seconds, (terms[name] for name in DECODE if name in terms))
+    prompt = reduce(add_seconds, (terms[name] for name in PROMPT if name in terms))
+    others = prompts_of_others(in_flight, speed.ranks, speed.pipeline)
+    share = _coefficient(speed, INTERLEAVING) if speed.mixed else _known(0.0)
+    drafting = _known(drafting_time(float(in_flight.value)) if speed.drafting else 1.0)
+    output = at_least_one(speed.output)
+    tpot = tpot_seconds(step, share, others, prompt, output, drafting)
+    ttft = ttft_seconds(
+        constant_of_request(_coefficient(speed, CONSTANT)), prompt, step, _coefficient(speed, BURST), others
+    )
+    split_plain = speed.split(float(in_flight.value))
+    plain = line_rate_terms(apply_plain, *speed.plain, split_plain)
+    parts = {
+        TPOT: dict(tpot_parts(plain, split_plain, speed.output_tokens, float(speed.mixed))),
+        TTFT: dict(ttft_parts(plain, split_plain)),
+    }
+    parts[REQUEST] = {names: part * (speed.output_tokens - 1) for names, part in parts[TPOT].items()}
+    for names, part in parts[TTFT].items():
+        parts[REQUEST][names] = parts[REQUEST].get(names, 0.0) + part
+    times = {TPOT: tpot, TTFT: ttft, REQUEST: request_seconds(ttft, tpot, output)}
+    own = _own_errors(speed, inference)
+    intervals = {}
+    for kind, time in times.items():
+        width = _spread(speed, parts[kind])
+        if errors := own[kind] or own[REQUEST]:
+            correction, width = learn(errors, width, float(fit()["within"]))
+            ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (FIT_REFERENCE,), "medium"))
+            times[kind] = corrected(time, ratio)
+        intervals[kind] = _interval(speed, kind, times[kind], width)
+    if own[TPOT] or own[TTFT]:
+        times[REQUEST] = request_seconds(times[TTFT], times[TPOT], output)
+    rate = tokens_per_second_of_gpu(in_flight, output, times[REQUEST], gpus)
+    rates = {
+        coverage: Interval(
+            tokens_per_second_of_gpu(in_flight, output, each.high, gpus),
+            tokens_per_second_of_gpu(in_flight, output, each.low, gpus),
+        )
+        for coverage, each in intervals[REQUEST].items()
+    }
+    return Speed(in_flight, terms, step, prompt, *times.values(), rate, intervals, rates, speed.coefficients.kind)
+
+
+def _known(value: float) -> Figure:
+    return Figure(value, "count", Cited(message("serving-setting"), (FIT_REFERENCE,), "medium"))
+
+
+def _coefficient(speed: ReplicaSpeed, name: str) -> Figure:
+    of = message("prediction-term-prior" if name in fit()["priors"] else "prediction-term", term=name)
+    confidence = "low" if name in fit()["priors"] or speed.coefficients.unseen else "medium"
+    return Figure(speed.coefficients.values[name], "ratio", Cited(of, (FIT_REFERENCE,), confidence))
+
+
+def _spread(speed: ReplicaSpeed, parts: Mapping[tuple[str, ...], float]) -> float:
+    values = speed.coefficients.values
+    seconds = {names: part * prod(values[name] for name in names) for names, part in parts.items()}
+    total = sum(seconds.values())
+    shares = [sum(part for names, part in seconds.items() if name in names) / total for name in fit()["terms"]]
+    return spread_of_shares(fit()["spread"], shares, speed.coefficients.unseen)
+
+
+def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:
+    """Return the bounds of a time by coverage."""
+    experts = "moe" if speed.work.expert_weights.value else "dense"
+    found = fit()["factors"][speed.coefficients.kind][f"{kind} {experts}"]
+    spread, bounds = Figure(width, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium")), {}
+    for coverage in COVERAGES:
+        factor = float(found[str(coverage)])
+        if "generation" in speed.coefficients.unseen and coverage == max(COVERAGES):
+            factor = max(factor, log(UNMEASURED_FACTOR) / width)
+        times = Figure(factor, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        bounds[coverage] = Interval(lower_bound(time, times, spread), upper_bound(time, times, spread))
+    return bounds
+
+
+def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[float]]:
+    """Return the logs of the user's measured times over those predicted, by kind of time."""
+    errors: dict[str, list[float]] = {TPOT: [], TTFT: [], REQUEST: []}
+    for own in inference.measured:
+        asked = inference._replace(prompt_tokens=own.prompt_tokens, output_tokens=own.output_tokens)
+        speed = require(speed.prepare(asked), "the model and the accelerator are known")
+        times = speed.times(float(own.concurrency.value))
+        ttft = apply_plain(
+            ttft_seconds, speed.constant, times.prompt, times.step, speed.coefficients.values[BURST], times.others
+        )
+        output = max(1.0, float(own.output_tokens.value))
+        if own.tpot:
+            errors[TPOT].append(log(float(own.tpot.value) / times.tpot))
+        if own.ttft:
+            errors[TTFT].append(log(float(own.ttft.value) / ttft))
+        request = apply_plain(request_seconds, ttft, times.tpot, output)
+        if own.tokens_per_second_per_gpu:
+            gpus = float(speed.width.value * speed.ranks.value * speed.pipeline.value)
+            rate = apply_plain(tokens_per_second_of_gpu, float(own.concurrency.value), output, request, gpus)
+            errors[REQUEST].append(log(rate / float(own.tokens_per_second_per_gpu.value)))
+        elif own.tpot and own.ttft:
+            measured = apply_plain(request_seconds, float(own.ttft.value), float(own.tpot.value), output)
+            errors[REQUEST].append(log(measured / request))
+    return errors
+
+
+def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, mixed: Any) -> Parts:
+    """Yield the parts of the time per output token; `mixed` is 1 where prompts share the GPUs, else 0."""
+    others = apply_plain(prompts_of_others, split.in_flight, split.ranks, split.pipeline)
+    for name in DECODE:
+        yield (name,), getattr(terms, name)
+    for name in PROMPT:
+        yield (name, INTERLEAVING), getattr(terms, name) * others * mixed / output
+
+
+def ttft_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any]) -> Parts:
+    """Yield the parts of the time to the first token of a fixed number of requests in flight."""
+    others = apply_plain(prompts_of_others, split.in_flight, split.ranks, split.pipeline)
+    yield (CONSTANT,), CONSTANT_S
+    for name in DECODE:
+        yield (name,), getattr(terms, name) * HALF_STEP
+    for name in PROMPT:
+        yield (name,), getattr(terms, name)
+        yield (name, BURST), getattr(terms, name) * others
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+
+@formula("tokens")
+def at_least_one(output_tokens: float) -> float:
+    """Output tokens per request; a request without any counts as one, the first."""
+    return max(1.0, float(output_tokens))
+
+
+@formula("s")
+def constant_of_request(inverse_efficiency: float) -> float:
+    """Part of the time to the first token that does not depend on the prompt."""
+    return CONSTANT_S * inverse_efficiency
+
+
+@formula("requests")
+def prompts_of_others(in_flight: float, ranks: float, pipeline: float) -> float:
+    """Prompts of other requests in flight that the same GPUs process."""
+    return greater(0.0, in_flight / ranks - 1) / pipeline
+
+
+@formula("s")
+def tpot_seconds(
+    step: float, interleaving: float, others: float, prompt: float, output_tokens: float, drafting: float
+) -> float:
+    """Time per output token: the decode step, and the prompts of others that it is mixed with."""
+    return (step + interleaving * others * prompt / output_tokens) * drafting
+
+
+@formula("s")
+def ttft_seconds(constant: float, prompt: float, step: float, burst: float, others: float) -> float:
+    """Time to the first token of a fixed number of requests in flight."""
+    return constant + prompt + HALF_STEP * step + burst * others * prompt
+
+
+@formula("s")
+def request_seconds(ttft: float, tpot: float, output_tokens: float) -> float:
+    """Time of a whole request."""
+    return ttft + tpot * (output_tokens - 1)
+
+
+@formula("tokens/s")
+def tokens_per_second_of_gpu(in_flight: float, output_tokens: float, request: float, gpus: float) -> float:
+    """Output tokens per second and GPU, by Little's law."""
+    return in_flight * output_tokens / request / gpus

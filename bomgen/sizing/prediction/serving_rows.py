@@ -1,0 +1,244 @@
+"""Published measurements of serving: times per output token, to the first token, of batches and of requests.
+
+`serving-facts.json` beside the rows has what they do not say: their sources, generations of accelerators and the
+scale-up domain of each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from math import log2
+from typing import Any, NamedTuple
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import Model
+from bomgen.core.provenance import Cited, Figure, Reference
+from bomgen.sizing.prediction.measurements import UnusedRow, Unusable, file
+from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
+from bomgen.sizing.prediction.serving_work import format_of_attention, peak_of_format, served_work
+
+ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
+RANDOM_LENGTHS = "0.8-1.0 random"
+MEAN_OF_RANDOM_LENGTHS = Fraction(9, 10)
+DRAFTING = "mtp"
+PLAIN = ("none", DRAFTING)
+"""Rows that say whether tokens are drafted."""
+DAYS_A_YEAR = 365.25
+MIDDLE = (1, 7, 1)
+"""Month and day of a date that lacks them, the middle of its year."""
+FEW_IN_FLIGHT = 64
+MOST_QUEUED = 0.7
+"""Requests that decode for less of their time waited in a queue, where at least `FEW_IN_FLIGHT` were sent at once."""
+SIXTEEN_BITS = "bf16"
+MILLISECONDS = 1000
+
+
+class MeasuredServing(NamedTuple):
+    """A measured replica with the inputs of the terms; times in seconds, None: not published."""
+
+    number: int
+    """Line of the file."""
+    fields: Mapping[str, str]
+    engine: str
+    version: str
+    generation: str
+    precision: str
+    model: str
+    gpu: str
+    group: str
+    """Model, GPU, engine and precision."""
+    years: float
+    """Years before `NEWEST`."""
+    work: ServedWork[float]
+    machine: ServingMachine[float]
+    split: ReplicaSplit[float]
+    output: float
+    mixed: bool
+    """Whether prompts are processed on the GPUs that decode."""
+    drafting: bool
+    """Whether drafted tokens are verified, by multi-token prediction."""
+    tpot: float | None
+    ttft: float | None
+    batch: float | None
+    """Time of a whole batch, all of whose prompts start together."""
+    request: float | None
+    """Mean time of a request, from the throughput, or the two times above."""
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """Return the facts about the rows that they lack."""
+    loaded: dict[str, Any] = json.loads(file(FACTS))
+    return loaded
+
+
+def generation(gpu: str) -> str | None:
+    """Return the generation of an accelerator by its id; None: it has no measurements of serving."""
+    known: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in known.items() if gpu in ids), None)
+
+
+def years_before_newest(day: str) -> float:
+    """Return how many years a day, month or year, as `2024-05-17`, is before the newest rows; 0 if not before."""
+    parts = [int(part) for part in (day or facts()["undated"]).split("-")]
+    known = date(*(*parts, *MIDDLE[len(parts) :]))
+    return max(0.0, (date.fromisoformat(facts()["newest"]) - known).days / DAYS_A_YEAR)
+
+
+def read() -> tuple[list[MeasuredServing], list[UnusedRow]]:
+    """Return all usable rows, and those left out."""
+    rows, left_out = [], []
+    for number, fields in numbered_rows():
+        try:
+            rows.append(_row(number, fields))
+        except Unusable as reason:
+            left_out.append(UnusedRow(number, fields, str(reason)))
+    return rows, left_out
+
+
+def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
+    if fields["speculative"] not in PLAIN:
+        raise Unusable("whether tokens are drafted is not published")
+    if fields["note"].startswith("not plausible"):
+        raise Unusable(fields["note"])
+    if not fields["concurrency"]:
+        raise Unusable("the number of requests in flight is not published")
+    if fields["model"] in facts()["left_out"]:
+        raise Unusable(facts()["left_out"][fields["model"]])
+    born = generation(fields["gpu"])
+    if born is None:
+        raise Unusable("too few rows of this generation of accelerators")
+    split, queued = _split(fields), _queued(fields)
+    if queued is not None:
+        split = split._replace(in_flight=split.in_flight * queued)
+    work = _work(fields, split.width)
+    precision, output = fields["precision"], float(_length(fields, "output"))
+    throughput, whole = fields["tokens_per_second_per_gpu"], fields["disaggregated"] == ""
+    measured = "computed" not in fields["throughput_counts"] and "prompt as well" not in fields["throughput_counts"]
+    gpus = split.width * split.ranks * split.pipeline
+    request = None
+    if throughput and whole and measured and not fields["latency_s"] and not fields["tpot_ms"]:
+        request = float(fields["concurrency"]) * output / (float(throughput) * gpus)
+    tpot, ttft = (float(fields[key]) / MILLISECONDS if fields[key] else None for key in ("tpot_ms", "ttft_ms"))
+    ttft = ttft if whole and queued is None else None
+    if tpot and ttft:
+        request = ttft + tpot * (output - 1)
+    return MeasuredServing(
+        number=number,
+        fields=fields,
+        engine=fields["engine"],
+        version=f"{fields['engine']} {fields['engine_version']} {fields['source'].partition('-')[0]}",
+        generation=born,
+        precision=precision,
+        model=fields["model"],
+        gpu=fields["gpu"],
+        group=" ".join(fields[key] for key in ("model", "gpu", "engine", "precision")),
+        years=years_before_newest(fields["date"]),
+        work=work,
+        machine=_machine(fields["gpu"], fields["model"], precision),
+        split=split,
+        output=output,
+        mixed=whole,
+        drafting=fields["speculative"] == DRAFTING,
+        tpot=tpot,
+        ttft=ttft,
+        batch=float(fields["latency_s"]) if fields["latency_s"] else None,
+        request=request,
+    )
+
+
+def _length(fields: Mapping[str, str], key: str) -> Fraction:
+    return Fraction(fields[key]) * (MEAN_OF_RANDOM_LENGTHS if fields["length_rule"] == RANDOM_LENGTHS else 1)
+
+
+def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
+    width, ranks, expert = (float(fields[key]) for key in ("tensor", "attention_data", "expert"))
+    in_flight = float(fields["concurrency"])
+    if pools := fields["disaggregated"]:
+        in_flight /= _replicas_of_decode(pools)
+    return ReplicaSplit(
+        width=width,
+        ranks=ranks,
+        doublings=log2(width),
+        exchanges=float(ranks > 1 and max(width * ranks, expert) > 1),
+        pipeline=float(fields["pipeline"]),
+        in_flight=in_flight,
+    )
+
+
+def _queued(fields: Mapping[str, str]) -> float | None:
+    """Return the share of the requests in flight that were processed, not queued; None: all were.
+
+    By Little's law, from the share of their time that requests spent decoding.
+    """
+    if not (fields["ttft_ms"] and fields["tpot_ms"]) or float(fields["concurrency"]) < FEW_IN_FLIGHT:
+        return None
+    answering = float(fields["tpot_ms"]) * float(_length(fields, "output"))
+    share = answering / (float(fields["ttft_ms"]) + answering)
+    return share if share < MOST_QUEUED else None
+
+
+def _replicas_of_decode(pools: str) -> int:
+    """Return the replicas of decode of `1x(t4 d1 e1) / 2x(t4 d1 e1) = 4/8 GPUs`."""
+    _, slash, decode = pools.partition(" / ")
+    return int(decode.partition("x")[0]) if slash else 1
+
+
+@cache
+def _model(id: str) -> Model:
+    return part_records.model(Catalog().find("model", id))
+
+
+def _work(fields: Mapping[str, str], width: float) -> ServedWork[float]:
+    key = (fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS)
+    return _known_work(*key, _length(fields, "prompt"), _length(fields, "output"), width)
+
+
+@cache
+def _known_work(
+    id: str, precision: str, kv: str, prompt: Fraction, output: Fraction, width: float
+) -> ServedWork[float]:
+    origin = Cited(id, (Reference(ROWS),), "high")
+    sizes = [Figure(number, "tokens", origin) for number in (prompt, output)]
+    model = _model(id)
+    found = served_work(model, (weight_format(id, precision), kv), *sizes, Figure(int(width), "count", origin))
+    if found is None:
+        raise Unusable("the terms do not describe this kind of model")
+    return ServedWork(*(float(figure.value) for figure in found))
+
+
+def weight_format(model: str, precision: str) -> str:
+    """Return the format of the weights that rows call `fp4`: MXFP4 for gpt-oss, else NVFP4."""
+    if precision != "fp4":
+        return precision
+    return "mxfp4" if model.startswith("gpt-oss") else "nvfp4"
+
+
+@cache
+def _machine(id: str, model: str, precision: str) -> ServingMachine[float]:
+    gpu = part_records.gpu(Catalog().find("gpu", id))
+    served = weight_format(model, precision)
+    plain = format_of_attention(_model(model), served)
+    peaks = [peak_of_format(gpu, name) for name in (plain, served, SIXTEEN_BITS)]
+    links = gpu.scale_up.value / 2 if gpu.scale_up else gpu.pcie_gbps and gpu.pcie_gbps.value * 1e9 / 8
+    if None in peaks or gpu.memory_bandwidth is None or links is None:
+        raise Unusable("the catalogue lacks a rate of the accelerator")
+    return ServingMachine(
+        *(float(peak.value) for peak in peaks if peak is not None),
+        memory_bandwidth=float(gpu.memory_bandwidth.value),
+        scale_up=float(links),
+        network=facts()["network_gbps"] * 1e9 / 8,
+        domain=float(facts()["domains"].get(id, facts()["domain"])),
+    )
+
+
+def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the raw rows of the file, with their lines."""
+    yield from enumerate(csv.DictReader(io.StringIO(file(ROWS).decode("utf-8"))), start=2)

@@ -1,0 +1,332 @@
+"""The terms of serving: each the seconds of one kind of work of a decode step or of a prompt, at line rate.
+
+A decode step reads the weights once for all requests of a replica, and the KV cache of each; a prompt is processed in
+chunks that decode steps of other requests wait for. As in training, each term is multiplied by an inverse efficiency
+that is fitted to published measurements. `docs/serving.md` describes the terms.
+
+The formulas work on numbers, on NumPy arrays and on figures alike, as those of `terms`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, NamedTuple
+
+from bomgen.core.provenance import formula
+from bomgen.sizing.prediction.terms import (
+    BYTES,
+    Apply,
+    Number,
+    bandwidth_of_neighbours,
+    exchange_inside,
+    exchange_outside,
+)
+from bomgen.sizing.prediction.work import add_counts
+
+CHUNK = 8192
+"""Tokens of prompts that a step processes at most, the default of the engines."""
+START_S = 30e-6
+"""Unit of the fitted time to start the kernels of a layer [s]."""
+REDUCE_S = 12.8e-6
+"""Unit of the fitted latency of the all-reduces of a layer, per doubling of GPUs [s]."""
+EXCHANGE_S = 30e-6
+"""Unit of the fitted latency of the two exchanges with experts of a layer [s]."""
+REQUEST_S = 8e-6
+"""Unit of the fitted time per request and step, for scheduling and sampling [s]."""
+STEP_S = 160e-6
+"""Unit of the fitted constant time per step [s]."""
+TOKEN_S = 1e-6
+"""Unit of the fitted time per prompt token, for tokenising and scheduling [s]."""
+CONSTANT_S = 0.02
+"""Unit of the fitted constant part of the time to first token [s]."""
+ALL_REDUCES = 2
+"""All-reduces of a layer: after attention and after the feed-forward block."""
+EXCHANGED_BYTES = 3
+"""Bytes per element that a token sends to an expert in 8 bits and gets back in 16."""
+HALF_STEP = 0.6
+"""Decode steps that a prompt waits for on average: half of one, which chunks of other prompts lengthen by a fifth."""
+
+
+class ServedWork(NamedTuple, Generic[Number]):
+    """The work of a served model."""
+
+    layers: Number
+    expert_layers: Number
+    latent_layers: Number
+    """Layers with latent attention."""
+    linear_layers: Number
+    """Layers with linear attention or Mamba."""
+    hidden: Number
+    weights: Number
+    """Multiply-adds per token with weights that every token passes."""
+    head: Number
+    """Multiply-adds of the output projection."""
+    weight_bytes: Number
+    """Size of these weights, output projection included, shared out to the GPUs of a tensor group."""
+    repeated_bytes: Number
+    """Size of weights that each GPU of a tensor group holds a copy of."""
+    expert_weights: Number
+    """Multiply-adds per token with routed experts."""
+    expert_bytes: Number
+    """Size of all routed experts."""
+    experts: Number
+    """Experts of a layer; 1 for a dense model, as for `topk`."""
+    topk: Number
+    prompt: Number
+    """Prompt tokens that are processed; those in the prefix cache are not."""
+    prompt_products: Number
+    """Multiply-adds of attention of a prompt."""
+    decode_products: Number
+    """Multiply-adds of attention per output token at its mean length."""
+    cache_bytes: Number
+    """Size of what a step reads of the KV cache of a request at its mean length, on a GPU."""
+
+
+class ServingMachine(NamedTuple, Generic[Number]):
+    """The line rates of a GPU that serves a model, and of its links."""
+
+    peak: Number
+    """Dense, for the weights that every token passes [FLOP/s]."""
+    expert_peak: Number
+    """Dense, for routed experts [FLOP/s]."""
+    plain_peak: Number
+    """Dense, at 16 bits, for attention [FLOP/s]."""
+    memory_bandwidth: Number
+    """Memory bandwidth [bytes/s]."""
+    scale_up: Number
+    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
+    network: Number
+    """Bandwidth of the NICs of a GPU, one way [bytes/s]."""
+    domain: Number
+    """GPUs that scale-up links connect."""
+
+
+class ReplicaSplit(NamedTuple, Generic[Number]):
+    """The split of a replica over GPUs, and the requests in flight on it."""
+
+    width: Number
+    """GPUs that share the attention of a request: tensor parallelism."""
+    ranks: Number
+    """Groups of such GPUs that attend to separate requests."""
+    doublings: Number
+    """Logarithm of `width` to base 2."""
+    exchanges: Number
+    """1: tokens are exchanged with experts on other GPUs; else 0, where all-reduces do it."""
+    pipeline: Number
+    in_flight: Number
+
+
+class ServingTerms(NamedTuple, Generic[Number]):
+    """Seconds of each kind of work: of a decode step, then of a prompt."""
+
+    weights: Number
+    experts: Number
+    cache: Number
+    arithmetic: Number
+    expert_arithmetic: Number
+    attention: Number
+    layer_starts: Number
+    expert_starts: Number
+    latent_starts: Number
+    linear_starts: Number
+    reduce_starts: Number
+    reduces: Number
+    exchange_starts: Number
+    exchanges: Number
+    exchanges_network: Number
+    requests: Number
+    step: Number
+    prompt_arithmetic: Number
+    prompt_experts: Number
+    prompt_attention: Number
+    prompt_reduces: Number
+    prompt_exchanges: Number
+    prompt_exchanges_network: Number
+    prompt_weights: Number
+    prompt_starts: Number
+    prompt_tokens: Number
+
+
+DECODE = ServingTerms._fields[: ServingTerms._fields.index("prompt_arithmetic")]
+PROMPT = ServingTerms._fields[len(DECODE) :]
+
+
+@formula("requests")
+def requests_of_rank(in_flight: float, pipeline: float, ranks: float) -> float:
+    """Requests that an attention rank processes in a step of a pipeline stage."""
+    return in_flight / pipeline / ranks
+
+
+@formula("requests")
+def requests_of_stage(in_flight: float, pipeline: float) -> float:
+    """Requests that a pipeline stage processes in a step."""
+    return in_flight / pipeline
+
+
+@formula("GPUs")
+def gpus_of_stage(width: float, ranks: float) -> float:
+    """GPUs of a pipeline stage."""
+    return width * ranks
+
+
+@formula("s")
+def weights_seconds(weight_bytes: float, repeated_bytes: float, width: float, memory_bandwidth: float) -> float:
+    """Reading of the weights that every token passes."""
+    return (weight_bytes / width + repeated_bytes) / memory_bandwidth
+
+
+@formula("s", "A token passes k of E experts: B tokens together reach 1 - (1 - k / E)^B of them in the mean")
+def experts_seconds(
+    expert_bytes: float, experts: float, topk: float, requests: float, gpus: float, memory_bandwidth: float
+) -> float:
+    """Reading of the routed experts that the requests of a step reach."""
+    return expert_bytes * (1 - (1 - topk / experts) ** requests) / gpus / memory_bandwidth
+
+
+@formula("s")
+def cache_seconds(cache_bytes: float, requests: float, memory_bandwidth: float) -> float:
+    """Reading of the KV cache."""
+    return cache_bytes * requests / memory_bandwidth
+
+
+@formula("s")
+def arithmetic_seconds(multiply_adds: float, tokens: float, gpus: float, peak: float) -> float:
+    """Multiply-adds of tokens, shared out to GPUs."""
+    return 2 * multiply_adds * tokens / gpus / peak
+
+
+@formula("s")
+def start_seconds(layers: float) -> float:
+    """Unit of the fitted time to start the kernels of layers."""
+    return START_S * layers
+
+
+@formula("s")
+def reduce_start_seconds(layers: float, doublings: float) -> float:
+    """Unit of the fitted latency of all-reduces."""
+    return REDUCE_S * layers * doublings
+
+
+@formula("s")
+def reduce_seconds(layers: float, hidden: float, tokens: float, width: float, link_bandwidth: float) -> float:
+    """All-reduces of tensor parallelism, each with two rounds of the ring."""
+    return ALL_REDUCES * layers * 2 * (width - 1) / width * BYTES * hidden * tokens / link_bandwidth
+
+
+@formula("s")
+def exchange_start_seconds(expert_layers: float, exchanges: float) -> float:
+    """Unit of the fitted latency of exchanges with experts."""
+    return EXCHANGE_S * expert_layers * exchanges
+
+
+@formula("bytes")
+def exchanged_bytes(
+    expert_layers: float, hidden: float, topk: float, tokens: float, gpus: float, width: float, exchanges: float
+) -> float:
+    """Bytes that a GPU sends to experts on other GPUs and gets back."""
+    return EXCHANGED_BYTES * expert_layers * hidden * topk * tokens / width * (gpus - 1) / gpus * exchanges
+
+
+@formula("s")
+def request_seconds(requests: float) -> float:
+    """Unit of the fitted time per request and step."""
+    return REQUEST_S * requests
+
+
+@formula("s")
+def step_seconds() -> float:
+    """Unit of the fitted constant time per step."""
+    return STEP_S
+
+
+@formula("chunks")
+def chunks_of_prompt(prompt: float) -> float:
+    """Chunks in which a prompt is processed; several short prompts share one."""
+    return prompt / CHUNK
+
+
+@formula("s")
+def prompt_weights_seconds(
+    weight_bytes: float,
+    repeated_bytes: float,
+    expert_bytes: float,
+    width: float,
+    gpus: float,
+    chunks: float,
+    memory_bandwidth: float,
+) -> float:
+    """Reading of all weights for each chunk of a prompt."""
+    return (weight_bytes / width + repeated_bytes + expert_bytes / gpus) * chunks / memory_bandwidth
+
+
+@formula("s")
+def prompt_start_seconds(layers: float, chunks: float) -> float:
+    """Unit of the fitted time to start the kernels of layers for each chunk, at least one."""
+    return START_S * layers * ((chunks > 1) * chunks + (chunks <= 1))
+
+
+@formula("s")
+def token_seconds(prompt: float) -> float:
+    """Unit of the fitted time per prompt token."""
+    return TOKEN_S * prompt
+
+
+def line_rate_terms(
+    apply: Apply, work: ServedWork[Any], machine: ServingMachine[Any], split: ReplicaSplit[Any]
+) -> ServingTerms[Any]:
+    """Return the terms of a decode step and of a prompt at line rate [s].
+
+    On numbers and arrays with `apply_plain`, on figures with `apply_to_figures`.
+    """
+    w, m, s = work, machine, split
+    links = (m.scale_up, m.network, m.domain)
+    gpus = apply(gpus_of_stage, s.width, s.ranks)
+    turn = apply(requests_of_stage, s.in_flight, s.pipeline)
+    own = apply(requests_of_rank, s.in_flight, s.pipeline, s.ranks)
+    ring = apply(bandwidth_of_neighbours, s.width, *links)
+    prompt, chunks = w.prompt, apply(chunks_of_prompt, w.prompt)
+    sent = (w.expert_layers, w.hidden, w.topk)
+    exchanged = apply(exchanged_bytes, *sent, own, gpus, s.width, s.exchanges)
+    prompt_exchanged = apply(exchanged_bytes, *sent, prompt, gpus, s.width, s.exchanges)
+    return ServingTerms(
+        weights=apply(weights_seconds, w.weight_bytes, w.repeated_bytes, s.width, m.memory_bandwidth),
+        experts=apply(experts_seconds, w.expert_bytes, w.experts, w.topk, turn, gpus, m.memory_bandwidth),
+        cache=apply(cache_seconds, w.cache_bytes, own, m.memory_bandwidth),
+        arithmetic=apply(arithmetic_seconds, apply(add_counts, w.weights, w.head), own, s.width, m.peak),
+        expert_arithmetic=apply(arithmetic_seconds, w.expert_weights, turn, gpus, m.expert_peak),
+        attention=apply(arithmetic_seconds, w.decode_products, own, s.width, m.plain_peak),
+        layer_starts=apply(start_seconds, w.layers),
+        expert_starts=apply(start_seconds, w.expert_layers),
+        latent_starts=apply(start_seconds, w.latent_layers),
+        linear_starts=apply(start_seconds, w.linear_layers),
+        reduce_starts=apply(reduce_start_seconds, w.layers, s.doublings),
+        reduces=apply(reduce_seconds, w.layers, w.hidden, own, s.width, ring),
+        exchange_starts=apply(exchange_start_seconds, w.expert_layers, s.exchanges),
+        exchanges=apply(exchange_inside, exchanged, gpus, m.domain, m.scale_up),
+        exchanges_network=apply(exchange_outside, exchanged, w.topk, gpus, m.domain, m.network),
+        requests=apply(request_seconds, own),
+        step=apply(step_seconds),
+        prompt_arithmetic=apply(arithmetic_seconds, w.weights, prompt, s.width, m.peak),
+        prompt_experts=apply(arithmetic_seconds, w.expert_weights, prompt, s.width, m.expert_peak),
+        prompt_attention=apply(prompt_attention_seconds, w.prompt_products, s.width, m.plain_peak),
+        prompt_reduces=apply(reduce_seconds, w.layers, w.hidden, prompt, s.width, ring),
+        prompt_exchanges=apply(exchange_inside, prompt_exchanged, gpus, m.domain, m.scale_up),
+        prompt_exchanges_network=apply(exchange_outside, prompt_exchanged, w.topk, gpus, m.domain, m.network),
+        prompt_weights=apply(
+            prompt_weights_seconds,
+            w.weight_bytes,
+            w.repeated_bytes,
+            w.expert_bytes,
+            s.width,
+            gpus,
+            chunks,
+            m.memory_bandwidth,
+        ),
+        prompt_starts=apply(prompt_start_seconds, w.layers, chunks),
+        prompt_tokens=apply(token_seconds, prompt),
+    )
+
+
+@formula("s")
+def prompt_attention_seconds(products: float, width: float, peak: float) -> float:
+    """Attention scores of a prompt and their product with the values."""
+    return 2 * products / width / peak

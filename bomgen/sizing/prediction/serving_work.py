@@ -1,0 +1,177 @@
+"""The work of a served model: weights that a step reads, arithmetic and KV cache, from its shape in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import reduce
+
+from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog.parts import Gpu, Model
+from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.units import TERA
+from bomgen.sizing.attention import CONVENTIONS, products_of_token
+from bomgen.sizing.prediction.serving_terms import ServedWork
+from bomgen.sizing.prediction.work import NONE, ONE, add_counts, weights_of_head, weights_of_matrix
+from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.kv_cache import BYTES
+
+SIXTEEN_BITS = ("bf16", "fp16")
+FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4", "awq", "gptq")
+WEIGHT_ONLY = ("int4", "awq", "gptq")
+"""Formats in which weights are only stored: they are unpacked to 16 bits for arithmetic."""
+PEAKS = {"nvfp4": "fp4", "mxfp4": "fp4", "w8a8": "int8"}
+"""The peak of a GPU that a format uses, where it has another name."""
+FORMAT_FAMILIES = {
+    "bf16": "bf16",
+    "fp16": "bf16",
+    **dict.fromkeys(("fp8", "int8", "w8a8"), "fp8"),
+    **dict.fromkeys(FOUR_BITS, "fp4"),
+}
+"""Family of a format of weights in the measurements."""
+DOWN_PROJECTIONS = ("q_a_proj", "kv_a_proj_with_mqa")
+"""Matrices of latent attention that each GPU of a tensor group holds a copy of."""
+KV_PROJECTIONS = ("k_proj", "v_proj")
+
+
+def format_of_attention(model: Model, precision: str) -> str:
+    """Return the number format of the weights that every token passes.
+
+    Checkpoints of mixtures in 4 bits keep them in 8 bits where the model is published in 8, else in 16.
+    """
+    if not model.moe or precision not in FOUR_BITS:
+        return precision
+    return "fp8" if "fp8" in model.weight_files else "bf16"
+
+
+def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
+    """Return the dense peak of a GPU for weights in a format [FLOP/s]; None: unknown.
+
+    Weights in a format that the GPU has no arithmetic for, or that are only stored, are unpacked to 16 bits.
+    """
+    names = (*(() if precision in WEIGHT_ONLY else (PEAKS.get(precision, precision),)), *SIXTEEN_BITS)
+    found = next((gpu.dense[name] for name in names if name in gpu.dense), None)
+    return None if found is None else flops_of_format(found)
+
+
+def served_work(
+    model: Model,
+    formats: tuple[str, str],
+    prompt: Figure,
+    output: Figure,
+    width: Figure,
+    cached: Figure = NONE,
+) -> ServedWork[Figure] | None:
+    """Return the work of a model served to requests of mean prompt and output length [tokens]; None: shape unknown.
+
+    `formats` are the number formats of weights and KV cache; `width` is the number of GPUs that share the attention of
+    a request; `cached` the share of prompt tokens in the prefix cache.
+    """
+    found, shape = matrices.matrices(model), model.shape
+    held = kv_cache.cache(model, formats[1])
+    if not found or held is None or not {"vocab", "heads"} <= shape.keys():
+        return None
+    length = mean_length(prompt, output)
+    decoded = products_of_token(model, CONVENTIONS["full"], length)
+    prefilled = products_of_token(model, CONVENTIONS["causal"], prompt)
+    if decoded is None or prefilled is None:
+        return None
+    if model.mla:
+        decoded = absorbed_products(
+            decoded, shape["kv_lora_rank"], shape["rope_head_dim"], shape["head_dim"], shape["v_head_dim"]
+        )
+    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
+    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+    plain, narrow = (BYTES[name] for name in (format_of_attention(model, formats[0]), formats[0]))
+    head = weights_of_head(shape["hidden"], shape["vocab"])
+    weights = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others)
+    repeated = _repeated(model, others, width)
+    return ServedWork(
+        layers=shape["layers"],
+        expert_layers=matrices.layers_with_experts(model) if routed else NONE,
+        latent_layers=matrices.attention_layers(model) if model.mla else NONE,
+        linear_layers=shape.get("linear_layers", NONE),
+        hidden=shape["hidden"],
+        weights=weights,
+        head=head,
+        weight_bytes=bytes_shared(weights, repeated, plain, head, BYTES["bf16"]),
+        repeated_bytes=bytes_of_weights(repeated, plain),
+        expert_weights=_sum(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed) if routed else NONE,
+        expert_bytes=bytes_of_weights(
+            _sum(weights_of_matrix(e.inputs, e.outputs, e.count) for e in routed) if routed else NONE, narrow
+        ),
+        experts=shape["experts"] if routed else ONE,
+        topk=shape["topk"] if routed else ONE,
+        prompt=uncached_tokens(prompt, cached),
+        prompt_products=products_of_prompt(prefilled, prompt, cached),
+        decode_products=decoded,
+        cache_bytes=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
+    )
+
+
+def _repeated(model: Model, others: Iterable[Matrix], width: Figure) -> Figure:
+    """Return the weights that each GPU of a tensor group holds a copy of."""
+    copied = [
+        weights_of_matrix(each.inputs, each.outputs, each.active) for each in others if each.name in DOWN_PROJECTIONS
+    ]
+    kv_heads = matrices.kv_heads(model)
+    if kv_heads is not None and not model.mla:
+        copied += [
+            weights_of_repeated_heads(each.inputs, each.outputs, each.active, kv_heads, width)
+            for each in others
+            if each.name in KV_PROJECTIONS
+        ]
+    return _sum(copied) if copied else NONE
+
+
+def _sum(figures: Iterable[Figure]) -> Figure:
+    return reduce(add_counts, figures)
+
+
+@formula("FLOP/s")
+def flops_of_format(peak_tflops: Fraction) -> Fraction:
+    """Peak rate of a GPU in FLOP/s."""
+    return peak_tflops * TERA
+
+
+@formula("tokens")
+def mean_length(prompt: Fraction, output: Fraction) -> Fraction:
+    """Mean length of a request while its answer grows."""
+    return prompt + Fraction(output) / 2
+
+
+@formula("tokens")
+def uncached_tokens(prompt: Fraction, cached: Fraction) -> Fraction:
+    """Prompt tokens that are processed; the others are in the prefix cache."""
+    return prompt * (1 - Fraction(cached))
+
+
+@formula("multiply-adds")
+def products_of_prompt(products_per_token: Fraction, prompt: Fraction, cached: Fraction) -> Fraction:
+    """Multiply-adds of attention of a prompt; those among cached tokens are saved."""
+    return products_per_token * prompt * (1 - Fraction(cached) ** 2)
+
+
+@formula("multiply-adds", "DeepSeek-V2, arXiv 2405.04434, section 2.1.2: decode works on latent vectors")
+def absorbed_products(
+    products: Fraction, kv_lora_rank: int, rope_head_dim: int, head_dim: int, v_head_dim: int
+) -> Fraction:
+    """Multiply-adds of attention to latent vectors, whose heads are as wide as the latent."""
+    return products * Fraction(2 * kv_lora_rank + rope_head_dim, head_dim + v_head_dim)
+
+
+@formula("count", "vLLM: heads of keys and values are repeated where there are fewer than GPUs")
+def weights_of_repeated_heads(inputs: int, outputs: int, copies: int, kv_heads: int, tensor: int) -> Fraction:
+    """Weights of keys or values that a GPU holds beyond its share."""
+    return Fraction(inputs * outputs * copies) * max(Fraction(0), Fraction(1, kv_heads) - Fraction(1, tensor))
+
+
+@formula("bytes")
+def bytes_shared(weights: int, repeated: Fraction, value_bytes: Fraction, head: int, head_bytes: int) -> Fraction:
+    """Size of the weights that the GPUs of a tensor group share out, output projection included."""
+    return (weights - repeated) * Fraction(value_bytes) + head * head_bytes
+
+
+bytes_of_weights = product("bytes_of_weights", "bytes", "weights", "value_bytes")
+"""Size of weights."""

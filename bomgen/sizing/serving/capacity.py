@@ -1,0 +1,169 @@
+"""How many requests a replica serves within latency targets, and how many replicas serve a number of requests.
+
+Requests arrive at random. In flight on a replica are, by Little's law, those that arrive while an answer is generated.
+A prompt waits while its replica processes others: a queue with one server, of which the least loaded of several replicas
+is chosen. A replica is never planned at its full load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, exp, inf, log, log1p, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
+
+from bomgen.core.provenance import formula
+from bomgen.plan.types import Inference
+from bomgen.sizing.prediction.serving import ReplicaSpeed
+from bomgen.sizing.prediction.serving_terms import HALF_STEP
+from bomgen.sizing.prediction.terms import apply_plain
+
+HEADROOM = 0.05
+"""Share of the requests that replicas could serve in addition."""
+BUSIEST = 0.95
+"""Most of its time that a replica spends on prompts."""
+VARIATION = 2.3
+"""Standard deviations by which the requests in flight exceed their mean one time in a hundred."""
+USUAL_PERCENTILE = 0.95
+LEAST_IN_FLIGHT = 0.01
+"""Least mean requests in flight on a replica that are considered."""
+STEPS = 24
+"""Halvings of an interval in the search for a load, which leave a ten millionth of it."""
+MOST_IN_FLIGHT = 4096.0
+"""Most requests in flight that are considered where the GPU's memory is unknown."""
+
+
+class Demand(NamedTuple):
+    """Requests that a cluster has to serve, and the latency they need."""
+
+    per_second: float
+    """Requests per second in the busiest minute."""
+    output: float
+    """Mean output tokens."""
+    variation: float
+    """Standard deviation of the tokens of a prompt over their mean."""
+    ttft: float
+    """Most time to the first token [s]; infinite: no target."""
+    tpot: float
+    """Most time per output token [s]."""
+    percentile: float
+
+
+class Latency(NamedTuple):
+    """Latency of a replica at a rate of requests [s]."""
+
+    in_flight: float
+    tpot: float
+    ttft: float
+    """Mean."""
+    ttft_of_most: float
+    """At the percentile of the demand."""
+    busy: float
+    """Share of its time that a replica processes prompts."""
+    wait: float
+    """Mean time that a prompt waits for others."""
+
+
+def demand_of(inference: Inference) -> Demand | None:
+    """Return the demand of a plan; None where it has no rate of requests, or no output length."""
+    asked, output, targets = inference.requests_per_minute, inference.output_tokens, inference.targets
+    if asked is None or output is None:
+        return None
+    peak = float(inference.peak.value) if inference.peak else 1.0
+    return Demand(
+        per_second=float(asked.value) / 60 * peak,
+        output=max(1.0, float(output.value)),
+        variation=float(inference.prompt_spread.value) if inference.prompt_spread else 0.0,
+        ttft=float(targets.ttft.value) if targets and targets.ttft else inf,
+        tpot=float(targets.tpot.value) if targets and targets.tpot else inf,
+        percentile=float(targets.percentile.value) if targets else USUAL_PERCENTILE,
+    )
+
+
+def most_in_flight(held: float | None) -> float:
+    """Return the mean requests in flight whose variation the KV cache of `held` requests has room for."""
+    if held is None:
+        return MOST_IN_FLIGHT
+    # B + 2.3 sqrt(B) = held
+    root = (sqrt(VARIATION**2 + 4 * held) - VARIATION) / 2
+    return max(root**2, min(held, 1.0))
+
+
+def rate_of(speed: ReplicaSpeed, in_flight: float) -> float:
+    """Return the requests per second that a replica answers with so many in flight."""
+    times = speed.times(in_flight)
+    return in_flight / (times.tpot * speed.output_tokens)
+
+
+def latency(speed: ReplicaSpeed, demand: Demand, in_flight: float, per_second: float, replicas: int) -> Latency:
+    """Return the latency of one of several replicas at a rate of requests to it."""
+    times = speed.times(in_flight)
+    occupied = times.prompt / speed.occupied_by
+    busy = per_second * occupied
+    if busy >= 1:
+        return Latency(in_flight, times.tpot, inf, inf, busy, inf)
+    delay = apply_plain(delay_of_waiting, occupied, demand.variation, busy)
+    chance = apply_plain(chance_of_waiting, busy, replicas)
+    wait = chance * delay
+    rare = 1 - demand.percentile
+    longest = delay * log(chance / rare) if chance > rare else 0.0
+    long_prompt = times.prompt * (long_over_mean(demand.variation, demand.percentile) - 1)
+    mean = speed.constant + times.prompt + HALF_STEP * times.step + wait
+    return Latency(in_flight, times.tpot, mean, mean + sqrt(long_prompt**2 + max(0.0, longest - wait) ** 2), busy, wait)
+
+
+def long_over_mean(variation: float, percentile: float) -> float:
+    """Return a percentile of lengths over their mean, for a log-normal distribution."""
+    sigma = sqrt(log1p(variation**2))
+    return exp(NormalDist().inv_cdf(percentile) * sigma - sigma**2 / 2)
+
+
+def replicas_for(speed: ReplicaSpeed, demand: Demand, held: float | None) -> int | None:
+    """Return the fewest replicas that serve a demand; None where no number of them keeps its targets."""
+    most = _largest(lambda load: _serves(speed, demand, load), most_in_flight(held))
+    return None if most is None else _replicas_at(speed, demand, most)
+
+
+def _replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> int:
+    return max(1, ceil(demand.per_second * (1 + HEADROOM) / rate_of(speed, in_flight)))
+
+
+def _serves(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> bool:
+    """Return whether replicas with so many requests in flight keep the targets."""
+    rate = rate_of(speed, in_flight)
+    found = latency(speed, demand, in_flight, rate, max(1, ceil(demand.per_second / rate)))
+    return found.tpot <= demand.tpot and found.ttft_of_most <= demand.ttft and found.busy <= BUSIEST
+
+
+def load_at(speed: ReplicaSpeed, demand: Demand, replicas: int, held: float | None) -> float | None:
+    """Return the requests in flight on each of `replicas` that serve a demand; None: more than they can hold."""
+    asked, most = demand.per_second / replicas, most_in_flight(held)
+    if rate_of(speed, most) < asked:
+        return None
+    found = _largest(lambda load: rate_of(speed, load) <= asked, most)
+    return most if found is None else found
+
+
+def _largest(holds: Callable[[float], bool], most: float) -> float | None:
+    """Return the largest load up to `most` at which a condition holds that fails above some load; None: nowhere."""
+    if holds(most):
+        return most
+    low, high = log(LEAST_IN_FLIGHT), log(most)
+    if not holds(LEAST_IN_FLIGHT):
+        return None
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(exp(middle)) else (low, middle)
+    return exp(low)
+
+
+@formula("share", "Kingman and Sakasegawa: chance that the least loaded of several servers is busy")
+def chance_of_waiting(busy: float, replicas: float) -> float:
+    """Chance that a prompt waits, on the least loaded of several replicas."""
+    return busy ** (sqrt(2 * (replicas + 1)) - 1)
+
+
+@formula("s", "Pollaczek and Khinchine: mean wait of those that wait, M/G/1")
+def delay_of_waiting(occupied: float, variation: float, busy: float) -> float:
+    """Mean time that a prompt waits, of those that wait."""
+    return occupied * (1 + variation**2) / 2 / (1 - busy)
