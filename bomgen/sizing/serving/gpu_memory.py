@@ -74,7 +74,7 @@ SGLANG_LIBRARIES = _assumed(
 )
 SGLANG_NCCL = _assumed(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG)
 LOGIT_BYTES = _assumed(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
-EXPERT_COPIES = _assumed(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "factor", _PROFILE)
+EXPERT_COPIES = _assumed(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
 WHOLE_EXPERTS = _assumed(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
 
 
