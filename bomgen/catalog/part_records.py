@@ -56,6 +56,7 @@ def gpu(record: Record) -> parts.Gpu:
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
         host_memory=record.figure("host_memory", "bytes"),
+        cuda_memory=record.figure("memory_cuda", "bytes"),
         flash_attention=_missing_kernel(record),
     )
 
@@ -301,6 +302,7 @@ SHAPE = (
     *("linear_conv_kernel", "linear_gate_rank"),
     *("index_topk", "index_heads", "index_head_dim", "index_layers", "sparse_layers"),
     *("csa_layers", "compress_rate_csa", "hca_layers", "compress_rate_hca", "o_groups", "o_lora_rank"),
+    "mtp_layers",
 )
 _MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""

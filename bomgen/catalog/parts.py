@@ -96,6 +96,8 @@ class Gpu(NamedTuple):
     """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
     host_memory: Figure | None = None
     """Host memory per GPU [bytes]."""
+    cuda_memory: Figure | None = None
+    """Memory that CUDA, or its counterpart, sees [bytes]; None if unknown."""
     flash_attention: Figure | None = None
     """Word: no, for an accelerator without FlashAttention kernels; None for one with them."""
 

@@ -18,6 +18,7 @@ MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 
 GIGA, TERA, PETA = 10**9, 10**12, 10**15
+GIBI = 2**30
 HOURS_A_DAY = 24
 MONTHS_A_YEAR = 12
 

@@ -20,8 +20,8 @@ from bomgen.plan.types import Inference
 from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
     COVERAGES,
-    SPREADS,
     FIT_REFERENCE,
+    SPREADS,
     GpuLinks,
     Interval,
     corrected,

@@ -20,7 +20,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference
-from bomgen.sizing.prediction.measurements import UnusedRow, Unusable, file
+from bomgen.sizing.prediction.measurements import Unusable, UnusedRow, file
 from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
 from bomgen.sizing.prediction.serving_work import format_of_attention, peak_of_format, served_work
 

@@ -1,12 +1,10 @@
-"""Memory of a served model: weights by number format, and the KV cache of its attention.
+"""The KV cache of a served model by the kinds of its attention, and the bytes of a value by number format.
 
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only selected ones; linear attention and Mamba keep a state of
-fixed size, in the 32 bits that configurations specify, and the last inputs of a convolution. Weights are as large as
-the published files where their size is known. Otherwise, the scales of block formats (NF4 with double quantisation has
-4.127 bits per value, MXFP4 4.25) are not counted; nor is the memory of the serving program itself, for which
-`memory_share` leaves room.
+fixed size, in the 32 bits that configurations specify, and the last inputs of a convolution. Values of 4-bit formats
+include the scales of their blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
-from bomgen.plan.types import Inference
 from bomgen.sizing.attention import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
@@ -37,6 +34,19 @@ _MX = Reference(
 )
 _PLANNING = Reference(
     '"GPU算力理解和规划" (no author or date): 8-bit 1 GB a billion parameters, 4-bit half, fp16 double', read="2026"
+)
+_NVFP4 = Reference(
+    "NVIDIA, Introducing NVFP4: 4 bits a value, an FP8 scale for every 16 values",
+    "https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference/",
+)
+_OCP = Reference(
+    "Open Compute Project, Microscaling Formats (MX) Specification 1.0: MXFP4 has an 8-bit scale for every 32 values",
+    "https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf",
+)
+_AWQ = Reference(
+    "Lin et al. 2023, AWQ, arXiv 2306.00978, and Frantar et al. 2022, GPTQ, arXiv 2210.17323: 4 bits a value, a 16-bit "
+    "scale for every 32 to 128 values; 64 assumed",
+    "https://arxiv.org/abs/2306.00978",
 )
 _DEEPSEEK = "DeepSeek-V2 report, arXiv 2405.04434, section 2.1.2 and table 1"
 _KWON = "Kwon et al. 2023, PagedAttention, arXiv 2309.06180, section 3; MQA and GQA keep fewer heads"
@@ -63,16 +73,14 @@ BYTES: Mapping[str, Figure] = {
     "tf32": SINGLE,
     "bf16": _value(2, message("value-of-format", format="bf16"), _BF16, _PLANNING),
     "fp16": _value(2, message("value-of-format", format="fp16"), _IEEE, _PLANNING),
-    "fp8": _value(1, message("value-of-format", format="fp8"), _MX, _PLANNING),
-    "int8": _value(1, message("value-of-format", format="int8"), _MX, _PLANNING),
+    **{name: _value(1, message("value-of-format", format=name), _MX, _PLANNING) for name in ("fp8", "int8", "w8a8")},
     "fp6": _value(Fraction(3, 4), message("value-of-format", format="fp6"), _MX),
-    "w8a8": _value(1, message("value-of-format", format="w8a8"), _MX),
-    "nvfp4": _value(Fraction(9, 16), message("value-of-format", format="nvfp4"), _MX),
-    "mxfp4": _value(Fraction(17, 32), message("value-of-format", format="mxfp4"), _MX),
-    "fp4": _value(Fraction(1, 2), message("value-of-format", format="fp4"), _MX, _PLANNING),
-    "int4": _value(Fraction(1, 2), message("value-of-format", format="int4"), _PLANNING),
-    "awq": _value(Fraction(17, 32), message("value-of-format", format="awq"), _PLANNING),
-    "gptq": _value(Fraction(17, 32), message("value-of-format", format="gptq"), _PLANNING),
+    **{name: _value(Fraction(9, 16), message("value-of-format", format=name), _NVFP4) for name in ("fp4", "nvfp4")},
+    "mxfp4": _value(Fraction(17, 32), message("value-of-format", format="mxfp4"), _OCP),
+    **{
+        name: _value(Fraction(17, 32), message("value-of-format", format=name), _AWQ)
+        for name in ("int4", "awq", "gptq")
+    },
 }
 """Bytes of a value by number format."""
 STATE_VALUE = _value(4, message("state-value"), _STATES)
@@ -210,36 +218,6 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
     for add, part in more:
         total = add(total, part)
     return total
-
-
-def weights_of_model(inference: Inference) -> Figure:
-    """Return the weights of a served model [bytes]: of its published files, else its parameters as served."""
-    precision = str(inference.precision.value)
-    return inference.model.weight_files.get(precision) or weights(inference.model.parameters, BYTES[precision])
-
-
-@formula("bytes")
-def weights(parameters: int, value_bytes: Fraction) -> Fraction:
-    """Weights of a model [bytes], including those of idle experts."""
-    return parameters * Fraction(value_bytes)
-
-
-@formula("bytes")
-def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction:
-    """Weights on a GPU of the fullest stage [bytes]."""
-    return Fraction(weights) / (tensor * stages)
-
-
-@formula("bytes", _SGLANG)
-def weights_of_gpu_by_requests(
-    weights: Fraction, parameters: int, expert_parameters: Fraction, tensor: int, stages: Fraction
-) -> Fraction:
-    """Weights per GPU [bytes] with data-parallel attention: a share of the routed experts, all other weights."""
-    return (
-        Fraction(weights)
-        * (parameters - expert_parameters + Fraction(expert_parameters, tensor))
-        / (parameters * Fraction(stages))
-    )
 
 
 kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=_SGLANG)

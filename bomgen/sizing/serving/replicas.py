@@ -8,7 +8,7 @@ total: a replica that barely holds the model holds few requests at a time, and m
 parallelism is tried in degrees that divide heads and server, then stages of the largest of them. Larger replicas are
 tried until one alone has as many GPUs as the best found, or sixteen stages. Latency of an answer is not a criterion. KV
 heads fewer than tensor-parallel GPUs, and the latent of MLA, are held by several GPUs, as in vLLM. A GPU's memory is
-that of its data sheet (10^9 bytes per GB), so a full GPU may hold a few requests more than shown.
+that which CUDA sees, less the reserve of the serving program.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
-from bomgen.plan.types import DATA, Degrees, Inference
+from bomgen.plan.types import Degrees, Inference
 from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu
 from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.serving.weights import by_requests as by_requests
+from bomgen.sizing.serving.weights import weights_of_gpu
 from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
-from bomgen.sizing.training.states import expert_parameters
 
 MOST_STAGES = 16
 """Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16.
@@ -64,6 +66,9 @@ class Shortage(NamedTuple):
     """KV cache of one request; None if unknown."""
     room: Fraction
     memory: Fraction
+    """Memory that CUDA sees."""
+    enough: Fraction
+    """A sufficient memory, by the GB of data sheets."""
     remedy: str | None
     """A sufficient change of the plan; None: no single change is."""
 
@@ -73,17 +78,11 @@ class Shortage(NamedTuple):
         return self.weights + (self.cache or 0)
 
     @property
-    def enough(self) -> Fraction:
-        """A sufficient memory of a GPU [bytes]."""
-        return self.needed * self.memory / self.room
-
-    @property
     def message(self) -> Message:
         """The shortage, and the remedy."""
         sizes = {
             "weights": _gb(self.weights),
             "memory": _gb(self.memory),
-            "share": f"{float(Fraction(self.room) / self.memory):.0%}",
             "room": _gb(self.room),
             "missing": _gb(self.needed - self.room),
             "change": self.remedy or message("larger-gpu", memory=_gb(self.enough)),
@@ -115,6 +114,8 @@ class Replica(NamedTuple):
     """Memory for weights and KV cache [bytes]; None: the GPU's memory is unknown."""
     held: Figure | None
     """Maximum requests held; None if unknown."""
+    reserve: tuple[Figure, ...] = ()
+    """Parts of the memory that the serving program keeps for itself [bytes]; none when the memory is unknown."""
 
     @property
     def fits(self) -> bool | None:
@@ -164,23 +165,18 @@ def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | No
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
     """Return a replica with these degrees, and its memory."""
-    stages = equivalent_stages(inference.model, pipeline)
-    weights = kv_cache.weights_of_gpu(kv_cache.weights_of_model(inference), tensor, stages)
-    if by_requests(inference) and (experts := expert_parameters(inference.model)):
-        of_model = kv_cache.weights_of_model(inference), inference.model.parameters
-        weights = kv_cache.weights_of_gpu_by_requests(*of_model, experts, tensor, stages)
+    stages, gpus = equivalent_stages(inference.model, pipeline), gpus_of_replica(tensor, pipeline)
+    weights, memory = weights_of_gpu(inference, tensor, stages), memory_seen(gpu)
     held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
-    request = None
+    request = room = most = None
+    reserve: tuple[Figure, ...] = ()
     if held is not None and inference.context is not None:
         request = kv_of_gpu(inference, tensor, partial(kv_cache.request_bytes_per_gpu, held, inference.context), stages)
-    room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
-    most = requests_held(room, weights, request) if room and request else None
-    return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)
-
-
-def by_requests(inference: Inference) -> bool:
-    """Return whether each GPU of a replica attends to separate requests."""
-    return inference.degrees is not None and inference.degrees.attention == DATA
+    if memory is not None:
+        reserve = reserve_of_gpu(inference, memory, tensor, gpus)
+        room = room_of_gpu(inference, memory, reserve, weights)
+        most = requests_held(room, weights, request) if request else None
+    return Replica(tensor, pipeline, gpus, stages, weights, request, room, most, reserve)
 
 
 def kv_of_gpu(
@@ -194,12 +190,6 @@ def kv_of_gpu(
 
 gpus_of_replica = product("gpus_of_replica", "GPUs", "tensor", "pipeline")
 """GPUs per replica of the model."""
-
-
-@formula("bytes")
-def room_of_gpu(memory_bytes: int, memory_share: Fraction) -> Fraction:
-    """Memory per GPU that weights and KV cache may use."""
-    return memory_bytes * Fraction(memory_share)
 
 
 @formula("requests")
@@ -221,10 +211,14 @@ def plan_mark(inference: Inference, *figures: Figure | None) -> Mark:
 def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaChoice:
     tensor, pipeline = degrees.tensor, degrees.pipeline
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
-    if heads is not None and heads.value % tensor.value:
+    if heads is not None and heads.value % tensor.value and not by_requests(inference):
         near = join_alternatives(nearest_divisors(heads.value, tensor.value))
         message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
         raise Infeasible(message, because=tensor)
+    if degrees.expert is not None and tensor.value % degrees.expert.value:
+        near = join_alternatives(nearest_divisors(tensor.value, degrees.expert.value))
+        message = f"expert {degrees.expert.value} does not divide tensor {tensor.value}; {near} does"
+        raise Infeasible(message, because=degrees.expert)
     if layers is not None and pipeline.value > layers.value:
         message = (
             f"pipeline {pipeline.value} splits {layers.value} layers into more stages than there are layers; at most "
@@ -258,13 +252,17 @@ def _chosen(name: str, degree: int) -> Figure:
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
     unknown = f"the memory of {gpu.identity.name} is unknown; nothing is too large for it"
+    seen, of_sheet = require(memory_seen(gpu), unknown).value, require(gpu.memory_bytes, unknown).value
+    weights, cache = Fraction(refused.weights.value), Fraction(refused.request.value) if refused.request else None
+    needed = memory_needed(inference, refused.reserve, weights, cache or Fraction(0))
     return Shortage(
         tensor=refused.tensor.value,
         pipeline=refused.pipeline.value,
-        weights=Fraction(refused.weights.value),
-        cache=Fraction(refused.request.value) if refused.request else None,
+        weights=weights,
+        cache=cache,
         room=Fraction(require(refused.room, unknown).value),
-        memory=Fraction(require(gpu.memory_bytes, unknown).value),
+        memory=Fraction(seen),
+        enough=needed * of_sheet / seen,
         remedy=_remedy(inference, gpu, refused),
     )
 
@@ -278,7 +276,10 @@ def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
-    """Yield changes that save memory: a narrower KV cache, narrower weights that the GPU supports, fewer tokens."""
+    """Yield changes that save memory: a narrower KV cache, narrower weights, fewer tokens.
+
+    Weights in 8 bits, and in 4-bit integers, run on every GPU, with arithmetic in 16 bits where it has no other.
+    """
     cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
     for name in ("fp8", "int4"):
         if (
@@ -287,8 +288,8 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
         ):
             narrow = replace(inference.kv_precision, value=name)
             yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
-    for name in ("fp8", "int8", "fp4", "int4"):
-        if BYTES[name].value < weight.value and (name == "int4" or name in gpu.dense):
+    for name in ("fp8", *(["fp4"] if "fp4" in gpu.dense else []), "int4"):
+        if BYTES[name].value < weight.value:
             narrow = replace(inference.precision, value=name)
             yield f"`precision: {name}`", inference._replace(precision=narrow)
     if inference.context is None:

@@ -36,7 +36,7 @@ from bomgen.core.units import GIGA
 from bomgen.plan.types import Inference
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as replica
-from bomgen.sizing.serving import roofline
+from bomgen.sizing.serving import roofline, weights
 from bomgen.sizing.serving.kv_cache import BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
 from bomgen.sizing.serving.roofline import SECONDS_A_MINUTE, Estimate, Rate
@@ -271,7 +271,7 @@ def serve(
     return Serving(
         need=need,
         replicas=replicas,
-        model=_held(kv.weights_of_model(inference), request, requests),
+        model=_held(weights.weights_of_model(inference), request, requests),
         per_gpu=_held(found.weights, found.request, requests),
         in_estimate=_held(found.weights, found.request, need.estimate.batch) if need.estimate else None,
         gpu_memory=gpu.memory_bytes,

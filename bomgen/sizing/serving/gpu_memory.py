@@ -1,0 +1,197 @@
+"""Memory of a GPU that weights and KV cache may use: what CUDA sees, less the reserve of the serving program.
+
+CUDA sees more bytes than the GB of a data sheet, which are mostly GiB, and less than those GiB: error correction and
+driver keep 1 to 2 %. The catalogue has the number for common GPUs, others are assumed to have the usual share.
+
+The programs set their memory aside differently. `memory_share` is
+
+- vLLM's gpu_memory_utilization: the share of the GPU for weights, KV cache and the reserve,
+- SGLang's mem_fraction_static: the share of the memory left by the libraries for weights and KV cache; activations and
+  graphs use the other share,
+- TensorRT-LLM's free_gpu_memory_fraction: the share of the memory left by libraries and weights for the KV cache.
+
+The reserve of vLLM is what it measures at its start with a step of the most tokens: libraries and graphs, buffers of
+NCCL where a replica has several GPUs, the larger of activations and logits, and copies of the tokens for every expert
+that they activate. Its sizes were set on the start-up logs of `data/measured/serving-memory.csv`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Gpu, Model
+from bomgen.core.messages import Message, message
+from bomgen.core.provenance import Assumed, Figure, Number, Reference, formula, maximum, product, sum_of
+from bomgen.core.units import GIBI
+from bomgen.plan.types import Inference
+from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.serving.weights import SIXTEEN_BITS, by_requests
+
+VLLM, TENSORRT = "vllm", "tensorrt-llm"
+GATED_WIDTHS = 3
+"""Activations of a gated block that have its width: gate, up and their product."""
+LARGE_GPU_GIB = 70
+"""Memory from which vLLM takes more tokens per step [GiB]."""
+
+_ARGUMENTS = Reference(
+    "vLLM, vllm/engine/arg_utils.py: default max_num_batched_tokens and max_num_seqs by memory of the GPU",
+    "https://github.com/vllm-project/vllm/blob/main/vllm/engine/arg_utils.py",
+    "2026-11-27",
+)
+_PROFILE = Reference(
+    "vLLM, pull request 10511: memory profiles of Llama 3 8B on one and two H100-80",
+    "https://github.com/vllm-project/vllm/pull/10511",
+    "2026-11-24",
+)
+_SGLANG = Reference(
+    "SGLang, documentation, hyperparameter tuning: mem_fraction_static; available memory in start-up logs",
+    "https://github.com/sgl-project/sglang/blob/main/docs/advanced_features/hyperparameter_tuning.md",
+    "2026-11-27",
+)
+_CAPACITY = Reference(
+    "PyTorch, total capacity in out-of-memory messages: A100-80 79.25 GiB, A100-40 39.5, H100 79.11, RTX 4090 23.64, "
+    "RTX 5090 31.37",
+    "https://github.com/vllm-project/vllm/issues/27508",
+    "2026-11-27",
+)
+_CHUNKS = "vLLM documentation, optimization and tuning: chunked prefill, max_num_batched_tokens"
+
+
+def _assumed(name: Message, why: Message, value: Number, unit: str, reference: Reference) -> Figure:
+    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
+
+
+CUDA_SHARE = _assumed(message("cuda-share"), message("cuda-share-why"), Fraction("1.05"), "share", _CAPACITY)
+"""Memory that CUDA sees over that of the data sheet."""
+LIBRARIES = _assumed(
+    message("reserve-libraries"), message("reserve-libraries-why"), Fraction("0.35") * GIBI, "bytes", _PROFILE
+)
+NCCL = _assumed(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("1.55") * GIBI, "bytes", _PROFILE)
+SGLANG_LIBRARIES = _assumed(
+    message("reserve-libraries"), message("reserve-libraries-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG
+)
+SGLANG_NCCL = _assumed(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG)
+LOGIT_BYTES = _assumed(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
+EXPERT_COPIES = _assumed(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
+WHOLE_EXPERTS = _assumed(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
+
+
+class StepSize(NamedTuple):
+    """The largest step of vLLM."""
+
+    tokens: Figure
+    sequences: Figure
+
+
+def _step(tokens: int, sequences: int) -> StepSize:
+    why = message("step-why")
+    return StepSize(
+        _assumed(message("step-tokens"), why, tokens, "tokens", _ARGUMENTS),
+        _assumed(message("step-sequences"), why, sequences, "count", _ARGUMENTS),
+    )
+
+
+LARGE_STEP, SMALL_STEP = _step(8192, 1024), _step(2048, 256)
+"""The largest step on GPUs from `LARGE_GPU_GIB` on, and on smaller ones."""
+
+
+def memory_seen(gpu: Gpu) -> Figure | None:
+    """Return the memory of a GPU that CUDA, or its counterpart, sees [bytes]; None when its memory is unknown."""
+    if gpu.cuda_memory is not None or gpu.memory_bytes is None:
+        return gpu.cuda_memory
+    return memory_seen_by_share(gpu.memory_bytes, CUDA_SHARE)
+
+
+def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: Figure) -> tuple[Figure, ...]:
+    """Return the parts of a GPU's memory that the serving program keeps for itself [bytes].
+
+    For vLLM they are taken from its share of the memory, for other programs they come before the share.
+    """
+    if inference.engine.value != VLLM:
+        return (SGLANG_LIBRARIES, SGLANG_NCCL) if gpus.value > 1 else (SGLANG_LIBRARIES,)
+    step = LARGE_STEP if memory.value >= LARGE_GPU_GIB * GIBI else SMALL_STEP
+    model, split = inference.model, WHOLE_EXPERTS if by_requests(inference) else tensor
+    parts = [LIBRARIES, *([NCCL] if gpus.value > 1 else []), *_working_memory(model, step, split)]
+    if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
+        widths = model.shape["topk"], model.shape["hidden"], model.shape["ffn_expert"]
+        parts.append(expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split))
+    return tuple(parts)
+
+
+def _working_memory(model: Model, step: StepSize, tensor: Figure) -> tuple[Figure, ...]:
+    """Return the larger of the activations and the logits of a step; of those that the shape gives."""
+    logits = logits_of_step(step.sequences, model.shape["vocab"], LOGIT_BYTES) if "vocab" in model.shape else None
+    activations = None
+    if {"hidden", "ffn"} <= model.shape.keys():
+        widths = model.shape["hidden"], model.shape["ffn"]
+        activations = activations_of_step(step.tokens, BYTES[SIXTEEN_BITS], *widths, tensor)
+    if logits and activations:
+        return (working_memory(activations, logits),)
+    return tuple(part for part in (logits, activations) if part)
+
+
+def room_of_gpu(inference: Inference, memory: Figure, reserve: tuple[Figure, ...], weights: Figure) -> Figure:
+    """Return the memory per GPU that weights and KV cache may use [bytes]."""
+    kept, share = reduce(add_reserve, reserve), inference.memory_share
+    if inference.engine.value == VLLM:
+        return room_in_share(memory, share, kept)
+    if inference.engine.value == TENSORRT:
+        return room_beside_weights(memory, share, kept, weights)
+    return room_after_libraries(memory, share, kept)
+
+
+def memory_needed(inference: Inference, reserve: tuple[Figure, ...], weights: Fraction, cache: Fraction) -> Fraction:
+    """Return the memory that a GPU needs for weights and KV cache of these sizes [bytes], as CUDA sees it."""
+    kept, share = sum(Fraction(part.value) for part in reserve), Fraction(inference.memory_share.value)
+    if inference.engine.value == VLLM:
+        return (weights + cache + kept) / share
+    if inference.engine.value == TENSORRT:
+        return weights + kept + cache / share
+    return (weights + cache) / share + kept
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+
+memory_seen_by_share = product("memory_seen_by_share", "bytes", "memory_bytes", "share")
+"""Memory that CUDA sees on a GPU without a published value."""
+add_reserve = sum_of("add_reserve", "bytes", "reserve", "more")
+"""Memory that the serving program keeps for itself."""
+logits_of_step = product("logits_of_step", "bytes", "sequences", "vocab", "logit_bytes")
+"""Logits of the requests of the largest step."""
+working_memory = maximum("working_memory", "bytes", "activations", "logits")
+"""Activations or logits of the largest step, which are not needed at the same time."""
+
+
+@formula("bytes", _CHUNKS)
+def activations_of_step(tokens: int, value_bytes: int, hidden: int, width: int, tensor: int) -> Fraction:
+    """Activations of the largest step: two of the hidden size, and gate, up and their product of a block."""
+    return tokens * value_bytes * (2 * hidden + Fraction(GATED_WIDTHS * width, tensor))
+
+
+@formula("bytes", _CHUNKS)
+def expert_activations(
+    copies: Fraction, tokens: int, value_bytes: int, topk: int, hidden: int, width: int, tensor: int
+) -> Fraction:
+    """Activations of the largest step, once for each expert that a token activates, and what sorts them by expert."""
+    return copies * tokens * value_bytes * topk * (2 * hidden + Fraction(GATED_WIDTHS * width, tensor))
+
+
+@formula("bytes")
+def room_in_share(memory: Fraction, memory_share: Fraction, reserve: Fraction) -> Fraction:
+    """Memory per GPU for weights and KV cache under vLLM, whose share includes its reserve."""
+    return max(Fraction(0), memory * Fraction(memory_share) - reserve)
+
+
+@formula("bytes")
+def room_after_libraries(memory: Fraction, memory_share: Fraction, reserve: Fraction) -> Fraction:
+    """Memory per GPU for weights and KV cache under SGLang, whose share is of the memory that libraries leave."""
+    return max(Fraction(0), (memory - reserve) * Fraction(memory_share))
+
+
+@formula("bytes")
+def room_beside_weights(memory: Fraction, memory_share: Fraction, reserve: Fraction, weights: Fraction) -> Fraction:
+    """Memory per GPU for weights and KV cache under TensorRT-LLM, whose share is of the memory left by the weights."""
+    return min(memory - reserve, weights + max(Fraction(0), memory - reserve - weights) * Fraction(memory_share))

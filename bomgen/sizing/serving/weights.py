@@ -1,0 +1,282 @@
+"""Weights of a served model: of the whole model, and of a GPU by tensor and expert parallelism.
+
+The size of the published files is used where it is known. Otherwise each part of the model has a number format:
+embedding and output head stay in 16 bits, routed experts have the served format with its scales. Attention, dense
+layers and shared experts have it too, except in 4-bit mixtures of experts, whose published checkpoints (gpt-oss,
+Kimi K2, NVIDIA's NVFP4 models) keep them in 16 bits, or in 8 where the model was published in FP8 (DeepSeek). AWQ and
+GPTQ quantise them as well. Where the size of the files is known, the parts are scaled to it.
+
+A module for multi-token prediction is part of the published files of DeepSeek-V3 and R1, and is loaded only for
+speculative decoding. Without it the size of the files is reduced by the module: a layer with experts, and copies of
+embedding and head.
+
+With tensor parallelism every GPU holds a part of each matrix; whole KV heads, so that GPUs beyond their number repeat
+keys and values; and all of the matrices that are not split: those to the latent vectors of MLA, indexers and routers.
+With attention by requests every GPU holds all weights but the routed experts. Experts that are spread over GPUs are
+whole: a GPU has ceil(experts / GPUs) slots, and slots beyond the experts hold copies of the busiest.
+
+Measured differences are in `data/measured/serving-memory.csv`, and `tests/reference/test_serving_memory.py` holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from functools import reduce
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.model_parameters import counts, matrices
+from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog.parts import Model
+from bomgen.core.provenance import Figure, formula, quotient, sum_of
+from bomgen.plan.types import DATA, Inference
+from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.training.states import expert_parameters
+
+_SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
+_VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and ReplicatedLinear"
+_VLLM_EXPERTS = "vLLM documentation, expert parallel deployment: redundant experts fill equal slots"
+_NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules excluded from 4-bit quantisation"
+_DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
+
+SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
+EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", "int4")
+"""Formats in which mixtures of experts are published with routed experts alone quantised."""
+GENERAL_FORMAT = {"nvfp4": "fp4", "mxfp4": "fp4", "awq": "int4", "gptq": "int4", "w8a8": "int8"}
+"""The key of `weight_files` under which files of a format may also be listed."""
+UNSPLIT = ("q_a_proj", "kv_a_proj_with_mqa", "kv_proj", "router")
+"""Matrices that every tensor-parallel GPU holds whole, besides those of indexers."""
+INDEXER = "indexer."
+KEY_VALUES = ("k_proj", "v_proj")
+
+
+class KeyValues(NamedTuple):
+    """The projections to keys and values in layers with the same number of KV heads."""
+
+    parameters: Figure
+    heads: Figure
+
+
+class Parts(NamedTuple):
+    """The parameters of a model by how GPUs split them."""
+
+    embeddings: Figure
+    """Embedding and output head."""
+    routed: Figure
+    """Routed experts."""
+    key_values: tuple[KeyValues, ...]
+    unsplit: Figure
+    """Matrices that tensor-parallel GPUs repeat."""
+    rest: Figure
+    """All others, which tensor parallelism splits evenly."""
+
+
+class Formats(NamedTuple):
+    """Bytes of a value in the parts of a model."""
+
+    embeddings: Figure
+    routed: Figure
+    rest: Figure
+
+
+def weights_of_model(inference: Inference) -> Figure:
+    """Return the weights of a served model [bytes]: of its published files, else its parameters as served."""
+    return _of_files(inference) or _by_rule(inference)
+
+
+def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figure:
+    """Return the weights on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
+    parts, formats = _parts(inference.model), formats_of_parts(inference)
+    if by_requests(inference):
+        repeated = _sum((parts.rest, parts.unsplit, *(each.parameters for each in parts.key_values)))
+        held = bytes_repeated(parts.embeddings, formats.embeddings, repeated, formats.rest)
+    else:
+        rest = parts.rest, parts.unsplit, formats.rest
+        held = bytes_split(parts.embeddings, formats.embeddings, *rest, tensor)
+        for each in parts.key_values:
+            held = add_key_values(held, each.parameters, formats.rest, each.heads, tensor)
+    if parts.routed.value:
+        held = _add_routed(inference, parts.routed, formats.routed, held, tensor)
+    files = _of_files(inference)
+    if files is None:
+        return weights_of_stage(held, stages)
+    return weights_of_stage_by_files(held, files, _by_rule(inference), stages)
+
+
+def _add_routed(inference: Inference, routed: Figure, value: Figure, held: Figure, tensor: Figure) -> Figure:
+    """Return the bytes of a GPU, including its routed experts."""
+    spread, experts = expert_gpus(inference, tensor), inference.model.shape.get("experts")
+    if spread is None or experts is None:
+        return add_split_experts(held, routed, value, tensor)
+    return add_spread_experts(held, routed, value, experts, spread, tensor)
+
+
+def by_requests(inference: Inference) -> bool:
+    """Return whether each GPU of a replica attends to separate requests."""
+    return inference.degrees is not None and inference.degrees.attention == DATA
+
+
+def expert_gpus(inference: Inference, tensor: Figure) -> Figure | None:
+    """Return the GPUs over which whole routed experts are spread; None: every expert is split over all GPUs."""
+    if inference.degrees is None:
+        return None
+    return inference.degrees.expert or (tensor if by_requests(inference) else None)
+
+
+def formats_of_parts(inference: Inference) -> Formats:
+    """Return the bytes of a value in each part: embeddings have at least 16 bits."""
+    served, least = BYTES[str(inference.precision.value)], BYTES[SIXTEEN_BITS]
+    rest = served
+    if inference.model.moe and inference.precision.value in EXPERTS_ONLY:
+        rest = BYTES[EIGHT_BITS if EIGHT_BITS in inference.model.weight_files else SIXTEEN_BITS]
+    return Formats(max(served, least, key=lambda size: Fraction(size.value)), served, rest)
+
+
+def _of_files(inference: Inference) -> Figure | None:
+    """Return the bytes of the published files in the served format that are loaded; None when they are unknown."""
+    model, precision = inference.model, str(inference.precision.value)
+    files = model.weight_files.get(precision) or model.weight_files.get(GENERAL_FORMAT.get(precision, ""))
+    layers = model.shape.get("mtp_layers")
+    if files is None or layers is None or inference.drafted is not None:
+        return files
+    formats, parts = formats_of_parts(inference), _parts(model)
+    of_layer = matrices.layers_with_experts(model), model.parameters, formats.routed
+    return files_without_module(files, layers, *of_layer, parts.embeddings, formats.embeddings)
+
+
+def _by_rule(inference: Inference) -> Figure:
+    """Return the weights of a model by the formats of its parts [bytes]."""
+    parts, formats = _parts(inference.model), formats_of_parts(inference)
+    return weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
+
+
+def _parts(model: Model) -> Parts:
+    """Return the parameters of a model by part; those of unknown matrices are part of the rest."""
+    embeddings = routed = counts.ZERO_PARAMETERS
+    if {"vocab", "hidden"} <= model.shape.keys():
+        count = counts.tied_embedding if model.tied else counts.embeddings
+        embeddings = count(model.shape["vocab"], model.shape["hidden"])
+    if found := expert_parameters(model):
+        routed = found
+    key_values = tuple(_key_values(model))
+    unsplit = _parameters_of(matrices.matrices(model) or (), is_unsplit)
+    taken = _sum((embeddings, routed, unsplit, *(each.parameters for each in key_values)))
+    return Parts(embeddings, routed, key_values, unsplit, other_parameters(model.parameters, taken))
+
+
+def is_unsplit(matrix: Matrix) -> bool:
+    """Return whether every tensor-parallel GPU holds a matrix whole."""
+    return matrix.name in UNSPLIT or matrix.name.startswith(INDEXER)
+
+
+def _key_values(model: Model) -> Iterator[KeyValues]:
+    """Yield the projections to keys and values, for each kind of layers with other KV heads."""
+    if matrices.matrices(model) is None:
+        return
+    for found, heads in (
+        (matrices.attention(model), matrices.kv_heads(model)),
+        (matrices.further_attention(model), matrices.global_kv_heads(model)),
+    ):
+        parameters = _parameters_of(found, lambda matrix: matrix.name in KEY_VALUES)
+        if heads is not None and parameters.value:
+            yield KeyValues(parameters, heads)
+
+
+def _parameters_of(found: Iterable[Matrix], belongs: Callable[[Matrix], bool]) -> Figure:
+    parameters = counts.ZERO_PARAMETERS
+    for matrix in filter(belongs, found):
+        parameters = counts.add_matrix(parameters, matrix.inputs, matrix.outputs, matrix.count)
+    return parameters
+
+
+def _sum(parts: Iterable[Figure]) -> Figure:
+    return reduce(add_parts, parts)
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+
+add_parts = sum_of("add_parts", "parameters", "parameters", "more")
+"""Parameters of several parts of a model."""
+
+
+@formula("parameters")
+def other_parameters(parameters: int, taken: Fraction) -> Fraction:
+    """Parameters of a model other than those of its other parts."""
+    return max(Fraction(0), parameters - Fraction(taken))
+
+
+@formula("bytes", _NVFP4)
+def weights_by_format(
+    parameters: int,
+    embeddings: int,
+    routed: Fraction,
+    embedding_bytes: Fraction,
+    expert_bytes: Fraction,
+    other_bytes: Fraction,
+) -> Fraction:
+    """Weights of a model by the bytes of a value in each of its parts, including those of idle experts."""
+    return (
+        embeddings * Fraction(embedding_bytes)
+        + routed * Fraction(expert_bytes)
+        + (parameters - embeddings - routed) * Fraction(other_bytes)
+    )
+
+
+@formula("bytes", _DEEPSEEK_V3)
+def files_without_module(
+    files: int,
+    mtp_layers: int,
+    expert_layers: int,
+    parameters: int,
+    value_bytes: Fraction,
+    embeddings: int,
+    embedding_bytes: Fraction,
+) -> Fraction:
+    """Weights of the published files without multi-token prediction: layers with experts, embeddings and heads."""
+    return files - mtp_layers * (Fraction(parameters, expert_layers) * value_bytes + embeddings * embedding_bytes)
+
+
+@formula("bytes", _VLLM_LAYERS)
+def bytes_split(
+    embeddings: int, embedding_bytes: Fraction, rest: Fraction, unsplit: int, value_bytes: Fraction, tensor: int
+) -> Fraction:
+    """Weights of all stages on a tensor-parallel GPU, without keys, values and routed experts."""
+    return (embeddings * Fraction(embedding_bytes) + rest * Fraction(value_bytes)) / tensor + unsplit * value_bytes
+
+
+@formula("bytes", _VLLM_LAYERS)
+def add_key_values(held: Fraction, key_values: int, value_bytes: Fraction, kv_heads: int, tensor: int) -> Fraction:
+    """Weights of all stages on a GPU, plus projections to whole KV heads, repeated over more GPUs than heads."""
+    return held + Fraction(key_values) * value_bytes * ceil(Fraction(kv_heads, tensor)) / kv_heads
+
+
+@formula("bytes", _SGLANG)
+def bytes_repeated(embeddings: int, embedding_bytes: Fraction, repeated: Fraction, value_bytes: Fraction) -> Fraction:
+    """Weights of all stages that each GPU with its own requests holds whole: all but the routed experts."""
+    return embeddings * Fraction(embedding_bytes) + repeated * value_bytes
+
+
+@formula("bytes", _VLLM_LAYERS)
+def add_split_experts(held: Fraction, routed: Fraction, value_bytes: Fraction, tensor: int) -> Fraction:
+    """Weights of all stages on a GPU, plus its part of every routed expert."""
+    return held + Fraction(routed) * value_bytes / tensor
+
+
+@formula("bytes", _VLLM_EXPERTS)
+def add_spread_experts(
+    held: Fraction, routed: Fraction, value_bytes: Fraction, experts: int, expert_gpus: int, tensor: int
+) -> Fraction:
+    """Weights of all stages on a GPU, plus its slots for routed experts, each split over `tensor / expert_gpus`."""
+    return held + Fraction(routed) * value_bytes * ceil(Fraction(experts, expert_gpus)) / experts * expert_gpus / tensor
+
+
+weights_of_stage = quotient("weights_of_stage", "bytes", "weights", "stages")
+"""Weights on a GPU of the fullest stage."""
+
+
+@formula("bytes")
+def weights_of_stage_by_files(weights: Fraction, files: Fraction, by_format: Fraction, stages: Fraction) -> Fraction:
+    """Weights on a GPU of the fullest stage, in proportion to the size of the published files."""
+    return Fraction(weights) * files / by_format / stages
