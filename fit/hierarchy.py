@@ -20,8 +20,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 MOST_STEPS = 80
-ENOUGH = 1e-5
-"""Relative gain of a step below which the fit ends."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Problem:
     """Log error beyond which a row pulls no harder."""
     together: float
     """What the rows of an average group weigh together."""
+    enough: float
+    """Relative gain of a step of the fit below which it ends."""
     power: float
     """A row of a group of n rows weighs n to the power of minus this."""
     hidden: Mapping[str, tuple[str, ...]]
@@ -174,7 +174,7 @@ class Fit:
             else:
                 break
             gain, found, current, damping = current - reached, trial, reached, max(damping / 6, 1e-6)
-            if gain < ENOUGH * current:
+            if gain < problem.enough * current:
                 break
         self.values, self.curve = found, curve
 

@@ -94,6 +94,7 @@ PROBLEM = Problem(
     noise=0.15,
     huber=0.15,
     together=6.0,
+    enough=1e-3,
     power=0.25,
     hidden={},
 )

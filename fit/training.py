@@ -73,6 +73,7 @@ PROBLEM = Problem(
     noise=0.05,
     huber=0.03,
     together=10.0,
+    enough=1e-5,
     power=0.5,
     hidden={"launches": HIDING},
 )

@@ -241,6 +241,10 @@ class Inference(NamedTuple):
     decode: Pool | None = None
     """Separate pools for prefill and decode that the plan specifies; None without them."""
     measured: tuple[OwnSpeed, ...] = ()
+    headroom: Figure | None = None
+    """Share of the requests that a cluster can serve in addition."""
+    network: Figure | None = None
+    """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
 
 
 class Compute(NamedTuple):

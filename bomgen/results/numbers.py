@@ -168,7 +168,7 @@ def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path,
 
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
-    need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
+    need, found, latency = serving.need, serving.need.replica, serving.latency
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
     return {
@@ -181,28 +181,28 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
         (*base, "replicas_required"): need.replicas,
-        (*base, "replicas_for_prompts"): need.prompts,
+        (*base, "replicas_for_prompts"): need.prefill,
         (*base, "gpus_required"): need.gpus_required,
         **_range((*base, "gpus_required_range"), need.gpus_range),
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
-        (*base, "peak_flops_per_gpu"): estimate.peak if estimate else None,
-        (*base, "requests_at_a_time"): estimate.batch if estimate else None,
-        (*base, "latency", "prefill_seconds"): estimate.typical.prefill if estimate else None,
-        (*base, "latency", "decode_seconds_per_token"): estimate.typical.step if estimate else None,
+        (*base, "requests_at_a_time"): serving.in_flight,
+        (*base, "load"): serving.load,
+        (*base, "prefill_load"): latency.busy if latency else None,
+        (*base, "latency", "prefill_seconds"): latency.prompt if latency else None,
+        (*base, "latency", "ttft_seconds"): latency.ttft if latency else None,
+        **_range((*base, "latency", "ttft_seconds_range"), latency.ttft_range if latency else None),
+        (*base, "latency", "ttft_p95_seconds"): latency.ttft_of_most if latency else None,
+        (*base, "latency", "decode_seconds_per_token"): latency.tpot if latency else None,
+        **_range((*base, "latency", "decode_seconds_per_token_range"), latency.tpot_range if latency else None),
         (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
-        **_range(
-            (*base, "tokens_per_second_per_gpu_range"),
-            (estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
-        ),
+        **_range((*base, "tokens_per_second_per_gpu_range"), serving.of_gpu_range),
         (*base, "tokens_per_second"): serving.tokens_per_second,
         (*base, "requests_per_minute"): serving.requests_per_minute,
         (*base, "kv_transfer"): serving.kv_transfer,
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **figures_of(serving.model, *memory),
         **figures_of(serving.per_gpu, *memory, "per_gpu"),
-        (*memory, "per_gpu", "kv_cache_in_estimate"): serving.in_estimate.kv_cache if serving.in_estimate else None,
-        (*memory, "per_gpu", "total_in_estimate"): serving.in_estimate.total if serving.in_estimate else None,
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
         (*base, "parallelism", "tensor"): found.tensor,

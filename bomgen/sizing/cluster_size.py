@@ -405,11 +405,13 @@ def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
 
 
 def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
+    from bomgen.sizing.prediction.run import links_of_gpu
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
     given = given_gpus(plan.cluster)
-    need = serving.size_serving(workload, plan.cluster.gpu, server.gpus if server else None, given)
+    links = links_of_gpu(plan, attached)
+    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, given)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None

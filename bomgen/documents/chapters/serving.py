@@ -11,8 +11,14 @@ from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
 
 BASE: Path = ("workload",)
-RANGES = ("tokens_per_second_per_gpu", "requests_per_minute", "gpus_required")
-"""Numbers for which an estimate has a low, typical and high value."""
+RANGES = (
+    ("latency", "ttft_seconds"),
+    ("latency", "decode_seconds_per_token"),
+    ("tokens_per_second_per_gpu",),
+    ("requests_per_minute",),
+    ("gpus_required",),
+)
+"""Numbers for which a prediction has a low, typical and high value."""
 
 
 def serving(writer: Writer) -> Section | None:
@@ -21,8 +27,8 @@ def serving(writer: Writer) -> Section | None:
     if served is None:
         return None
     tables = [writer.table("serving", "workload")]
-    if served.need.estimate and served.of_gpu:
-        tables.append(_estimate(writer))
+    if served.speed:
+        tables.append(_prediction(writer))
     tables += [
         writer.table("parallelism"),
         writer.table("serving-replica", "memory-replica"),
@@ -37,8 +43,8 @@ def serving(writer: Writer) -> Section | None:
     )
 
 
-def _estimate(writer: Writer) -> Table:
-    """Return a table of the roofline estimate: low, typical and high; a high rate needs few GPUs."""
+def _prediction(writer: Writer) -> Table:
+    """Return a table of the prediction: low, typical and high; a high rate needs few GPUs."""
     columns = (
         Column("name", writer.word("column-name"), "text", 34),
         Column("low", writer.word("column-low"), "number", 16),
@@ -48,10 +54,11 @@ def _estimate(writer: Writer) -> Table:
     )
     rows = []
     for name in RANGES:
-        path, ends = (*BASE, name), ((*BASE, f"{name}_range", "low"), (*BASE, f"{name}_range", "high"))
+        path, span = (*BASE, *name), (*BASE, *name[:-1], f"{name[-1]}_range")
+        ends = ((*span, "low"), (*span, "high"))
         if ends[0] not in writer.numbers:
             continue
-        low, high = (writer.cell(end) for end in (reversed(ends) if name == "gpus_required" else ends))
+        low, high = (writer.cell(end) for end in ends)
         unit = Cell(writer.language.unit(high.unit, high.value))
         rows.append(row_of(writer.label(path), low, writer.cell(path), high, unit))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
@@ -65,19 +72,16 @@ def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
     texts = [_too_small(writer, shortage) for shortage in need.reasons]
     if need.smaller:
         smallest, more = need.smaller
-        degrees = {"tensor": smallest.tensor.value, "pipeline": smallest.pipeline.value}
-        counts = {"more": more.value, "gpus": need.gpus_required.value}
-        texts.append(writer.word("serving-smaller", **degrees, **counts))
+        counts = {"more": more, "gpus": need.gpus_required.value}
+        texts.append(writer.word("serving-smaller", split=str(smallest), **counts))
     if inference.tokens_per_second_per_gpu:
         texts.append(writer.word("serving-measured"))
     elif need.missing:
         texts.append(writer.word("serving-unknown-rate", lacks=writer.word(f"lacks-{need.missing}")))
-    elif need.estimate and inference.output_tokens is None:
-        texts.append(writer.word("serving-no-output"))
-    elif need.estimate:
-        batch = writer.language.number(need.estimate.batch.value)
-        estimate = " ".join((writer.word("serving-estimate"), *_low_end(writer, served)))
-        texts += [estimate, writer.word("serving-batch", batch=batch)]
+    elif served.speed and served.in_flight:
+        in_flight = writer.language.number(served.in_flight.value)
+        texts.append(" ".join((writer.word(f"serving-predicted-{served.speed.kind}"), *_low_end(writer, served))))
+        texts.append(writer.word("serving-load", requests=in_flight))
     if found.request is None:
         texts.append(writer.word("serving-unknown-cache"))
     elif cache and cache.kv_heads is None and found.tensor.value > 1:
@@ -140,8 +144,8 @@ def sentences(writer: Writer) -> Iterator[str]:
     if served.of_gpu is None or served.requests_per_minute is None:
         return
     values = {"rate": writer.shown(served.of_gpu), "requests": number(served.requests_per_minute.value)}
-    if served.need.estimate is None:
+    if served.of_gpu_range is None:
         yield writer.word("sentence-serving-measured", **values)
-    elif (low := served.need.estimate.low.of_gpu) and (high := served.need.estimate.high.of_gpu):
+    elif (low := served.of_gpu_range.low) and (high := served.of_gpu_range.high):
         ends = {"low": number(low.value), "high": number(high.value)}
         yield writer.word("sentence-serving-estimated", **values, **ends)

@@ -45,7 +45,7 @@ class Writer:
         )
         """Site figures that exclude devices of unknown power."""
         served = report.design.sizing.serving
-        self.estimated = served is not None and served.need.estimate is not None
+        self.estimated = served is not None and served.speed is not None
         """Whether the serving throughput is an estimate."""
 
     def held(self, figure: Figure) -> Any:

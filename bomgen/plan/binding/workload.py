@@ -8,7 +8,7 @@ from functools import partial
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, require
+from bomgen.core.provenance import Cited, Figure, difference, require
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
 from bomgen.plan.binding.section import PlanSection
@@ -143,6 +143,8 @@ def inference(section: PlanSection) -> Inference | None:
     precision = section.word("precision", "inference-precision")
     engine = section.word("engine", "inference-engine")
     drafted = accepted = None
+    context = section.figure("context", "tokens") or (model.shape.get("context") if model else None)
+    output = section.figure("output_tokens", "tokens")
     if section.has("speculative"):
         drafts = section.below("speculative")
         drafted = drafts.quantity("drafted", "count", "inference-drafted")
@@ -152,10 +154,11 @@ def inference(section: PlanSection) -> Inference | None:
         mark=section.mark,
         precision=precision,
         kv_precision=section.word("kv_precision", "inference-precision") if section.has("kv_precision") else precision,
-        context=section.figure("context", "tokens") or (model.shape.get("context") if model else None),
+        context=context,
+        prompt_tokens=prompt_tokens(context, output) if context and output else None,
         concurrency=section.quantity("concurrency", "requests", "inference-concurrency"),
         batch=section.figure("batch", "requests"),
-        output_tokens=section.figure("output_tokens", "tokens"),
+        output_tokens=output,
         requests_per_minute=section.figure("requests_per_minute", "requests/min"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
         engine=engine,
@@ -166,8 +169,14 @@ def inference(section: PlanSection) -> Inference | None:
         disaggregated=bool(section.data.get("disaggregated", False)),
         compute_efficiency=_spread(section, "compute_efficiency", "-experts" if model and model.moe else ""),
         bandwidth_efficiency=_spread(section, "bandwidth_efficiency"),
+        headroom=section.catalog.assumption("inference-headroom"),
+        network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None else serving(model=model)
+
+
+prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
+"""Tokens of a request's prompt."""
 
 
 def _replica_degrees(section: PlanSection) -> Degrees | None:

@@ -22,7 +22,8 @@ def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | N
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
     switched = any(fabric.role == COMPUTE and fabric.name in attached for fabric in plan.fabrics)
-    assumed = plan.training.network if plan.training else None
+    workload = plan.training or plan.inference
+    assumed = workload.network if workload else None
     network = network_of_gpu(plan, attached, gpus) if switched else assumed
     if network is None:
         return None

@@ -46,6 +46,7 @@ from bomgen.sizing.prediction.serving_terms import (
 )
 from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, format_of_attention, peak_of_format, served_work
 from bomgen.sizing.prediction.terms import add_seconds, apply_plain, apply_to_figures, greater
+from bomgen.sizing.prediction.work import NONE
 
 FILE = "serving-fit.json"
 AGE = 0.053
@@ -53,8 +54,10 @@ AGE = 0.053
 DRAFTING = ((8, 0.58), (32, 0.74), (float("inf"), 0.81))
 """Requests in flight up to which a token takes this share of the time with multi-token prediction."""
 INTERLEAVING, BURST, CONSTANT, BATCH = "interleaving", "burst", "constant", "batch"
+SCALES = (INTERLEAVING, BURST, BATCH)
 LEVELS = ("engine", "generation", "precision", "model")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
+WIDE = max(COVERAGES)
 UNMEASURED_FACTOR = 2.0
 """Least factor between a predicted time and the ends of its interval on accelerators without measurements."""
 Parts = Iterator[tuple[tuple[str, ...], Any]]
@@ -110,16 +113,16 @@ class ReplicaSpeed(NamedTuple):
     prepare: Callable[[Inference], ReplicaSpeed | None]
     """Makes the same for requests of other lengths."""
 
-    def terms(self, in_flight: float) -> ServingTerms[float]:
-        """Return the terms at a load, times their inverse efficiencies [s]."""
+    def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
+        """Return the terms at a load, without their inverse efficiencies [s]."""
         work, machine = self.plain
-        at_line_rate = line_rate_terms(apply_plain, work, machine, self.split(in_flight))
-        return ServingTerms(
-            *(
-                seconds * self.coefficients.values[name]
-                for name, seconds in zip(ServingTerms._fields, at_line_rate, strict=True)
-            )
-        )
+        return line_rate_terms(apply_plain, work, machine, self.split(in_flight))
+
+    def terms(self, in_flight: float) -> list[float]:
+        """Return the terms at a load, times their inverse efficiencies [s]."""
+        values = self.coefficients.values
+        terms = zip(ServingTerms._fields, self.at_line_rate(in_flight), strict=True)
+        return [seconds * values[name] for name, seconds in terms]
 
     def split(self, in_flight: float) -> ReplicaSplit[float]:
         """Return the split at a load."""
@@ -150,9 +153,25 @@ class ReplicaSpeed(NamedTuple):
         return max(1.0, float(self.output.value))
 
     @property
-    def occupied_by(self) -> float:
+    def prompts_at_a_time(self) -> float:
         """Prompts that a replica processes at a time: one per attention rank and pipeline stage."""
         return float(self.ranks.value * self.pipeline.value)
+
+    @property
+    def gpus(self) -> float:
+        """GPUs of the replica."""
+        return float(self.width.value * self.ranks.value * self.pipeline.value)
+
+    def at_ends(self, in_flight: float) -> tuple[ReplicaSpeed, ReplicaSpeed]:
+        """Return the speed at the fast and at the slow end of the interval of the time of a request at a load."""
+        split = self.split(in_flight)
+        terms = self.at_line_rate(in_flight)
+        width = _spread(self, _request_parts(terms, split, self)) * _factor(self, REQUEST, WIDE)
+        return self._slower(exp(-width)), self._slower(exp(width))
+
+    def _slower(self, ratio: float) -> ReplicaSpeed:
+        values = {n: value * (1 if n in SCALES else ratio) for n, value in self.coefficients.values.items()}
+        return self._replace(coefficients=self.coefficients._replace(values=values))
 
     @property
     def constant(self) -> float:
@@ -178,6 +197,8 @@ class Speed(NamedTuple):
     in_flight: Figure
     terms: Mapping[str, Figure]
     """Time of each kind of work of a step and of a prompt [s]; those without work are omitted."""
+    constant: Figure
+    """Constant part of the time to the first token [s]."""
     step: Figure
     prompt: Figure
     tpot: Figure
@@ -213,20 +234,23 @@ def prepare(
     model, precision = inference.model, str(inference.precision.value)
     if inference.prompt_tokens is None or inference.output_tokens is None or gpu.memory_bandwidth is None:
         return None
-    peaks = [peak_of_format(gpu, name) for name in (format_of_attention(model, precision), precision, "bf16")]
+    names = (format_of_attention(model, precision), precision, "bf16")
+    peaks = [floating(peak) for peak in (peak_of_format(gpu, name) for name in names) if peak is not None]
     work = served_work(
         model,
         (precision, str(inference.kv_precision.value)),
         inference.prompt_tokens,
         inference.output_tokens,
         degrees[0],
-        *([inference.prefix_cache] if inference.prefix_cache else []),
+        inference.prefix_cache or NONE,
     )
-    if work is None or None in peaks:
+    if work is None or len(peaks) < len(names):
         return None
     work = ServedWork(*map(floating, work))
     machine = ServingMachine(
-        *(floating(peak) for peak in peaks if peak is not None),
+        peak=peaks[0],
+        expert_peak=peaks[1],
+        plain_peak=peaks[2],
         memory_bandwidth=floating(gpu.memory_bandwidth),
         scale_up=floating(links.scale_up),
         network=floating(links.network),
@@ -263,18 +287,15 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
     drafting = _known(drafting_time(float(in_flight.value)) if speed.drafting else 1.0)
     output = at_least_one(speed.output)
     tpot = tpot_seconds(step, share, others, prompt, output, drafting)
-    ttft = ttft_seconds(
-        constant_of_request(_coefficient(speed, CONSTANT)), prompt, step, _coefficient(speed, BURST), others
-    )
-    split_plain = speed.split(float(in_flight.value))
-    plain = line_rate_terms(apply_plain, *speed.plain, split_plain)
+    constant = constant_of_request(_coefficient(speed, CONSTANT))
+    ttft = ttft_seconds(constant, prompt, step, _coefficient(speed, BURST), others)
+    plain_split = speed.split(float(in_flight.value))
+    plain = speed.at_line_rate(float(in_flight.value))
     parts = {
-        TPOT: dict(tpot_parts(plain, split_plain, speed.output_tokens, float(speed.mixed))),
-        TTFT: dict(ttft_parts(plain, split_plain)),
+        TPOT: dict(tpot_parts(plain, plain_split, speed.output_tokens, float(speed.mixed))),
+        TTFT: dict(ttft_parts(plain, plain_split)),
+        REQUEST: _request_parts(plain, plain_split, speed),
     }
-    parts[REQUEST] = {names: part * (speed.output_tokens - 1) for names, part in parts[TPOT].items()}
-    for names, part in parts[TTFT].items():
-        parts[REQUEST][names] = parts[REQUEST].get(names, 0.0) + part
     times = {TPOT: tpot, TTFT: ttft, REQUEST: request_seconds(ttft, tpot, output)}
     own = _own_errors(speed, inference)
     intervals = {}
@@ -295,7 +316,20 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
         )
         for coverage, each in intervals[REQUEST].items()
     }
-    return Speed(in_flight, terms, step, prompt, *times.values(), rate, intervals, rates, speed.coefficients.kind)
+    return Speed(
+        in_flight=in_flight,
+        terms=terms,
+        constant=constant,
+        step=step,
+        prompt=prompt,
+        tpot=times[TPOT],
+        ttft=times[TTFT],
+        request=times[REQUEST],
+        of_gpu=rate,
+        intervals=intervals,
+        rates=rates,
+        kind=speed.coefficients.kind,
+    )
 
 
 def _known(value: float) -> Figure:
@@ -316,14 +350,29 @@ def _spread(speed: ReplicaSpeed, parts: Mapping[tuple[str, ...], float]) -> floa
     return spread_of_shares(fit()["spread"], shares, speed.coefficients.unseen)
 
 
+def _request_parts(
+    terms: ServingTerms[float], split: ReplicaSplit[float], speed: ReplicaSpeed
+) -> dict[tuple[str, ...], float]:
+    """Return the parts of the time of a whole request."""
+    tpot = tpot_parts(terms, split, speed.output_tokens, float(speed.mixed))
+    parts = {names: part * (speed.output_tokens - 1) for names, part in tpot}
+    for names, part in ttft_parts(terms, split):
+        parts[names] = parts.get(names, 0.0) + part
+    return parts
+
+
+def _factor(speed: ReplicaSpeed, kind: str, coverage: int) -> float:
+    """Return the number of spreads that an interval of a time extends to either side."""
+    experts = "moe" if speed.work.expert_weights.value else "dense"
+    return float(fit()["factors"][speed.coefficients.kind][f"{kind} {experts}"][str(coverage)])
+
+
 def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:
     """Return the bounds of a time by coverage."""
-    experts = "moe" if speed.work.expert_weights.value else "dense"
-    found = fit()["factors"][speed.coefficients.kind][f"{kind} {experts}"]
     spread, bounds = Figure(width, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium")), {}
     for coverage in COVERAGES:
-        factor = float(found[str(coverage)])
-        if "generation" in speed.coefficients.unseen and coverage == max(COVERAGES):
+        factor = _factor(speed, kind, coverage)
+        if "generation" in speed.coefficients.unseen and coverage == WIDE:
             factor = max(factor, log(UNMEASURED_FACTOR) / width)
         times = Figure(factor, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds[coverage] = Interval(lower_bound(time, times, spread), upper_bound(time, times, spread))
@@ -347,8 +396,7 @@ def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[flo
             errors[TTFT].append(log(float(own.ttft.value) / ttft))
         request = apply_plain(request_seconds, ttft, times.tpot, output)
         if own.tokens_per_second_per_gpu:
-            gpus = float(speed.width.value * speed.ranks.value * speed.pipeline.value)
-            rate = apply_plain(tokens_per_second_of_gpu, float(own.concurrency.value), output, request, gpus)
+            rate = apply_plain(tokens_per_second_of_gpu, float(own.concurrency.value), output, request, speed.gpus)
             errors[REQUEST].append(log(rate / float(own.tokens_per_second_per_gpu.value)))
         elif own.tpot and own.ttft:
             measured = apply_plain(request_seconds, float(own.ttft.value), float(own.tpot.value), output)

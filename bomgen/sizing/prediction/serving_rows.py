@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Cited, Figure, Reference
-from bomgen.sizing.prediction.measurements import Unusable, UnusedRow, file
+from bomgen.core.provenance import Cited, Figure, Reference, require
+from bomgen.sizing.prediction.measurements import GBPS, Unusable, UnusedRow, file
 from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
 from bomgen.sizing.prediction.serving_work import format_of_attention, peak_of_format, served_work
 
@@ -208,7 +208,8 @@ def _known_work(
     origin = Cited(id, (Reference(ROWS),), "high")
     sizes = [Figure(number, "tokens", origin) for number in (prompt, output)]
     model = _model(id)
-    found = served_work(model, (weight_format(id, precision), kv), *sizes, Figure(int(width), "count", origin))
+    of_gpus = Figure(int(width), "count", origin)
+    found = served_work(model, (weight_format(id, precision), kv), sizes[0], sizes[1], of_gpus)
     if found is None:
         raise Unusable("the terms do not describe this kind of model")
     return ServedWork(*(float(figure.value) for figure in found))
@@ -226,15 +227,18 @@ def _machine(id: str, model: str, precision: str) -> ServingMachine[float]:
     gpu = part_records.gpu(Catalog().find("gpu", id))
     served = weight_format(model, precision)
     plain = format_of_attention(_model(model), served)
-    peaks = [peak_of_format(gpu, name) for name in (plain, served, SIXTEEN_BITS)]
-    links = gpu.scale_up.value / 2 if gpu.scale_up else gpu.pcie_gbps and gpu.pcie_gbps.value * 1e9 / 8
-    if None in peaks or gpu.memory_bandwidth is None or links is None:
-        raise Unusable("the catalogue lacks a rate of the accelerator")
+    lacks = "the catalogue lacks a rate of the accelerator"
+    peaks = [float(require(peak_of_format(gpu, name), lacks).value) for name in (plain, served, SIXTEEN_BITS)]
+    if gpu.scale_up is None and gpu.pcie_gbps is None:
+        raise Unusable(lacks)
+    scale_up = gpu.scale_up.value / 2 if gpu.scale_up else require(gpu.pcie_gbps, lacks).value * GBPS
     return ServingMachine(
-        *(float(peak.value) for peak in peaks if peak is not None),
-        memory_bandwidth=float(gpu.memory_bandwidth.value),
-        scale_up=float(links),
-        network=facts()["network_gbps"] * 1e9 / 8,
+        peak=peaks[0],
+        expert_peak=peaks[1],
+        plain_peak=peaks[2],
+        memory_bandwidth=float(require(gpu.memory_bandwidth, lacks).value),
+        scale_up=float(scale_up),
+        network=facts()["network_gbps"] * GBPS,
         domain=float(facts()["domains"].get(id, facts()["domain"])),
     )
 

@@ -60,13 +60,13 @@ class ServedWork(NamedTuple, Generic[Number]):
     """Multiply-adds per token with weights that every token passes."""
     head: Number
     """Multiply-adds of the output projection."""
-    weight_bytes: Number
+    weights_size: Number
     """Size of these weights, output projection included, shared out to the GPUs of a tensor group."""
-    repeated_bytes: Number
+    repeated_size: Number
     """Size of weights that each GPU of a tensor group holds a copy of."""
     expert_weights: Number
     """Multiply-adds per token with routed experts."""
-    expert_bytes: Number
+    experts_size: Number
     """Size of all routed experts."""
     experts: Number
     """Experts of a layer; 1 for a dense model, as for `topk`."""
@@ -77,7 +77,7 @@ class ServedWork(NamedTuple, Generic[Number]):
     """Multiply-adds of attention of a prompt."""
     decode_products: Number
     """Multiply-adds of attention per output token at its mean length."""
-    cache_bytes: Number
+    cache_size: Number
     """Size of what a step reads of the KV cache of a request at its mean length, on a GPU."""
 
 
@@ -169,23 +169,23 @@ def gpus_of_stage(width: float, ranks: float) -> float:
 
 
 @formula("s")
-def weights_seconds(weight_bytes: float, repeated_bytes: float, width: float, memory_bandwidth: float) -> float:
+def weights_seconds(weights_size: float, repeated_size: float, width: float, memory_bandwidth: float) -> float:
     """Reading of the weights that every token passes."""
-    return (weight_bytes / width + repeated_bytes) / memory_bandwidth
+    return (weights_size / width + repeated_size) / memory_bandwidth
 
 
 @formula("s", "A token passes k of E experts: B tokens together reach 1 - (1 - k / E)^B of them in the mean")
 def experts_seconds(
-    expert_bytes: float, experts: float, topk: float, requests: float, gpus: float, memory_bandwidth: float
-) -> float:
+    experts_size: float, experts: float, topk: float, requests: float, gpus: float, memory_bandwidth: float
+) -> Any:
     """Reading of the routed experts that the requests of a step reach."""
-    return expert_bytes * (1 - (1 - topk / experts) ** requests) / gpus / memory_bandwidth
+    return experts_size * (1 - (1 - topk / experts) ** requests) / gpus / memory_bandwidth
 
 
 @formula("s")
-def cache_seconds(cache_bytes: float, requests: float, memory_bandwidth: float) -> float:
+def cache_seconds(cache_size: float, requests: float, memory_bandwidth: float) -> float:
     """Reading of the KV cache."""
-    return cache_bytes * requests / memory_bandwidth
+    return cache_size * requests / memory_bandwidth
 
 
 @formula("s")
@@ -246,16 +246,16 @@ def chunks_of_prompt(prompt: float) -> float:
 
 @formula("s")
 def prompt_weights_seconds(
-    weight_bytes: float,
-    repeated_bytes: float,
-    expert_bytes: float,
+    weights_size: float,
+    repeated_size: float,
+    experts_size: float,
     width: float,
     gpus: float,
     chunks: float,
     memory_bandwidth: float,
 ) -> float:
     """Reading of all weights for each chunk of a prompt."""
-    return (weight_bytes / width + repeated_bytes + expert_bytes / gpus) * chunks / memory_bandwidth
+    return (weights_size / width + repeated_size + experts_size / gpus) * chunks / memory_bandwidth
 
 
 @formula("s")
@@ -288,9 +288,9 @@ def line_rate_terms(
     exchanged = apply(exchanged_bytes, *sent, own, gpus, s.width, s.exchanges)
     prompt_exchanged = apply(exchanged_bytes, *sent, prompt, gpus, s.width, s.exchanges)
     return ServingTerms(
-        weights=apply(weights_seconds, w.weight_bytes, w.repeated_bytes, s.width, m.memory_bandwidth),
-        experts=apply(experts_seconds, w.expert_bytes, w.experts, w.topk, turn, gpus, m.memory_bandwidth),
-        cache=apply(cache_seconds, w.cache_bytes, own, m.memory_bandwidth),
+        weights=apply(weights_seconds, w.weights_size, w.repeated_size, s.width, m.memory_bandwidth),
+        experts=apply(experts_seconds, w.experts_size, w.experts, w.topk, turn, gpus, m.memory_bandwidth),
+        cache=apply(cache_seconds, w.cache_size, own, m.memory_bandwidth),
         arithmetic=apply(arithmetic_seconds, apply(add_counts, w.weights, w.head), own, s.width, m.peak),
         expert_arithmetic=apply(arithmetic_seconds, w.expert_weights, turn, gpus, m.expert_peak),
         attention=apply(arithmetic_seconds, w.decode_products, own, s.width, m.plain_peak),
@@ -313,9 +313,9 @@ def line_rate_terms(
         prompt_exchanges_network=apply(exchange_outside, prompt_exchanged, w.topk, gpus, m.domain, m.network),
         prompt_weights=apply(
             prompt_weights_seconds,
-            w.weight_bytes,
-            w.repeated_bytes,
-            w.expert_bytes,
+            w.weights_size,
+            w.repeated_size,
+            w.experts_size,
             s.width,
             gpus,
             chunks,

@@ -95,10 +95,10 @@ def served_work(
         hidden=shape["hidden"],
         weights=weights,
         head=head,
-        weight_bytes=bytes_shared(weights, repeated, plain, head, BYTES["bf16"]),
-        repeated_bytes=bytes_of_weights(repeated, plain),
+        weights_size=bytes_shared(weights, repeated, plain, head, BYTES["bf16"]),
+        repeated_size=bytes_of_weights(repeated, plain),
         expert_weights=_sum(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed) if routed else NONE,
-        expert_bytes=bytes_of_weights(
+        experts_size=bytes_of_weights(
             _sum(weights_of_matrix(e.inputs, e.outputs, e.count) for e in routed) if routed else NONE, narrow
         ),
         experts=shape["experts"] if routed else ONE,
@@ -106,7 +106,7 @@ def served_work(
         prompt=uncached_tokens(prompt, cached),
         prompt_products=products_of_prompt(prefilled, prompt, cached),
         decode_products=decoded,
-        cache_bytes=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
+        cache_size=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
     )
 
 
@@ -168,9 +168,9 @@ def weights_of_repeated_heads(inputs: int, outputs: int, copies: int, kv_heads: 
 
 
 @formula("bytes")
-def bytes_shared(weights: int, repeated: Fraction, value_bytes: Fraction, head: int, head_bytes: int) -> Fraction:
+def bytes_shared(weights: int, repeated: Fraction, value_bytes: Fraction, head: int, head_value: int) -> Fraction:
     """Size of the weights that the GPUs of a tensor group share out, output projection included."""
-    return (weights - repeated) * Fraction(value_bytes) + head * head_bytes
+    return (weights - repeated) * Fraction(value_bytes) + head * head_value
 
 
 bytes_of_weights = product("bytes_of_weights", "bytes", "weights", "value_bytes")

@@ -1,29 +1,32 @@
 """How many requests a replica serves within latency targets, and how many replicas serve a number of requests.
 
 Requests arrive at random. In flight on a replica are, by Little's law, those that arrive while an answer is generated.
-A prompt waits while its replica processes others: a queue with one server, of which the least loaded of several replicas
-is chosen. A replica is never planned at its full load.
+A prompt waits while its replica processes others: a queue with one server, of which the least loaded of several
+replicas is chosen. A replica is never planned at its full load.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import ceil, exp, inf, log, log1p, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Inference
 from bomgen.sizing.prediction.serving import ReplicaSpeed
 from bomgen.sizing.prediction.serving_terms import HALF_STEP
 from bomgen.sizing.prediction.terms import apply_plain
 
-HEADROOM = 0.05
-"""Share of the requests that replicas could serve in addition."""
 BUSIEST = 0.95
 """Most of its time that a replica spends on prompts."""
 VARIATION = 2.3
 """Standard deviations by which the requests in flight exceed their mean one time in a hundred."""
+ARITHMETIC, BANDWIDTH = "arithmetic", "bandwidth"
+"""Possible bounds of a throughput."""
+MOST_PREFILL = 4096
+"""Most replicas that only prefill."""
 USUAL_PERCENTILE = 0.95
 LEAST_IN_FLIGHT = 0.01
 """Least mean requests in flight on a replica that are considered."""
@@ -47,6 +50,18 @@ class Demand(NamedTuple):
     tpot: float
     """Most time per output token [s]."""
     percentile: float
+    headroom: float
+    """Share of the requests that replicas could serve in addition."""
+
+
+class Limit(NamedTuple):
+    """The upper bound of the throughput of a GPU, at line rate."""
+
+    of_gpu: float
+    """Output tokens/s."""
+    by: str
+    """ARITHMETIC or BANDWIDTH."""
+    in_flight: float
 
 
 class Latency(NamedTuple):
@@ -60,23 +75,28 @@ class Latency(NamedTuple):
     """At the percentile of the demand."""
     busy: float
     """Share of its time that a replica processes prompts."""
-    wait: float
-    """Mean time that a prompt waits for others."""
 
 
 def demand_of(inference: Inference) -> Demand | None:
-    """Return the demand of a plan; None where it has no rate of requests, or no output length."""
-    asked, output, targets = inference.requests_per_minute, inference.output_tokens, inference.targets
-    if asked is None or output is None:
+    """Return the demand of a plan; None where it has no rate of requests."""
+    asked = inference.requests_per_minute
+    if asked is None or inference.output_tokens is None:
         return None
-    peak = float(inference.peak.value) if inference.peak else 1.0
+    peak = inference.peak.value if inference.peak else 1
+    return closed_demand(inference)._replace(per_second=float(asked.value * peak) / 60)
+
+
+def closed_demand(inference: Inference) -> Demand:
+    """Return the demand of a plan without a rate of requests."""
+    targets = inference.targets
     return Demand(
-        per_second=float(asked.value) / 60 * peak,
-        output=max(1.0, float(output.value)),
+        per_second=0.0,
+        output=max(1.0, float(inference.output_tokens.value)) if inference.output_tokens else 1.0,
         variation=float(inference.prompt_spread.value) if inference.prompt_spread else 0.0,
         ttft=float(targets.ttft.value) if targets and targets.ttft else inf,
         tpot=float(targets.tpot.value) if targets and targets.tpot else inf,
         percentile=float(targets.percentile.value) if targets else USUAL_PERCENTILE,
+        headroom=float(inference.headroom.value) if inference.headroom else 0.0,
     )
 
 
@@ -98,18 +118,18 @@ def rate_of(speed: ReplicaSpeed, in_flight: float) -> float:
 def latency(speed: ReplicaSpeed, demand: Demand, in_flight: float, per_second: float, replicas: int) -> Latency:
     """Return the latency of one of several replicas at a rate of requests to it."""
     times = speed.times(in_flight)
-    occupied = times.prompt / speed.occupied_by
+    occupied = times.prompt / speed.prompts_at_a_time
     busy = per_second * occupied
     if busy >= 1:
-        return Latency(in_flight, times.tpot, inf, inf, busy, inf)
+        return Latency(in_flight, times.tpot, inf, inf, busy)
     delay = apply_plain(delay_of_waiting, occupied, demand.variation, busy)
     chance = apply_plain(chance_of_waiting, busy, replicas)
-    wait = chance * delay
+    mean = apply_plain(ttft_at_rate, speed.constant, times.prompt, times.step, chance * delay)
     rare = 1 - demand.percentile
     longest = delay * log(chance / rare) if chance > rare else 0.0
     long_prompt = times.prompt * (long_over_mean(demand.variation, demand.percentile) - 1)
-    mean = speed.constant + times.prompt + HALF_STEP * times.step + wait
-    return Latency(in_flight, times.tpot, mean, mean + sqrt(long_prompt**2 + max(0.0, longest - wait) ** 2), busy, wait)
+    further = sqrt(long_prompt**2 + max(0.0, longest - chance * delay) ** 2)
+    return Latency(in_flight, times.tpot, mean, mean + further, busy)
 
 
 def long_over_mean(variation: float, percentile: float) -> float:
@@ -120,17 +140,57 @@ def long_over_mean(variation: float, percentile: float) -> float:
 
 def replicas_for(speed: ReplicaSpeed, demand: Demand, held: float | None) -> int | None:
     """Return the fewest replicas that serve a demand; None where no number of them keeps its targets."""
-    most = _largest(lambda load: _serves(speed, demand, load), most_in_flight(held))
-    return None if most is None else _replicas_at(speed, demand, most)
+    most = largest_load(speed, demand, None, held)
+    return None if most is None else replicas_at(speed, demand, most)
 
 
-def _replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> int:
-    return max(1, ceil(demand.per_second * (1 + HEADROOM) / rate_of(speed, in_flight)))
+def largest_load(speed: ReplicaSpeed, demand: Demand, batch: Figure | None, held: float | None) -> float | None:
+    """Return the most mean requests in flight at which a replica keeps the targets; None: none.
+
+    `batch` is the most that the plan allows, `held` the requests whose KV cache it has room for.
+    """
+    most = most_in_flight(held) if demand.per_second else max(1.0, MOST_IN_FLIGHT if held is None else float(held))
+    return _largest(partial(_serves, speed, demand), min(most, float(batch.value)) if batch else most)
+
+
+def replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> int:
+    """Return the replicas that serve a demand with so many requests in flight on each."""
+    return max(1, ceil(demand.per_second * (1 + demand.headroom) / rate_of(speed, in_flight)))
+
+
+def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:
+    """Return the fewest replicas that only prefill and keep the time to the first token; None: no number does."""
+    alone = speed.times(LEAST_IN_FLIGHT)
+    for replicas in range(1, MOST_PREFILL):
+        asked = demand.per_second / replicas
+        if asked * alone.prompt / speed.prompts_at_a_time > BUSIEST:
+            continue
+        if latency(speed, demand, LEAST_IN_FLIGHT, asked, replicas).ttft_of_most <= demand.ttft:
+            return replicas
+    return None
+
+
+def fastest(speed: ReplicaSpeed, demand: Demand) -> tuple[float, float]:
+    """Return the time to the first token, at the percentile, and per output token of a replica without load [s]."""
+    found = latency(speed, demand, LEAST_IN_FLIGHT, 0.0, 1)
+    return found.ttft_of_most, found.tpot
+
+
+def limit(speed: ReplicaSpeed, in_flight: float) -> Limit:
+    """Return the upper bound of the throughput of a GPU of a replica: arithmetic and reading may overlap."""
+    terms = speed.at_line_rate(in_flight)
+    reading = terms.weights + terms.experts + terms.cache
+    prompts = (terms.prompt_arithmetic + terms.prompt_experts + terms.prompt_attention) * in_flight
+    arithmetic = terms.arithmetic + terms.expert_arithmetic + prompts / speed.prompts_at_a_time / speed.output_tokens
+    by, step = max((ARITHMETIC, arithmetic), (BANDWIDTH, reading), key=lambda bound: bound[1])
+    return Limit(in_flight / step / speed.gpus, by, in_flight)
 
 
 def _serves(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> bool:
     """Return whether replicas with so many requests in flight keep the targets."""
     rate = rate_of(speed, in_flight)
+    if not speed.mixed:
+        return speed.times(in_flight).tpot <= demand.tpot
     found = latency(speed, demand, in_flight, rate, max(1, ceil(demand.per_second / rate)))
     return found.tpot <= demand.tpot and found.ttft_of_most <= demand.ttft and found.busy <= BUSIEST
 
@@ -157,10 +217,16 @@ def _largest(holds: Callable[[float], bool], most: float) -> float | None:
     return exp(low)
 
 
+@formula("s")
+def ttft_at_rate(constant: float, prompt: float, step: float, wait: float) -> float:
+    """Mean time to the first token of requests that arrive at random."""
+    return constant + prompt + HALF_STEP * step + wait
+
+
 @formula("share", "Kingman and Sakasegawa: chance that the least loaded of several servers is busy")
 def chance_of_waiting(busy: float, replicas: float) -> float:
     """Chance that a prompt waits, on the least loaded of several replicas."""
-    return busy ** (sqrt(2 * (replicas + 1)) - 1)
+    return float(busy ** (sqrt(2 * (replicas + 1)) - 1))
 
 
 @formula("s", "Pollaczek and Khinchine: mean wait of those that wait, M/G/1")

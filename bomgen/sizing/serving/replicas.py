@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from heapq import merge
 from itertools import takewhile
 from math import lcm
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
-from bomgen.plan.types import Degrees, Inference
+from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu
 from bomgen.sizing.serving.kv_cache import BYTES
@@ -41,6 +42,8 @@ MOST_STAGES = 16
 
 On paper ever more stages need fewer GPUs, because traffic and latency are not in the estimate.
 """
+SERVERS_OF_EXPERTS = (2, 3, 4, 6, 8)
+"""Servers over which a search spreads the experts of a replica; DeepSeek and LMSYS ran 4 to 18."""
 MAX_STAGES = 128
 """Pipeline stages to try for a model whose layers are unknown; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -116,6 +119,18 @@ class Replica(NamedTuple):
     """Maximum requests held; None if unknown."""
     reserve: tuple[Figure, ...] = ()
     """Parts of the memory that the serving program keeps for itself [bytes]; none when the memory is unknown."""
+    by_requests: bool = False
+    """Whether each GPU of a stage attends to separate requests."""
+
+    def __str__(self) -> str:
+        split = f"tensor {self.tensor.value}"
+        split += ", attention data" if self.by_requests else ""
+        return split + (f", pipeline {self.pipeline.value}" if self.pipeline.value > 1 else "")
+
+    @property
+    def degrees(self) -> tuple[Figure, Figure, Figure]:
+        """GPUs that share the attention of a request, groups of these in a stage, and pipeline stages."""
+        return (WHOLE, self.tensor, self.pipeline) if self.by_requests else (self.tensor, WHOLE, self.pipeline)
 
     @property
     def fits(self) -> bool | None:
@@ -153,14 +168,33 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
     raise _nothing_fits(inference, gpu, refused)
 
 
-def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
-    """Yield replicas larger than `than`, fewest GPUs first, which may need fewer GPUs in total.
-
-    Yields none if the plan sets the replica.
-    """
+def other_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
+    """Yield replicas other than `than` that hold the model, fewest GPUs first; none if the plan sets the replica."""
     if inference.degrees is None:
-        found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
-        yield from takewhile(lambda replica: replica.pipeline.value <= MOST_STAGES, found)
+        for found in all_replicas(inference, gpu, gpus_per_server):
+            if found.fits is not False and found.degrees != than.degrees:
+                yield found
+
+
+def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
+    """Yield the replica of the plan, else those that a search may choose, fewest GPUs first."""
+    if inference.degrees:
+        yield replica(inference, gpu, inference.degrees.tensor, inference.degrees.pipeline)
+        return
+    found = takewhile(lambda each: each.pipeline.value <= MOST_STAGES, _candidates(inference, gpu, gpus_per_server))
+    yield from merge(found, _by_requests(inference, gpu, gpus_per_server), key=lambda each: each.gpus.value)
+
+
+def _by_requests(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
+    """Yield replicas of a mixture of experts with attention by requests, within a server and over several."""
+    if not inference.model.moe:
+        return
+    server = (gpus_per_server or SERVER_GPUS).value
+    sizes = [*(size for size in divisors(server) if size > 1), *(server * count for count in SERVERS_OF_EXPERTS)]
+    for size in sizes:
+        tensor, pipeline = _chosen(message("tensor-degree"), size), _chosen(message("pipeline-stages"), 1)
+        degrees = Degrees(tensor=tensor, pipeline=pipeline, mark=inference.mark, attention=DATA)
+        yield replica(inference._replace(degrees=degrees), gpu, tensor, pipeline)
 
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
@@ -171,19 +205,18 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     request = room = most = None
     reserve: tuple[Figure, ...] = ()
     if held is not None and inference.context is not None:
-        request = kv_of_gpu(inference, tensor, partial(kv_cache.request_bytes_per_gpu, held, inference.context), stages)
+        of_gpu = partial(kv_cache.request_bytes_per_gpu, held, inference.context)
+        request = kv_of_gpu(by_requests(inference), tensor, of_gpu, stages)
     if memory is not None:
         reserve = reserve_of_gpu(inference, memory, tensor, gpus)
         room = room_of_gpu(inference, memory, reserve, weights)
         most = requests_held(room, weights, request) if request else None
-    return Replica(tensor, pipeline, gpus, stages, weights, request, room, most, reserve)
+    return Replica(tensor, pipeline, gpus, stages, weights, request, room, most, reserve, by_requests(inference))
 
 
-def kv_of_gpu(
-    inference: Inference, tensor: Figure, of_gpu: Callable[[Figure, Figure], Figure], stages: Figure
-) -> Figure:
+def kv_of_gpu(by_requests: bool, tensor: Figure, of_gpu: Callable[[Figure, Figure], Figure], stages: Figure) -> Figure:
     """Return `of_gpu` for tensor parallelism and stages; the mean where GPUs hold separate requests."""
-    if not by_requests(inference):
+    if not by_requests:
         return of_gpu(tensor, stages)
     return kv_cache.kv_bytes_by_requests(of_gpu(WHOLE, stages), tensor)
 
@@ -229,12 +262,11 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaCho
     return ReplicaChoice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
 
 
-def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:
-    """Yield the replicas that the search may choose, with more than `above` GPUs, fewest first."""
+def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
+    """Yield the replicas with tensor and pipeline parallelism that a search may choose, fewest GPUs first."""
     for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
-        if tensor * pipeline > above:
-            degrees = _chosen(message("tensor-degree"), tensor), _chosen(message("pipeline-stages"), pipeline)
-            yield replica(inference, gpu, *degrees)
+        degrees = _chosen(message("tensor-degree"), tensor), _chosen(message("pipeline-stages"), pipeline)
+        yield replica(inference, gpu, *degrees)
 
 
 def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]:

@@ -1,20 +1,21 @@
-"""Serving a model: memory of its replicas, requests in flight, and GPUs for the requests per minute.
+"""Serving a model: replicas and GPUs for a load, and the speed, latency and memory of a cluster at it.
 
-`concurrency` is the number of requests that the whole cluster must hold at a time, and nothing else; the memory shown
-counts it over the replicas. `batch` is the number of concurrent requests of a replica in the estimate, at most and by
-default all that it holds; the memory at that batch is shown too. With disaggregated prefill some replicas only prefill
-and all others decode: the KV cache of every prompt passes between them, and is compared with the network of a GPU.
-Weights in int4 are unpacked to 16 bits; the GPU must support every other format, unless the throughput is measured. A
-measured throughput is compared with the larger of arithmetic and reading, each at the full data sheet: above it there
-is a warning.
+The load is the number of requests in flight (`concurrency`), or follows from the requests per minute: by Little's law
+as many are in flight as arrive while an answer is generated. Without either, a replica takes as many as its memory and
+the targets allow. Of all splits of the model over GPUs, within a server and past it, by tensor parallelism and with
+attention by requests, the one is chosen that needs the fewest GPUs for the load; of these the smallest replica.
+
+With disaggregated prefill some replicas only prefill and all others decode: the KV cache of every prompt passes between
+them, and is compared with the network of a GPU. A measured throughput takes the place of the prediction; above the
+arithmetic and the memory bandwidth of the data sheet there is a warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import partial
-from math import ceil
+from functools import partial, reduce
+from math import ceil, inf
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -24,30 +25,44 @@ from bomgen.core.provenance import (
     Assumed,
     Figure,
     Reference,
-    first_given,
     floor_div,
     formula,
     maximum,
     product,
+    quotient,
     require,
     sum_of,
 )
 from bomgen.core.units import GIGA
 from bomgen.plan.types import Inference
+from bomgen.sizing.prediction.predict import GpuLinks
+from bomgen.sizing.prediction.serving import (
+    TPOT,
+    TTFT,
+    WIDE,
+    ReplicaSpeed,
+    Speed,
+    predict,
+    prepare,
+)
+from bomgen.sizing.serving import capacity, weights
 from bomgen.sizing.serving import kv_cache as kv
-from bomgen.sizing.serving import replicas as replica
-from bomgen.sizing.serving import roofline, weights
+from bomgen.sizing.serving import replicas as splits
+from bomgen.sizing.serving.capacity import Demand, Limit
 from bomgen.sizing.serving.kv_cache import BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
-from bomgen.sizing.serving.roofline import SECONDS_A_MINUTE, Estimate, Rate
 
+SECONDS_A_MINUTE = 60
+LACKS = {
+    "shape": "the shape of the model (layers, hidden, heads)",
+    "lengths": "`output_tokens` and `context` or `prompt_tokens`",
+    "bandwidth": "the memory bandwidth of the GPU",
+    "peak": "the peak of the GPU",
+    "links": "the bandwidth between the GPUs of a server",
+}
+"""Required inputs of a prediction."""
 DISTSERVE = "Zhong et al. 2024, DistServe, arXiv 2401.09670; Patel et al. 2023, Splitwise, arXiv 2311.18677"
-_KWON = Reference(
-    "Kwon et al. 2023, Efficient Memory Management for Large Language Model Serving with PagedAttention, section 3",
-    "https://arxiv.org/abs/2309.06180",
-    "2026",
-)
-_HOLDING = Figure(1, "replicas", Assumed(message("replicas-holding"), message("replicas-holding-why"), (_KWON,), "low"))
+_LITTLE = Reference("Little 1961, A Proof for the Queuing Formula L = lambda W", "https://doi.org/10.1287/opre.9.3.383")
 
 
 class EstimateRange(NamedTuple):
@@ -66,18 +81,24 @@ class Need(NamedTuple):
     """The reasons why smaller ones do not hold the model, the largest first."""
     shortage: Shortage | None
     """The shortage of a given replica that is too small; None otherwise."""
-    estimate: Estimate | None
-    """The estimate; None: the throughput was measured, or an input is unknown."""
+    speed: ReplicaSpeed | None
+    """What its speed follows from; None: the throughput was measured, or an input is unknown."""
     missing: str | None
-    """The missing input of an estimate, a key of `roofline.LACKS`; None: nothing."""
+    """The missing input of a prediction, a key of `LACKS`; None: nothing."""
+    limit: Limit | None
+    """The upper bound of a measured throughput; None: it is predicted, or an input is unknown."""
+    demand: Demand | None
+    """The requests per second to serve and their targets; None: the plan sets no rate."""
     replicas: Figure
     gpus_required: Figure
     gpus_range: EstimateRange | None
-    """GPUs at the efficiencies that need the fewest and the most."""
-    prompts: Figure | None
+    """GPUs at the ends of the predicted speed that need the fewest and the most."""
+    prefill: Figure | None
     """Replicas that only prefill; None: all prefill and decode."""
-    smaller: tuple[Replica, Figure] | None
-    """The smallest replica that holds the model, with its GPUs, when a larger replica needs fewer."""
+    most: Figure | None
+    """Mean requests in flight on a replica up to which the targets are kept; None: not predicted."""
+    smaller: tuple[Replica, int] | None
+    """The smallest replica that holds the model, with its GPUs, when another replica needs fewer."""
 
 
 class Held(NamedTuple):
@@ -101,6 +122,23 @@ class Caution(NamedTuple):
     """Path in bom.json."""
 
 
+class Latency(NamedTuple):
+    """The latency of requests on a cluster [s]."""
+
+    ttft: Figure
+    """Mean time to the first token."""
+    ttft_range: EstimateRange
+    ttft_of_most: Figure | None
+    """Time to the first token that the percentile of the targets keeps; None: the plan sets no rate of requests."""
+    tpot: Figure
+    """Time per output token."""
+    tpot_range: EstimateRange
+    prompt: Figure
+    """Processing of a prompt alone."""
+    busy: Figure | None
+    """Share of their time that replicas process prompts; None: the plan sets no rate of requests."""
+
+
 class Serving(NamedTuple):
     """The results of serving on a cluster."""
 
@@ -111,8 +149,6 @@ class Serving(NamedTuple):
     """Memory of one replica with its share of the requests in flight."""
     per_gpu: Held
     """Memory of its fullest GPU."""
-    in_estimate: Held | None
-    """Memory of the fullest GPU at the estimate's batch; None without an estimate."""
     gpu_memory: Figure | None
     """Memory of a GPU [bytes]."""
     cache: Cache | None
@@ -121,11 +157,20 @@ class Serving(NamedTuple):
     """KV cache of a request [bytes]."""
     narrow: Mapping[str, Figure]
     """Bytes of a value by format, for formats of weights and KV cache narrower than a byte."""
+    in_flight: Figure | None
+    """Mean requests in flight on a replica; None: unknown."""
+    speed: Speed | None
+    """The predicted speed of a replica at this load; None: the throughput was measured, or an input is unknown."""
+    latency: Latency | None
     of_gpu: Figure | None
-    """Tokens/s per GPU, measured or typical."""
+    """Output tokens/s per GPU, measured or predicted."""
+    of_gpu_range: EstimateRange | None
     tokens_per_second: Figure | None
     requests_per_minute: Figure | None
+    """Requests per minute that the cluster can serve."""
     requests_range: EstimateRange | None
+    load: Figure | None
+    """Share of these that the plan's busiest minute asks for; None: the plan sets no rate of requests."""
     kv_transfer: Figure | None
     """KV cache that a GPU sends or receives between prefill and decode [bytes/s]; None: one replica does both."""
     cautions: tuple[Caution, ...]
@@ -133,109 +178,173 @@ class Serving(NamedTuple):
 
 class _Candidate(NamedTuple):
     replica: Replica
-    estimate: Estimate | None
-    holding: Figure
-    """Replicas that hold the requests in flight."""
-    replicas: Figure
-    prompts: Figure | None
-    gpus: Figure
+    speed: ReplicaSpeed | None
+    most: float | None
+    """Largest mean load of a replica that keeps the targets; None: not predicted."""
+    replicas: int
+    prefill: int
+    """Of these, replicas that only prefill."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all replicas."""
+        return int(self.replicas * self.replica.gpus.value)
 
 
-class _Demand(NamedTuple):
-    tokens: Figure
-    """Tokens per second."""
-    requests: Figure
-    """Requests per minute."""
-    disaggregated: bool
-    """Whether prefill has separate replicas."""
-
-
-def size_serving(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
+def size_serving(
+    inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_per_server: Figure | None, at_most: int | None
+) -> Need:
     """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
 
-    Raises PlanErrors when no replica holds the model, the GPU does not support the format of the weights, or a
-    specified rate cannot be estimated; Infeasible for degrees that do not divide what they split.
+    Raises PlanErrors when no replica holds the model, or when a rate or targets cannot be predicted or kept;
+    Infeasible for degrees that do not divide what they split.
     """
-    measured = inference.tokens_per_second_per_gpu
-    if measured is None and gpu.dense:
-        roofline.working_peak(inference, gpu)
-    choice = replica.choose(inference, gpu, gpus_per_server)
-    lacks = roofline.missing(inference, gpu) if measured is None else None
-    if lacks and inference.requests_per_minute:
-        mark = replica.plan_mark(inference, inference.requests_per_minute)
-        message = (
-            f"the throughput cannot be estimated without {roofline.LACKS[lacks]}; set it, or a measured "
-            "`tokens_per_second_per_gpu`"
-        )
-        raise PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
-    demand = _demand(inference)
-    smallest = best = _candidate(inference, gpu, choice.replica, demand)
-    for larger in replica.larger_replicas(inference, gpu, gpus_per_server, choice.replica):
-        if larger.gpus.value >= best.gpus.value or (at_most is not None and larger.gpus.value > at_most):
-            break
-        other = _candidate(inference, gpu, larger, demand)
-        if other.gpus.value < best.gpus.value:
-            best = other
+    choice = splits.choose(inference, gpu, gpus_per_server)
+    demand = capacity.demand_of(inference)
+    lacks = _missing(inference, gpu, links) if inference.tokens_per_second_per_gpu is None else None
+    if lacks and (inference.requests_per_minute or inference.targets):
+        raise _unpredictable(inference, lacks)
+    candidate = partial(_candidate, inference, gpu, None if lacks else links, demand)
+    smallest = best = candidate(choice.replica)
+    for other in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
+        if other.gpus.value > (best.gpus if best else at_most or inf):
+            continue
+        found = candidate(other)
+        if found and (best is None or found.gpus < best.gpus):
+            best = found
+    if best is None:
+        raise _unreachable(inference, gpu, links, gpus_per_server)
+    replicas, prefill = _replicas_needed(inference, best, demand)
     return Need(
         replica=best.replica,
         reasons=choice.reasons,
         shortage=choice.shortage,
-        estimate=best.estimate,
+        speed=best.speed,
         missing=lacks,
-        replicas=best.replicas,
-        gpus_required=best.gpus,
+        limit=_limit(inference, gpu, links, best.replica),
+        demand=demand,
+        most=_found(best.most, "requests", "load-of-replica") if best.most else None,
+        replicas=replicas,
+        gpus_required=gpus_of_replicas(replicas, best.replica.gpus),
         gpus_range=_range_of_gpus(best, demand),
-        prompts=best.prompts,
-        smaller=None if best is smallest else (smallest.replica, smallest.gpus),
+        prefill=prefill,
+        smaller=(smallest.replica, smallest.gpus) if smallest and best is not smallest else None,
     )
 
 
-def _demand(inference: Inference) -> _Demand | None:
-    """Return the tokens/s for the requests per minute; None when the plan sets no rate."""
-    of_minute, output = inference.requests_per_minute, inference.output_tokens
-    return (
-        _Demand(tokens_asked(of_minute, output), of_minute, inference.disaggregated) if of_minute and output else None
-    )
+def _missing(inference: Inference, gpu: Gpu, links: GpuLinks | None) -> str | None:
+    """Return the missing input of a prediction, as a key of `LACKS`; None when there is none."""
+    if inference.output_tokens is None or inference.prompt_tokens is None:
+        return "lengths"
+    if gpu.memory_bandwidth is None:
+        return "bandwidth"
+    if not {"bf16", "fp16"} & gpu.dense.keys():
+        return "peak"
+    if links is None:
+        return "links"
+    return None if prepare(inference, gpu, links, (splits.WHOLE,) * 3) else "shape"
 
 
-def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: _Demand | None) -> _Candidate:
-    """Return the needs with a replica, at the measured rate or the typical estimate."""
-    measured = inference.tokens_per_second_per_gpu
-    estimate = roofline.estimate(inference, gpu, found) if measured is None else None
-    holding = replicas_for_requests(inference.concurrency, found.held) if found.held else _HOLDING
-    prompts = None
-    if measured is not None:
-        replicas = _replicas_measured(holding, found, demand, measured)
-    else:
-        replicas, prompts = _replicas_estimated(holding, demand, estimate.typical if estimate else None)
-    return _Candidate(found, estimate, holding, replicas, prompts, gpus_of_replicas(replicas, found.gpus))
-
-
-def _replicas_measured(holding: Figure, found: Replica, demand: _Demand | None, rate_of_gpu: Figure) -> Figure:
-    if demand is None:
-        return holding
-    return replicas_needed(holding, replicas_of_gpus(gpus_for_rate(demand.tokens, rate_of_gpu), found.gpus))
-
-
-def _replicas_estimated(holding: Figure, demand: _Demand | None, rate: Rate | None) -> tuple[Figure, Figure | None]:
-    if demand is None or rate is None or rate.of_replica is None:
-        return holding, None
-    if not demand.disaggregated:
-        return replicas_needed(holding, replicas_for_rate(demand.tokens, rate.of_replica)), None
-    prompts = replicas_for_prompts(demand.requests, rate.occupied)
-    answering = replicas_needed(holding, replicas_for_rate(demand.tokens, rate.answering))
-    return replicas_with_prompts(answering, prompts), prompts
-
-
-def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> EstimateRange | None:
-    """Return the GPUs needed at the high and at the low end of an estimate."""
-    if option.estimate is None or demand is None:
+def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, found: Replica) -> Limit | None:
+    """Return the upper bound of a measured throughput of a full replica; None without one, or where unknown."""
+    if inference.tokens_per_second_per_gpu is None or links is None or found.held is None:
         return None
-    fewest, most = (
-        gpus_of_replicas(_replicas_estimated(option.holding, demand, rate)[0], option.replica.gpus)
-        for rate in (option.estimate.high, option.estimate.low)
+    speed = prepare(inference, gpu, links, found.degrees)
+    return capacity.limit(speed, max(1.0, float(found.held.value))) if speed else None
+
+
+def _unpredictable(inference: Inference, lacks: str) -> PlanErrors:
+    mark = splits.plan_mark(inference, inference.requests_per_minute)
+    message = (
+        f"the throughput cannot be predicted without {LACKS[lacks]}; set it, or a measured `tokens_per_second_per_gpu`"
     )
-    return EstimateRange(fewest, most)
+    return PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
+
+
+def _candidate(
+    inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, found: Replica
+) -> _Candidate | None:
+    """Return the needs with a replica; None when no number of these keeps the targets."""
+    held = found.held.value if found.held else None
+    holding = ceil(Fraction(inference.concurrency.value, max(1, held))) if inference.concurrency and held else 1
+    measured, speed = inference.tokens_per_second_per_gpu, None
+    if measured is not None:
+        served = _replicas_measured(inference, found, measured)
+        return _Candidate(found, None, None, max(holding, served.value if served else 1), 0)
+    if links is not None:
+        speed = prepare(inference, gpu, links, found.degrees, mixed=not inference.disaggregated)
+    if speed is None:
+        return _Candidate(found, None, None, holding, 0)
+    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, held)
+    if most is None:
+        return None
+    if inference.concurrency and inference.targets:
+        holding = max(holding, ceil(inference.concurrency.value / most))
+    prefill = 0
+    if demand is None:
+        return _Candidate(found, speed, most, holding, prefill)
+    if inference.disaggregated:
+        prefill_needed = capacity.replicas_for_prompts(speed, demand)
+        if prefill_needed is None:
+            return None
+        prefill = prefill_needed
+    return _Candidate(found, speed, most, max(holding, capacity.replicas_at(speed, demand, most)) + prefill, prefill)
+
+
+def _replicas_measured(inference: Inference, found: Replica, rate_of_gpu: Figure) -> Figure | None:
+    of_minute, output = inference.requests_per_minute, inference.output_tokens
+    if of_minute is None or output is None:
+        return None
+    asked = tokens_asked(_at_peak(inference, of_minute), output)
+    return replicas_of_gpus(gpus_for_rate(asked, rate_of_gpu), found.gpus)
+
+
+def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
+    return requests_at_peak(of_minute, inference.peak) if inference.peak else of_minute
+
+
+def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | None) -> tuple[Figure, Figure | None]:
+    """Return the replicas of a candidate as figures, and those that only prefill."""
+    found, in_flight = best.replica, inference.concurrency
+    needed = [replicas_for_requests(in_flight, found.held)] if in_flight and found.held else []
+    if inference.tokens_per_second_per_gpu:
+        served = _replicas_measured(inference, found, inference.tokens_per_second_per_gpu)
+        needed += [served] if served else []
+    elif best.speed and best.most:
+        most = _found(best.most, "requests", "load-of-replica")
+        tpot = predict(best.speed, inference, most, found.gpus).tpot
+        if in_flight and inference.targets:
+            needed.append(replicas_for_load(in_flight, most))
+        if demand and inference.requests_per_minute and inference.output_tokens:
+            asked = _at_peak(inference, inference.requests_per_minute)
+            rate = requests_of_replica_a_minute(most, inference.output_tokens, tpot)
+            needed.append(replicas_for_rate(asked, rate, require(inference.headroom, "assumed")))
+    replicas = reduce(replicas_needed, needed) if needed else _found(1, "replicas", "replicas-holding")
+    if not best.prefill:
+        return replicas, None
+    prefill = _found(best.prefill, "replicas", "replicas-for-prefill")
+    return replicas_with_prefill(replicas, prefill), prefill
+
+
+def _found(value: float, unit: str, name: str) -> Figure:
+    """Return a number that the program found, with the reason."""
+    return Figure(value, unit, Assumed(message(name), message(f"{name}-why"), (_LITTLE,), "medium", chosen=True))
+
+
+def _range_of_gpus(best: _Candidate, demand: Demand | None) -> EstimateRange | None:
+    """Return the GPUs needed at the fast and at the slow end of the predicted speed."""
+    if demand is None or best.speed is None or best.prefill:
+        return None
+    held = best.replica.held.value if best.replica.held else None
+
+    def gpus(speed: ReplicaSpeed) -> Figure | None:
+        found = capacity.replicas_for(speed, demand, held)
+        if found is None:
+            return None
+        return gpus_of_replicas(_found(found, "replicas", "replicas-at-end"), best.replica.gpus)
+
+    fast, slow = (gpus(speed) for speed in best.speed.at_ends(best.most or 1.0))
+    return EstimateRange(fast, slow)
 
 
 def serve(
@@ -249,21 +358,23 @@ def serve(
     """
     found = need.replica
     if unit and inference.degrees:
-        replica.check_whole(found, gpus, unit)
+        splits.check_whole(found, gpus, unit)
     if gpus.value < found.gpus.value:
         raise _too_few_gpus(need, gpus, unit or 1)
     replicas = replicas_of_cluster(gpus, found.gpus)
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
-    holding = replicas_that_answer(replicas, need.prompts) if need.prompts else replicas
-    requests = requests_of_replica(inference.concurrency, holding)
+    decoding = replicas_that_decode(replicas, need.prefill) if need.prefill else replicas
+    in_flight = _in_flight(inference, need, decoding)
+    held = requests_on_busiest(in_flight) if in_flight else _found(1, "requests", "one-request")
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
-    rate = inference.tokens_per_second_per_gpu or (need.estimate.typical.of_gpu if need.estimate else None)
-    output = inference.output_tokens
-    put_out = tokens_of_cluster(rate, replicas, found.gpus) if rate else None
-    served = requests_answered(put_out, output) if put_out and output else None
+    speed = predict(need.speed, inference, in_flight, found.gpus) if need.speed and in_flight else None
+    rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
+    put_out = tokens_of_cluster(rate, decoding, found.gpus) if rate else None
+    served = _requests_served(inference, need, decoding, put_out)
+    asked = inference.requests_per_minute
     cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
-    transfer = _kv_transfer(inference, need, cache, holding)
+    transfer = _kv_transfer(inference, need, cache, decoding)
     if unit:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
     if transfer and network and transfer.value > network.value:
@@ -271,31 +382,88 @@ def serve(
     return Serving(
         need=need,
         replicas=replicas,
-        model=_held(weights.weights_of_model(inference), request, requests),
-        per_gpu=_held(found.weights, found.request, requests),
-        in_estimate=_held(found.weights, found.request, need.estimate.batch) if need.estimate else None,
+        model=_held(weights.weights_of_model(inference), request, held),
+        per_gpu=_held(found.weights, found.request, held),
         gpu_memory=gpu.memory_bytes,
         cache=cache,
         request=request,
         narrow={name: size for name, size in formats.items() if size.value < 1},
+        in_flight=in_flight,
+        speed=speed,
+        latency=_latency(inference, need, speed, decoding) if speed else None,
         of_gpu=rate,
+        of_gpu_range=EstimateRange(speed.rates[WIDE].low, speed.rates[WIDE].high) if speed else None,
         tokens_per_second=put_out,
         requests_per_minute=served,
-        requests_range=_range_of_requests(need, replicas, output),
+        requests_range=_range_of_requests(speed, served),
+        load=load_of_cluster(_at_peak(inference, asked), served) if asked and served else None,
         kv_transfer=transfer,
         cautions=tuple(cautions),
     )
 
 
-def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, answering: Figure) -> Figure | None:
-    """Return the KV cache per second of a GPU in prefill, or of one in decode, whichever has more [bytes/s]."""
-    prompts, asked, output = need.prompts, inference.requests_per_minute, inference.output_tokens
-    if not (prompts and prompts.value and cache and asked and output and inference.context):
+def _in_flight(inference: Inference, need: Need, decoding: Figure) -> Figure | None:
+    """Return the mean requests in flight on a replica of the cluster; None: unknown."""
+    held = need.replica.held
+    if inference.batch:
+        return requests_at_a_time(inference.batch, held) if held else inference.batch
+    if need.demand and need.speed:
+        held_value = held.value if held else None
+        load = capacity.load_at(need.speed, need.demand, int(decoding.value), held_value)
+        return _found(load, "requests", "load-at-rate") if load else need.most
+    if inference.concurrency:
+        own = requests_of_replica(inference.concurrency, decoding)
+        return requests_at_a_time(own, held) if held else own
+    return need.most or (requests_full(held) if held else None)
+
+
+def _requests_served(inference: Inference, need: Need, decoding: Figure, put_out: Figure | None) -> Figure | None:
+    """Return the requests per minute that a cluster can serve: within the targets, or at its load."""
+    output = inference.output_tokens
+    if output is None or put_out is None:
         return None
-    prompt, found = roofline.prompt_tokens(inference.context, output), need.replica
+    if need.demand and need.speed and need.most:
+        most = predict(need.speed, inference, need.most, need.replica.gpus)
+        return requests_of_replicas(requests_of_replica_a_minute(need.most, output, most.tpot), decoding)
+    return requests_answered(put_out, output) if output.value else None
+
+
+def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -> Latency:
+    """Return the latency of requests: of a fixed number in flight, or where they arrive at random at a rate."""
+    ttft, of_most, busy = speed.ttft, None, None
+    if need.demand and need.speed and need.speed.mixed and inference.requests_per_minute:
+        per_replica = requests_of_replica_a_second(_at_peak(inference, inference.requests_per_minute), decoding)
+        occupied = seconds_occupied(speed.prompt, need.speed.ranks, need.speed.pipeline)
+        busy = share_of_time(per_replica, occupied)
+        if busy.value < 1:
+            spread = inference.prompt_spread or _found(0, "ratio", "one-request")
+            delay = capacity.delay_of_waiting(occupied, spread, busy)
+            wait = mean_wait(capacity.chance_of_waiting(busy, decoding), delay)
+            ttft = capacity.ttft_at_rate(speed.constant, speed.prompt, speed.step, wait)
+            found = capacity.latency(
+                need.speed, need.demand, float(speed.in_flight.value), float(per_replica.value), int(decoding.value)
+            )
+            of_most = _found(found.ttft_of_most, "s", "ttft-of-most")
+    ends, whole = speed.intervals[TTFT][WIDE], speed.ttft
+    return Latency(
+        ttft=ttft,
+        ttft_range=EstimateRange(scaled(ttft, ends.low, whole), scaled(ttft, ends.high, whole)),
+        ttft_of_most=of_most,
+        tpot=speed.tpot,
+        tpot_range=EstimateRange(*speed.intervals[TPOT][WIDE]),
+        prompt=speed.prompt,
+        busy=busy,
+    )
+
+
+def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding: Figure) -> Figure | None:
+    """Return the KV cache per second of a GPU in prefill, or of one in decode, whichever has more [bytes/s]."""
+    prefill, asked, prompt = need.prefill, inference.requests_per_minute, inference.prompt_tokens
+    if not (prefill and cache and asked and prompt):
+        return None
     of_gpu = partial(kv.request_bytes_per_gpu, cache, prompt)
-    held = replica.kv_of_gpu(inference, found.tensor, of_gpu, found.stages)
-    return kv_bytes_passed_on(held, asked, prompts, answering)
+    held = splits.kv_of_gpu(need.replica.by_requests, need.replica.tensor, of_gpu, need.replica.stages)
+    return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill, decoding)
 
 
 def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -> Caution:
@@ -304,15 +472,11 @@ def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -
     return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
 
 
-def _range_of_requests(need: Need, replicas: Figure, output: Figure | None) -> EstimateRange | None:
-    if need.estimate is None or output is None:
+def _range_of_requests(speed: Speed | None, served: Figure | None) -> EstimateRange | None:
+    if speed is None or served is None:
         return None
-
-    def answered(rate: Figure) -> Figure:
-        return requests_answered(tokens_of_cluster(rate, replicas, need.replica.gpus), output)
-
-    low, high = need.estimate.low.of_gpu, need.estimate.high.of_gpu
-    return EstimateRange(answered(low), answered(high)) if low and high else None
+    slow, fast = speed.rates[WIDE]
+    return EstimateRange(scaled(served, slow, speed.of_gpu), scaled(served, fast, speed.of_gpu))
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
@@ -320,6 +484,32 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
         return Held(weights, None, weights)
     held = kv_of_requests(request, requests)
     return Held(weights, held, weights_and_cache(weights, held))
+
+
+def _unreachable(inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_per_server: Figure | None) -> PlanErrors:
+    """Return the error when no split keeps the targets, with the nearest that one does."""
+    targets = require(inference.targets, "only targets are unreachable")
+    demand = capacity.demand_of(inference) or capacity.closed_demand(inference)
+    best_ttft = best_tpot = (inf, "")
+    for found in splits.all_replicas(inference, gpu, gpus_per_server):
+        speed = prepare(inference, gpu, require(links, "predicted"), found.degrees)
+        if speed is None:
+            continue
+        ttft, tpot = capacity.fastest(speed, demand)
+        best_ttft, best_tpot = min(best_ttft, (ttft, str(found))), min(best_tpot, (tpot, str(found)))
+    reached = []
+    if targets.ttft and best_ttft[0] > targets.ttft.value:
+        reached.append(f"ttft {_milliseconds(best_ttft[0])} with {best_ttft[1]}")
+    if targets.tpot and best_tpot[0] > targets.tpot.value:
+        reached.append(f"tpot {_milliseconds(best_tpot[0])} with {best_tpot[1]}")
+    either = f"ttft {_milliseconds(best_ttft[0])} or tpot {_milliseconds(best_tpot[0])}, not both"
+    nearest = " and ".join(reached) or either
+    message = f"no split of the model on {gpu.identity.name} keeps the targets; the nearest are {nearest}"
+    return PlanErrors([Problem(targets.mark, "error", message, "targets", f"{PATH}.targets")])
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"
 
 
 def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
@@ -335,25 +525,24 @@ def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
 
 def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
     """Yield warnings about a batch that exceeds what a replica holds, or that has no effect."""
-    asked, estimate, held = inference.batch, need.estimate, need.replica.held
+    asked, held = inference.batch, need.replica.held
     if asked and inference.tokens_per_second_per_gpu:
         text = message("no-effect", key="workload.inference.batch", reason=message("throughput-measured"))
         yield Caution(asked, text, "no-effect", "workload.tokens_per_second_per_gpu")
-    elif asked and estimate and held and held.value < asked.value:
-        text = message("batch-not-held", held=held.value, asked=asked.value, batch=estimate.batch.value)
+    elif asked and held and held.value < asked.value:
+        text = message("batch-not-held", held=held.value, asked=asked.value, batch=max(1, held.value))
         yield Caution(asked, text, "batch", "workload.requests_at_a_time")
 
 
 def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
     """Yield a warning about a measured throughput that no GPU of the replica can reach."""
-    measured = inference.tokens_per_second_per_gpu
-    bound = roofline.bound(inference, gpu, need.replica) if measured else None
-    if measured and bound and bound.of_gpu.value < measured.value:
-        tokens, most, name = f"{float(measured.value):g}", f"{float(bound.of_gpu.value):.4g}", gpu.identity.name
-        if bound.by == roofline.ARITHMETIC:
+    measured, limit = inference.tokens_per_second_per_gpu, need.limit
+    if measured and limit and limit.of_gpu < measured.value:
+        tokens, most, name = f"{float(measured.value):g}", f"{limit.of_gpu:.4g}", gpu.identity.name
+        if limit.by == capacity.ARITHMETIC:
             text = message("above-arithmetic", tokens=tokens, gpu=name, most=most)
         else:
-            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=bound.batch.value, most=most)
+            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=f"{limit.in_flight:.0f}", most=most)
         yield Caution(measured, text, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
@@ -363,28 +552,40 @@ def _target_cautions(
     """Yield warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
     held, enough = need.replica.held, message("enough-gpus", count=need.gpus_required.value)
     in_flight = inference.concurrency
-    if first_given(in_flight) and held is not None and held.value * replicas.value < in_flight.value:
+    if in_flight and held is not None and held.value * replicas.value < in_flight.value:
         together = held.value * replicas.value
         text = message("requests-not-held", gpus=gpus.value, held=together, asked=in_flight.value, remedy=enough)
         yield Caution(in_flight, text, "target-missed", "workload.concurrency")
     asked = inference.requests_per_minute
-    if asked and served and served.value < asked.value:
-        code = "rate-estimate-missed" if need.estimate else "rate-missed"
+    if asked and served and served.value < _at_peak(inference, asked).value:
+        code = "rate-estimate-missed" if need.speed else "rate-missed"
         rate, wanted = f"{float(served.value):.4g}", f"{float(asked.value):g}"
         text = message(code, gpus=gpus.value, served=rate, asked=wanted, remedy=enough)
         yield Caution(asked, text, "target-missed", "workload.requests_per_minute")
 
 
+@formula("requests/min")
+def requests_at_peak(requests_asked: Fraction, peak: Fraction) -> Fraction:
+    """Requests of the busiest minute."""
+    return Fraction(requests_asked) * peak
+
+
 @formula("tokens/s")
-def tokens_asked(requests_asked: int, output_tokens: int) -> Fraction:
+def tokens_asked(requests_asked: Fraction, output_tokens: Fraction) -> Fraction:
     """Tokens/s for a number of requests per minute."""
-    return Fraction(requests_asked * output_tokens, SECONDS_A_MINUTE)
+    return Fraction(requests_asked * output_tokens) / SECONDS_A_MINUTE
 
 
 @formula("replicas")
 def replicas_for_requests(concurrency: int, held: int) -> int:
     """Replicas that hold the requests in flight; a replica that holds none is counted as holding one."""
     return ceil(Fraction(concurrency, max(1, held)))
+
+
+@formula("replicas")
+def replicas_for_load(concurrency: int, most: float) -> int:
+    """Replicas on which the requests in flight are few enough for the targets."""
+    return ceil(concurrency / most)
 
 
 @formula("GPUs", "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60")
@@ -399,32 +600,32 @@ def replicas_of_gpus(gpus: int, gpus_per_replica: int) -> int:
     return ceil(Fraction(gpus, gpus_per_replica))
 
 
+@formula("requests", "Little's law: as many are in flight as arrive while an answer is generated")
+def requests_of_replica_a_minute(in_flight: float, output_tokens: float, tpot: float) -> float:
+    """Requests per minute that a replica answers with a number of requests in flight."""
+    return SECONDS_A_MINUTE * in_flight / (tpot * max(1, output_tokens))
+
+
 @formula("replicas")
-def replicas_for_rate(demand: Fraction, rate_of_replica: Fraction) -> int:
-    """Replicas that generate the requested tokens/s."""
-    return ceil(Fraction(demand) / rate_of_replica)
+def replicas_for_rate(requests_asked: Fraction, rate_of_replica: float, headroom: Fraction) -> int:
+    """Replicas that answer the requests per minute with headroom, at least one."""
+    return max(1, ceil(float(requests_asked) * float(1 + headroom) / rate_of_replica))
 
 
-@formula("replicas", DISTSERVE)
-def replicas_for_prompts(requests_asked: int, occupied: Fraction) -> int:
-    """Replicas dedicated to prefill that process the prompts of the requests per minute."""
-    return ceil(Fraction(requests_asked, SECONDS_A_MINUTE) * Fraction(occupied))
-
-
-replicas_with_prompts = sum_of("replicas_with_prompts", "replicas", "answering", "for_prompts", source=DISTSERVE)
+replicas_with_prefill = sum_of("replicas_with_prefill", "replicas", "decoding", "for_prefill", source=DISTSERVE)
 """Replicas for decode and for prefill."""
 
 
 @formula("replicas")
-def replicas_that_answer(replicas: int, for_prompts: int) -> int:
+def replicas_that_decode(replicas: int, for_prefill: int) -> int:
     """Replicas of a cluster that decode, and so hold the requests in flight."""
-    return max(1, replicas - for_prompts)
+    return max(1, replicas - for_prefill)
 
 
 @formula("bytes/s", f"{DISTSERVE}: the KV cache of a prompt moves from the GPUs that worked on it to those that answer")
-def kv_bytes_passed_on(kv_of_prompt: Fraction, requests_asked: int, for_prompts: int, answering: int) -> Fraction:
+def kv_bytes_passed_on(kv_of_prompt: Fraction, requests_asked: Fraction, for_prefill: int, decoding: int) -> Fraction:
     """KV cache that a GPU sends or receives per second between prefill and decode, replicated parts included."""
-    return Fraction(requests_asked, SECONDS_A_MINUTE) * kv_of_prompt / min(for_prompts, answering)
+    return Fraction(requests_asked) / SECONDS_A_MINUTE * kv_of_prompt / min(for_prefill, decoding)
 
 
 replicas_needed = maximum("replicas_needed", "replicas", "holding", "answering")
@@ -433,12 +634,54 @@ gpus_of_replicas = product("gpus_of_replicas", "GPUs", "replicas", "gpus_per_rep
 """GPUs of all replicas."""
 replicas_of_cluster = floor_div("replicas_of_cluster", "replicas", "gpus", "gpus_per_replica")
 """Whole replicas that the cluster runs."""
+requests_of_replica = quotient("requests_of_replica", "requests", "concurrency", "replicas")
+"""Mean requests in flight on a replica."""
 
 
 @formula("requests")
-def requests_of_replica(concurrency: int, replicas: int) -> int:
-    """Requests in flight on the busiest replica."""
-    return ceil(Fraction(concurrency, replicas))
+def requests_at_a_time(in_flight: Fraction, held: int) -> Fraction:
+    """Requests in flight on a replica, limited to those that it holds."""
+    return min(Fraction(in_flight), Fraction(max(1, held)))
+
+
+@formula("requests")
+def requests_full(held: int) -> int:
+    """Requests that a replica holds, at least one."""
+    return max(1, held)
+
+
+@formula("requests")
+def requests_on_busiest(in_flight: float) -> int:
+    """Requests in flight on the busiest replica, whole ones."""
+    return max(1, ceil(in_flight))
+
+
+@formula("requests/s")
+def requests_of_replica_a_second(requests_asked: Fraction, replicas: int) -> float:
+    """Requests per second that arrive at a replica."""
+    return float(requests_asked) / SECONDS_A_MINUTE / replicas
+
+
+@formula("s")
+def seconds_occupied(prompt: float, ranks: float, pipeline: float) -> float:
+    """Time per prompt that a replica cannot process others; ranks and stages process one each."""
+    return prompt / (ranks * pipeline)
+
+
+share_of_time = product("share_of_time", "share", "requests_per_second", "occupied")
+"""Share of its time that a replica processes prompts."""
+mean_wait = product("mean_wait", "s", "chance", "delay")
+"""Mean wait of all prompts."""
+requests_of_replicas = product("requests_of_replicas", "requests", "of_replica", "replicas")
+"""Requests per minute that all replicas can answer."""
+load_of_cluster = quotient("load_of_cluster", "share", "asked", "served")
+"""Share of the requests that a cluster can serve which the busiest minute asks for."""
+
+
+@formula("<value>")
+def scaled(value: float, end: float, predicted: float) -> float:
+    """A figure at one end of the interval of another that it is proportional to."""
+    return float(value) * end / predicted
 
 
 kv_of_requests = product("kv_of_requests", "bytes", "kv_of_request", "requests")
@@ -450,6 +693,6 @@ tokens_of_cluster = product("tokens_of_cluster", "tokens/s", "rate_of_gpu", "rep
 
 
 @formula("requests")
-def requests_answered(tokens_per_second: Fraction, output_tokens: int) -> Fraction:
+def requests_answered(tokens_per_second: Fraction, output_tokens: Fraction) -> Fraction:
     """Requests answered per minute."""
     return Fraction(tokens_per_second) * SECONDS_A_MINUTE / output_tokens
