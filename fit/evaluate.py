@@ -44,12 +44,12 @@ def spread_of_rows(fit: Fit, table: Observations, chosen: Rows, parts: Array) ->
     return np.asarray(np.sqrt(variance))
 
 
-def quantile(values: Array, clusters: NDArray[np.str_], coverage: float) -> float:
-    """The quantile of values where every cluster has the same weight."""
-    names, place, number = np.unique(clusters, return_inverse=True, return_counts=True)
-    weight = 1.0 / number[place] / len(names)
+def quantile(values: Array, clusters: NDArray[np.str_], coverage: float, power: float = 1.0) -> float:
+    """The quantile of values of which one of a cluster of n weighs n to the power of minus `power`."""
+    _, place, number = np.unique(clusters, return_inverse=True, return_counts=True)
+    weight = number[place].astype(float) ** -power
     order = np.argsort(values)
-    reached = np.cumsum(weight[order])
+    reached = np.cumsum(weight[order]) / weight.sum()
     return float(values[order][min(np.searchsorted(reached, coverage), len(values) - 1)])
 
 
@@ -71,7 +71,8 @@ def factors(table: Observations, found: Array, spreads: Array, but: str = "") ->
     for kind in sorted(set(table.kinds)):
         used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
         groups = table.groups[used]
-        wide[kind] = {at: quantile(scores[used], groups, level(at / 100, len(set(groups)))) for at in COVERAGES}
+        levels = {at: level(at / 100, len(set(groups))) for at in COVERAGES}
+        wide[kind] = {at: quantile(scores[used], groups, levels[at], table.problem.group_power) for at in COVERAGES}
     return wide
 
 

@@ -1,4 +1,4 @@
-"""Fit the terms of a training step and of serving to the measured rows, and write what the predictions read: `make fit`."""
+"""Fit the terms of training steps and of serving to the measured rows: `make fit` writes what predictions read."""
 
 from __future__ import annotations
 

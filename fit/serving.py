@@ -94,8 +94,9 @@ PROBLEM = Problem(
     noise=0.15,
     huber=0.15,
     together=6.0,
-    enough=1e-3,
+    enough=3e-4,
     power=0.25,
+    group_power=0.5,
     hidden={},
 )
 

@@ -178,6 +178,11 @@ class Record(NamedTuple):
             raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
         return Figure(number, unit, self.origin(key, *above))
 
+    def word(self, key: str) -> Figure | None:
+        """Return the word at a key as a figure; None when it is unknown."""
+        raw = self.value(key)
+        return None if raw is None else Figure(str(raw), "word", self.origin(key))
+
     def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
         """Return a required value as `figure` does. Raises PlanErrors when the record lacks it."""
         found = self.figure(key, unit, *above, zero=zero)

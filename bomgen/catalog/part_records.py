@@ -338,6 +338,7 @@ def model(record: Record) -> parts.Model:
         output_gate=bool(record.value("output_gate")),
         values_are_keys=bool(record.value("attention_k_eq_v")),
         weight_files=_weight_files(record),
+        checkpoint=record.word("checkpoint"),
         chunked=bool(record.value("chunked")),
     )
     if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:

@@ -441,5 +441,7 @@ class Model(NamedTuple):
     """Whether full-attention layers derive values from keys, without a matrix, as in Gemma 4."""
     weight_files: Mapping[str, Figure] = MappingProxyType({})
     """Bytes of the published weight files by number format; for other formats the parameters are counted."""
+    checkpoint: Figure | None = None
+    """Word: number format of the published weights; None: 16 bits."""
     chunked: bool = False
     """Whether windows are chunks with fixed bounds, as in Llama 4."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import date
+from fractions import Fraction
+from math import ceil
 
 from bomgen.catalog.identity import metres_of, slug, unavailable_message
 from bomgen.catalog.parts import Identity, Model
@@ -124,9 +126,8 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit utilisation, efficiency, goodput and the share of a GPU's memory to 100 %."""
     if plan.inference:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
-        for key in ("compute_efficiency", "bandwidth_efficiency"):
-            for end, share in getattr(plan.inference, key)._asdict().items():
-                yield from _at_most_one(plan, share, f"workload.inference.{key}.{end}")
+        if plan.inference.targets:
+            yield from _at_most_one(plan, plan.inference.targets.percentile, "workload.inference.targets.percentile")
     if plan.training:
         for key in ("mfu", "parallel_efficiency", "goodput"):
             yield from _at_most_one(plan, getattr(plan.training, key), f"workload.training.{key}")
@@ -242,17 +243,48 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
     inference = plan.inference
     if inference is None:
         return
-    output, context = inference.output_tokens, inference.context
+    output, context, prompt = inference.output_tokens, inference.context, inference.prompt_tokens
     if output and context and output.value >= context.value:
         text = (
             f"{output.value} output tokens leave no room for a prompt in {context.value} tokens of context; "
             f"at most {context.value - 1}"
         )
         yield _at(plan, output, text, "range", "workload.inference.output_tokens")
+    elif output and context and prompt and prompt.value + output.value > context.value:
+        together = float(prompt.value + output.value)
+        text = f"prompt and output take {together:g} tokens, not {context.value}; use `context: {ceil(together)}`"
+        yield _at(plan, prompt, text, "range", "workload.inference.prompt_tokens")
     if inference.requests_per_minute and output is None:
         text = "the number of GPUs depends on the output length; set `output_tokens`"
         path = "workload.inference.requests_per_minute"
         yield _at(plan, inference.requests_per_minute, text, "missing-key", path)
+
+
+@rule
+def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require that the shares of use cases add up, and that nothing else gives the same lengths."""
+    inference = plan.inference
+    if inference is None or not inference.use_cases:
+        return
+    path = "workload.inference.use_cases"
+    total = sum(Fraction(case.share.value) for case in inference.use_cases)
+    if total != 1:
+        text = f"the shares add up to {float(total):.4g}; they must add up to 100%"
+        yield _at(plan, inference.use_cases[-1].share, text, "range", path)
+    for key in ("prompt_tokens", "output_tokens"):
+        if key in source.data["workload"]["inference"]:
+            text = f"`{key}` is given here and by `use_cases`; leave one of them out"
+            yield _at_key(source, text, "twice", f"workload.inference.{key}")
+
+
+@rule
+def targets_of_outputs(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Refuse a target for output tokens that are never generated."""
+    inference = plan.inference
+    tpot = inference.targets.tpot if inference and inference.targets else None
+    if inference and tpot and inference.output_tokens and not inference.output_tokens.value:
+        text = "requests without output have no time per output token; leave `tpot` out"
+        yield _at(plan, tpot, text, "range", "workload.inference.targets.tpot")
 
 
 @rule

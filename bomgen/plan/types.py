@@ -166,15 +166,6 @@ class UseCase(NamedTuple):
     output_tokens: Figure
 
 
-class Pool(NamedTuple):
-    """Replicas that only prefill, or only decode."""
-
-    gpu: parts.Gpu | None
-    """The GPU; None: that of the cluster."""
-    degrees: Degrees | None
-    """The degrees; None: found by the program."""
-
-
 class OwnSpeed(NamedTuple):
     """The speed of a replica that the user measured; either time, or the tokens/s, may be missing."""
 
@@ -188,6 +179,10 @@ class OwnSpeed(NamedTuple):
     tokens_per_second_per_gpu: Figure | None
 
 
+ONE_POOL, TWO_POOLS = "one", "two"
+"""Whether replicas prefill and decode, or separate ones do."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -199,15 +194,15 @@ class Inference(NamedTuple):
     """Word: number format of the KV cache."""
     context: Figure | None
     """Tokens held per request; None: the plan gives none, and the model's context is unknown."""
-    concurrency: Figure
-    """Requests in flight over the whole cluster, all of which are held in memory."""
+    concurrency: Figure | None
+    """Requests in flight over the whole cluster, all of which are held in memory; None: the plan sets none."""
     batch: Figure | None
-    """Concurrent requests of a replica in the estimate; None: as many as it holds."""
+    """Most requests in flight on a replica; None: as many as it holds."""
     output_tokens: Figure | None
-    """Output tokens per request."""
+    """Mean output tokens per request; 0: requests of prompts alone."""
     requests_per_minute: Figure | None
     tokens_per_second_per_gpu: Figure | None
-    """Measured rate; None: estimated from a roofline."""
+    """Measured rate; None: predicted."""
     engine: Figure
     """Word: vllm, sglang or tensorrt-llm; it determines the memory left to the engine."""
     memory_share: Figure
@@ -218,12 +213,6 @@ class Inference(NamedTuple):
     """Tokens that speculative decoding drafts per step; None without it."""
     accepted: Figure | None
     """Mean number of drafted tokens that are accepted."""
-    disaggregated: bool
-    """Whether prefill has separate replicas."""
-    compute_efficiency: PublishedRange
-    """Share of the peak reached in prefill."""
-    bandwidth_efficiency: PublishedRange
-    """Share of the memory bandwidth reached in decode."""
     prompt_tokens: Figure | None = None
     """Mean tokens of a prompt; None: unknown."""
     prompt_spread: Figure | None = None
@@ -237,9 +226,10 @@ class Inference(NamedTuple):
     targets: Targets | None = None
     prefix_cache: Figure | None = None
     """Share of prompt tokens that are cached; None: none."""
-    prefill: Pool | None = None
-    decode: Pool | None = None
-    """Separate pools for prefill and decode that the plan specifies; None without them."""
+    prefill: Degrees | None = None
+    """The degrees of replicas that only prefill; None: those of the others."""
+    pools: str = "one"
+    """one: replicas prefill and decode; two: separate replicas; auto: whichever needs fewer GPUs."""
     measured: tuple[OwnSpeed, ...] = ()
     headroom: Figure | None = None
     """Share of the requests that a cluster can serve in addition."""

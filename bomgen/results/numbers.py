@@ -181,7 +181,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
         (*base, "replicas_required"): need.replicas,
-        (*base, "replicas_for_prompts"): need.prefill,
+        (*base, "replicas_for_prompts"): need.prefill.replicas if need.prefill else None,
         (*base, "gpus_required"): need.gpus_required,
         **_range((*base, "gpus_required_range"), need.gpus_range),
         (*base, "replicas"): serving.replicas,

@@ -585,8 +585,11 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
     if inference.tokens_per_second_per_gpu:
         yield (*block, "speculative"), message("throughput-measured")
         yield (*block, "disaggregated"), message("throughput-measured")
+        yield (*block, "targets"), message("throughput-measured")
     elif inference.requests_per_minute is None:
         yield (*block, "disaggregated"), message("no-rate-asked")
+        yield (*block, "pools"), message("no-rate-asked")
+        yield (*block, "peak"), message("no-rate-asked")
 
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial, reduce
+from math import exp, log, sqrt
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, difference, require
+from bomgen.core.provenance import Cited, Figure, difference, formula, product, require, sum_of
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import (
     ESTIMATE,
+    ONE_POOL,
     PREDICTED,
+    TWO_POOLS,
     Compute,
     Degrees,
     Inference,
+    OwnSpeed,
     OwnStep,
     Parallelism,
     Plug,
-    PublishedRange,
     Storage,
     StorageLevel,
     StorageServers,
+    Targets,
     Training,
     Tuning,
+    UseCase,
 )
 
 DEGREES = ("tensor", "pipeline", "interleave", "context", "expert")
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
+Z95 = 1.6448536269514722
+"""Standard deviations between the mean and the 95th percentile of a normal distribution."""
+MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
+"""Largest ratio of the 95th percentile of a log-normal distribution to its mean."""
 STORAGE_SERVER = "storage server"
 """The name of a storage server without one."""
 
@@ -140,56 +151,161 @@ def _parallelism(section: PlanSection) -> Parallelism | None:
 def inference(section: PlanSection) -> Inference | None:
     """Return a model to be served; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
-    precision = section.word("precision", "inference-precision")
     engine = section.word("engine", "inference-engine")
     drafted = accepted = None
-    context = section.figure("context", "tokens") or (model.shape.get("context") if model else None)
-    output = section.figure("output_tokens", "tokens")
     if section.has("speculative"):
         drafts = section.below("speculative")
         drafted = drafts.quantity("drafted", "count", "inference-drafted")
         accepted = drafts.quantity("accepted", "ratio", "inference-accepted")
+    cases = tuple(map(_use_case, section.items("use_cases")))
+    prompt, prompt_spread, longest_prompt = _lengths(section, "prompt_tokens")
+    output, output_spread, longest_output = _lengths(section, "output_tokens")
+    if cases:
+        prompt, prompt_spread = _of_cases([(case.share, case.prompt_tokens) for case in cases])
+        output, output_spread = _of_cases([(case.share, case.output_tokens) for case in cases])
+    context = section.figure("context", "tokens")
+    if context is None and longest_prompt and longest_output:
+        context = context_of_request(longest_prompt, longest_output)
+    context = context or (model.shape.get("context") if model else None)
+    if prompt is None and context and output and output.value < context.value:
+        prompt = prompt_tokens(context, output)
+    pools = section.data.get("pools")
     serving = partial(
         Inference,
         mark=section.mark,
-        precision=precision,
-        kv_precision=section.word("kv_precision", "inference-precision") if section.has("kv_precision") else precision,
+        precision=_served_precision(section, model),
+        kv_precision=section.word("kv_precision", "inference-kv-precision"),
         context=context,
-        prompt_tokens=prompt_tokens(context, output) if context and output else None,
-        concurrency=section.quantity("concurrency", "requests", "inference-concurrency"),
+        prompt_tokens=prompt,
+        prompt_spread=prompt_spread or section.catalog.assumption("inference-length-spread"),
+        output_spread=output_spread or section.catalog.assumption("inference-length-spread"),
+        use_cases=cases,
+        concurrency=section.figure("concurrency", "requests"),
         batch=section.figure("batch", "requests"),
         output_tokens=output,
         requests_per_minute=section.figure("requests_per_minute", "requests/min"),
+        peak=section.quantity("peak", "ratio", "inference-peak"),
+        targets=_targets(section.below("targets")) if section.has("targets") else None,
+        prefix_cache=section.figure("prefix_cache", "share"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
         engine=engine,
         memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
-        degrees=_replica_degrees(section.below("parallelism")),
+        degrees=_replica_degrees(section.below("parallelism")) or _degrees_of_pool(section, "decode"),
+        prefill=_degrees_of_pool(section, "prefill"),
+        pools=TWO_POOLS if isinstance(pools, dict) or section.data.get("disaggregated") else str(pools or ONE_POOL),
         drafted=drafted,
         accepted=accepted,
-        disaggregated=bool(section.data.get("disaggregated", False)),
-        compute_efficiency=_spread(section, "compute_efficiency", "-experts" if model and model.moe else ""),
-        bandwidth_efficiency=_spread(section, "bandwidth_efficiency"),
+        measured=tuple(map(_own_speed, section.items("measured"))),
         headroom=section.catalog.assumption("inference-headroom"),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None else serving(model=model)
 
 
-prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
-"""Tokens of a request's prompt."""
+def _served_precision(section: PlanSection, model: parts.Model | None) -> Figure:
+    """Return the format of the weights: from the plan, else that of the published checkpoint."""
+    if section.has("precision"):
+        return section.word("precision", "inference-precision")
+    usual = section.catalog.assumption("inference-precision")
+    return replace(usual, value=model.checkpoint.value) if model and model.checkpoint else usual
+
+
+def _lengths(section: PlanSection, key: str) -> tuple[Figure | None, Figure | None, Figure | None]:
+    """Return the mean tokens of a request, their spread, and the tokens of a long request; None: not in the plan."""
+    if not isinstance(section.data.get(key), dict):
+        mean = section.figure(key, "tokens", zero=True)
+        return mean, None, mean
+    lengths = section.below(key)
+    mean, long = lengths.figure("mean", "tokens"), lengths.figure("p95", "tokens")
+    if mean is None or long is None:
+        return mean, None, mean
+    ratio = float(long.value / mean.value)
+    if not 1 <= ratio <= MOST_P95_OVER_MEAN:
+        text = f"a 95th percentile of {long.value} tokens does not fit a mean of {mean.value}; from {mean.value} to "
+        lengths.problem("p95", text + f"{int(mean.value * MOST_P95_OVER_MEAN)} tokens", "range")
+        return mean, None, mean
+    return mean, spread_of_lengths(mean, long), long
+
+
+def _use_case(section: PlanSection) -> UseCase:
+    share, prompt, output = (
+        section.figure("share", "share"),
+        section.figure("prompt_tokens", "tokens"),
+        section.figure("output_tokens", "tokens", zero=True),
+    )
+    why = "the schema asks for it"
+    return UseCase(require(share, why), require(prompt, why), require(output, why))
+
+
+def _of_cases(cases: Sequence[tuple[Figure, Figure]]) -> tuple[Figure, Figure]:
+    """Return the mean tokens of requests of several kinds, and their standard deviation over it."""
+    mean = reduce(add_tokens, (tokens_of_case(*case) for case in cases))
+    square = reduce(add_squares, (square_of_case(share, tokens, tokens) for share, tokens in cases))
+    return mean, spread_of_cases(mean, square)
+
+
+def _targets(section: PlanSection) -> Targets:
+    return Targets(
+        mark=section.mark,
+        ttft=section.figure("ttft", "s"),
+        tpot=section.figure("tpot", "s"),
+        percentile=section.quantity("percentile", "share", "inference-percentile"),
+    )
+
+
+def _own_speed(section: PlanSection) -> OwnSpeed:
+    why = "the schema asks for it"
+    return OwnSpeed(
+        concurrency=require(section.figure("concurrency", "requests"), why),
+        prompt_tokens=require(section.figure("prompt_tokens", "tokens"), why),
+        output_tokens=require(section.figure("output_tokens", "tokens"), why),
+        tpot=section.figure("tpot", "s"),
+        ttft=section.figure("ttft", "s"),
+        tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
+    )
+
+
+def _degrees_of_pool(section: PlanSection, pool: str) -> Degrees | None:
+    pools = section.data.get("pools")
+    return (
+        _replica_degrees(section.below("pools").below(pool).below("parallelism")) if isinstance(pools, dict) else None
+    )
 
 
 def _replica_degrees(section: PlanSection) -> Degrees | None:
     if not section.data:
         return None
     attention = str(section.data.get("attention", Degrees._field_defaults["attention"]))
-    return Degrees(mark=section.mark, attention=attention, **_degrees(section, ("tensor", "pipeline")))
+    expert = section.figure("expert", "count")
+    return Degrees(mark=section.mark, attention=attention, expert=expert, **_degrees(section, ("tensor", "pipeline")))
 
 
-def _spread(section: PlanSection, key: str, kind: str = "") -> PublishedRange:
-    """Return an efficiency at its low, typical and high end: from the plan, else as assumed for a kind of model."""
-    given, assumption = section.below(key), f"inference-{key.replace('_', '-')}{kind}"
-    return PublishedRange(*(given.quantity(end, "share", f"{assumption}-{end}") for end in PublishedRange._fields))
+prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
+"""Tokens of a request's prompt."""
+context_of_request = sum_of("context_of_request", "tokens", "prompt", "output_tokens")
+"""Tokens of a long request: a long prompt and a long output."""
+
+
+tokens_of_case = product("tokens_of_case", "tokens", "share", "tokens")
+"""Share of the mean tokens that requests of one kind have."""
+add_tokens = sum_of("add_tokens", "tokens", "tokens", "more")
+"""Mean tokens of several kinds of requests."""
+square_of_case = product("square_of_case", "count", "share", "tokens", "tokens_again")
+"""Share of the mean square of the tokens."""
+add_squares = sum_of("add_squares", "count", "square", "more")
+"""Mean square of the tokens of several kinds of requests."""
+
+
+@formula("ratio")
+def spread_of_cases(mean: Fraction, square: Fraction) -> float:
+    """Standard deviation of lengths over their mean."""
+    return sqrt(max(0.0, float(square / mean**2) - 1)) if mean else 0.0
+
+
+@formula("ratio", "A log-normal distribution with this mean and 95th percentile")
+def spread_of_lengths(mean: int, long: int) -> float:
+    """Standard deviation of lengths over their mean."""
+    return sqrt(exp((Z95 - sqrt(max(0.0, Z95**2 - 2 * log(long / mean)))) ** 2) - 1)
 
 
 def compute(section: PlanSection) -> Compute | None:

@@ -110,8 +110,8 @@ class ReplicaSpeed(NamedTuple):
     coefficients: Coefficients
     plain: tuple[ServedWork[float], ServingMachine[float]]
     """The same as `work` and `machine`, as floats."""
-    prepare: Callable[[Inference], ReplicaSpeed | None]
-    """Makes the same for requests of other lengths."""
+    prepare: Callable[..., ReplicaSpeed | None]
+    """Makes the same for requests of other lengths, or other degrees."""
 
     def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
         """Return the terms at a load, without their inverse efficiencies [s]."""
@@ -266,7 +266,7 @@ def prepare(
         drafting=inference.drafted is not None,
         coefficients=coefficients(model.identity.id, str(inference.engine.value), born, family),
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
-        prepare=lambda asked: prepare(asked, gpu, links, degrees, mixed),
+        prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
     )
 
 

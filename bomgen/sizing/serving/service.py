@@ -25,6 +25,7 @@ from bomgen.core.provenance import (
     Assumed,
     Figure,
     Reference,
+    difference,
     floor_div,
     formula,
     maximum,
@@ -34,7 +35,7 @@ from bomgen.core.provenance import (
     sum_of,
 )
 from bomgen.core.units import GIGA
-from bomgen.plan.types import Inference
+from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
 from bomgen.sizing.prediction.predict import GpuLinks
 from bomgen.sizing.prediction.serving import (
     TPOT,
@@ -72,6 +73,18 @@ class EstimateRange(NamedTuple):
     high: Figure | None
 
 
+class Pool(NamedTuple):
+    """Replicas that only prefill."""
+
+    replica: Replica
+    replicas: Figure
+
+    @property
+    def gpus(self) -> Figure:
+        """GPUs of all of them."""
+        return gpus_of_replicas(self.replicas, self.replica.gpus)
+
+
 class Need(NamedTuple):
     """The needs of serving, independent of the cluster."""
 
@@ -93,8 +106,8 @@ class Need(NamedTuple):
     gpus_required: Figure
     gpus_range: EstimateRange | None
     """GPUs at the ends of the predicted speed that need the fewest and the most."""
-    prefill: Figure | None
-    """Replicas that only prefill; None: all prefill and decode."""
+    prefill: Pool | None
+    """Replicas that only prefill, besides these; None: all prefill and decode."""
     most: Figure | None
     """Mean requests in flight on a replica up to which the targets are kept; None: not predicted."""
     smaller: tuple[Replica, int] | None
@@ -182,13 +195,14 @@ class _Candidate(NamedTuple):
     most: float | None
     """Largest mean load of a replica that keeps the targets; None: not predicted."""
     replicas: int
-    prefill: int
-    """Of these, replicas that only prefill."""
+    prefill: tuple[Replica, int] | None
+    """Replicas that only prefill, besides these, and their number; None: these prefill, too."""
 
     @property
     def gpus(self) -> int:
         """GPUs of all replicas."""
-        return int(self.replicas * self.replica.gpus.value)
+        gpus = self.replicas * self.replica.gpus.value
+        return int(gpus + (self.prefill[1] * self.prefill[0].gpus.value if self.prefill else 0))
 
 
 def size_serving(
@@ -208,13 +222,17 @@ def size_serving(
     smallest = best = candidate(choice.replica)
     for other in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
         if other.gpus.value > (best.gpus if best else at_most or inf):
-            continue
+            break
         found = candidate(other)
         if found and (best is None or found.gpus < best.gpus):
             best = found
     if best is None:
         raise _unreachable(inference, gpu, links, gpus_per_server)
-    replicas, prefill = _replicas_needed(inference, best, demand)
+    replicas, prefill = _replicas_needed(inference, best, demand), None
+    gpus = gpus_of_replicas(replicas, best.replica.gpus)
+    if best.prefill:
+        prefill = Pool(best.prefill[0], _found(best.prefill[1], "replicas", "replicas-for-prefill"))
+        gpus = gpus_of_pools(gpus, prefill.gpus)
     return Need(
         replica=best.replica,
         reasons=choice.reasons,
@@ -225,7 +243,7 @@ def size_serving(
         demand=demand,
         most=_found(best.most, "requests", "load-of-replica") if best.most else None,
         replicas=replicas,
-        gpus_required=gpus_of_replicas(replicas, best.replica.gpus),
+        gpus_required=gpus,
         gpus_range=_range_of_gpus(best, demand),
         prefill=prefill,
         smaller=(smallest.replica, smallest.gpus) if smallest and best is not smallest else None,
@@ -267,28 +285,44 @@ def _candidate(
     """Return the needs with a replica; None when no number of these keeps the targets."""
     held = found.held.value if found.held else None
     holding = ceil(Fraction(inference.concurrency.value, max(1, held))) if inference.concurrency and held else 1
-    measured, speed = inference.tokens_per_second_per_gpu, None
+    measured = inference.tokens_per_second_per_gpu
     if measured is not None:
         served = _replicas_measured(inference, found, measured)
-        return _Candidate(found, None, None, max(holding, served.value if served else 1), 0)
-    if links is not None:
-        speed = prepare(inference, gpu, links, found.degrees, mixed=not inference.disaggregated)
+        return _Candidate(found, None, None, max(holding, served.value if served else 1), None)
+    speed = prepare(inference, gpu, links, found.degrees) if links else None
     if speed is None:
-        return _Candidate(found, None, None, holding, 0)
+        return _Candidate(found, None, None, holding, None)
+    options = []
+    if inference.pools != TWO_POOLS or demand is None:
+        options.append(_one_pool(inference, speed, demand, found, holding))
+    if inference.pools != ONE_POOL and demand is not None:
+        options.append(_two_pools(inference, gpu, speed, demand, found, holding))
+    return min((option for option in options if option), key=lambda option: option.gpus, default=None)
+
+
+def _one_pool(
+    inference: Inference, speed: ReplicaSpeed, demand: Demand | None, found: Replica, holding: int
+) -> _Candidate | None:
+    held = found.held.value if found.held else None
     most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, held)
     if most is None:
         return None
     if inference.concurrency and inference.targets:
         holding = max(holding, ceil(inference.concurrency.value / most))
-    prefill = 0
-    if demand is None:
-        return _Candidate(found, speed, most, holding, prefill)
-    if inference.disaggregated:
-        prefill_needed = capacity.replicas_for_prompts(speed, demand)
-        if prefill_needed is None:
-            return None
-        prefill = prefill_needed
-    return _Candidate(found, speed, most, max(holding, capacity.replicas_at(speed, demand, most)) + prefill, prefill)
+    needed = capacity.replicas_at(speed, demand, most) if demand else 1
+    return _Candidate(found, speed, most, max(holding, needed), None)
+
+
+def _two_pools(
+    inference: Inference, gpu: Gpu, speed: ReplicaSpeed, demand: Demand, found: Replica, holding: int
+) -> _Candidate | None:
+    """Return the needs with replicas that only decode, and others that only prefill."""
+    decode = _one_pool(inference, speed._replace(mixed=False), demand, found, holding)
+    own = inference.prefill
+    prefill = splits.replica(inference._replace(degrees=own), gpu, own.tensor, own.pipeline) if own else found
+    first = speed.prepare(inference, prefill.degrees) if own else speed
+    needed = capacity.replicas_for_prompts(first, demand) if first else None
+    return decode._replace(prefill=(prefill, needed)) if decode and needed else None
 
 
 def _replicas_measured(inference: Inference, found: Replica, rate_of_gpu: Figure) -> Figure | None:
@@ -303,8 +337,8 @@ def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
     return requests_at_peak(of_minute, inference.peak) if inference.peak else of_minute
 
 
-def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | None) -> tuple[Figure, Figure | None]:
-    """Return the replicas of a candidate as figures, and those that only prefill."""
+def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | None) -> Figure:
+    """Return the replicas of a candidate as a figure, without those that only prefill."""
     found, in_flight = best.replica, inference.concurrency
     needed = [replicas_for_requests(in_flight, found.held)] if in_flight and found.held else []
     if inference.tokens_per_second_per_gpu:
@@ -320,10 +354,7 @@ def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | No
             rate = requests_of_replica_a_minute(most, inference.output_tokens, tpot)
             needed.append(replicas_for_rate(asked, rate, require(inference.headroom, "assumed")))
     replicas = reduce(replicas_needed, needed) if needed else _found(1, "replicas", "replicas-holding")
-    if not best.prefill:
-        return replicas, None
-    prefill = _found(best.prefill, "replicas", "replicas-for-prefill")
-    return replicas_with_prefill(replicas, prefill), prefill
+    return replicas
 
 
 def _found(value: float, unit: str, name: str) -> Figure:
@@ -359,12 +390,12 @@ def serve(
     found = need.replica
     if unit and inference.degrees:
         splits.check_whole(found, gpus, unit)
-    if gpus.value < found.gpus.value:
+    if gpus.value < found.gpus.value + (need.prefill.gpus.value if need.prefill else 0):
         raise _too_few_gpus(need, gpus, unit or 1)
-    replicas = replicas_of_cluster(gpus, found.gpus)
+    decoding = replicas_of_cluster(gpus_of_decode(gpus, need.prefill.gpus) if need.prefill else gpus, found.gpus)
+    replicas = replicas_with_prefill(decoding, need.prefill.replicas) if need.prefill else decoding
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
-    decoding = replicas_that_decode(replicas, need.prefill) if need.prefill else replicas
     in_flight = _in_flight(inference, need, decoding)
     held = requests_on_busiest(in_flight) if in_flight else _found(1, "requests", "one-request")
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
@@ -463,7 +494,7 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
         return None
     of_gpu = partial(kv.request_bytes_per_gpu, cache, prompt)
     held = splits.kv_of_gpu(need.replica.by_requests, need.replica.tensor, of_gpu, need.replica.stages)
-    return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill, decoding)
+    return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
 
 
 def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -> Caution:
@@ -616,10 +647,10 @@ replicas_with_prefill = sum_of("replicas_with_prefill", "replicas", "decoding", 
 """Replicas for decode and for prefill."""
 
 
-@formula("replicas")
-def replicas_that_decode(replicas: int, for_prefill: int) -> int:
-    """Replicas of a cluster that decode, and so hold the requests in flight."""
-    return max(1, replicas - for_prefill)
+gpus_of_pools = sum_of("gpus_of_pools", "GPUs", "decoding", "for_prefill", source=DISTSERVE)
+"""GPUs of replicas for decode and for prefill."""
+gpus_of_decode = difference("gpus_of_decode", "GPUs", "gpus", "for_prefill")
+"""GPUs of a cluster without those for prefill."""
 
 
 @formula("bytes/s", f"{DISTSERVE}: the KV cache of a prompt moves from the GPUs that worked on it to those that answer")
