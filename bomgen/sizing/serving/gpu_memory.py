@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
+from bomgen.catalog.model_parameters.counts import GATED_MATRICES
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Number, Reference, formula, maximum, product, sum_of
@@ -30,8 +31,6 @@ from bomgen.sizing.serving.kv_cache import BYTES
 from bomgen.sizing.serving.weights import SIXTEEN_BITS, by_requests
 
 VLLM, TENSORRT = "vllm", "tensorrt-llm"
-GATED_WIDTHS = 3
-"""Activations of a gated block that have its width: gate, up and their product."""
 LARGE_GPU_GIB = 70
 """Memory from which vLLM takes more tokens per step [GiB]."""
 
@@ -115,7 +114,7 @@ def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: F
     model, split = inference.model, WHOLE_EXPERTS if by_requests(inference) else tensor
     parts = [LIBRARIES, *([NCCL] if gpus.value > 1 else []), *_working_memory(model, step, split)]
     if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
-        widths = model.shape["topk"], model.shape["hidden"], model.shape["ffn_expert"]
+        widths = model.shape["topk"], model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
         parts.append(expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split))
     return tuple(parts)
 
@@ -125,7 +124,7 @@ def _working_memory(model: Model, step: StepSize, tensor: Figure) -> tuple[Figur
     logits = logits_of_step(step.sequences, model.shape["vocab"], LOGIT_BYTES) if "vocab" in model.shape else None
     activations = None
     if {"hidden", "ffn"} <= model.shape.keys():
-        widths = model.shape["hidden"], model.shape["ffn"]
+        widths = model.shape["hidden"], GATED_MATRICES, model.shape["ffn"]
         activations = activations_of_step(step.tokens, BYTES[SIXTEEN_BITS], *widths, tensor)
     if logits and activations:
         return (working_memory(activations, logits),)
@@ -166,17 +165,17 @@ working_memory = maximum("working_memory", "bytes", "activations", "logits")
 
 
 @formula("bytes", _CHUNKS)
-def activations_of_step(tokens: int, value_bytes: int, hidden: int, width: int, tensor: int) -> Fraction:
-    """Activations of the largest step: two of the hidden size, and gate, up and their product of a block."""
-    return tokens * value_bytes * (2 * hidden + Fraction(GATED_WIDTHS * width, tensor))
+def activations_of_step(tokens: int, value_bytes: int, hidden: int, matrices: int, width: int, tensor: int) -> Fraction:
+    """Activations of the largest step: two of the hidden size, and one of a block's width for each of its matrices."""
+    return tokens * value_bytes * (2 * hidden + Fraction(matrices * width, tensor))
 
 
 @formula("bytes", _CHUNKS)
 def expert_activations(
-    copies: Fraction, tokens: int, value_bytes: int, topk: int, hidden: int, width: int, tensor: int
+    copies: Fraction, tokens: int, value_bytes: int, topk: int, hidden: int, matrices: int, width: int, tensor: int
 ) -> Fraction:
     """Activations of the largest step, once for each expert that a token activates, and what sorts them by expert."""
-    return copies * tokens * value_bytes * topk * (2 * hidden + Fraction(GATED_WIDTHS * width, tensor))
+    return copies * tokens * value_bytes * topk * (2 * hidden + Fraction(matrices * width, tensor))
 
 
 @formula("bytes")

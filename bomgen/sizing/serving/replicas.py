@@ -44,6 +44,8 @@ On paper ever more stages need fewer GPUs, because traffic and latency are not i
 """
 SERVERS_OF_EXPERTS = (2, 3, 4, 6, 8)
 """Servers over which a search spreads the experts of a replica; DeepSeek and LMSYS ran 4 to 18."""
+MOST_SHARE = Fraction("0.95")
+"""The largest `memory_share` that is advised; the rest is for what fragments and other programs take."""
 MAX_STAGES = 128
 """Pipeline stages to try for a model whose layers are unknown; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -308,11 +310,14 @@ def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
-    """Yield changes that save memory: a narrower KV cache, narrower weights, fewer tokens.
+    """Yield changes that make room: a larger share of the GPU, a narrower KV cache, narrower weights, fewer tokens.
 
     Weights in 8 bits, and in 4-bit integers, run on every GPU, with arithmetic in 16 bits where it has no other.
     """
     cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
+    if inference.memory_share.value < MOST_SHARE:
+        share = replace(inference.memory_share, value=MOST_SHARE)
+        yield f"`memory_share: {float(MOST_SHARE):.0%}`", inference._replace(memory_share=share)
     for name in ("fp8", "int4"):
         if (
             kv_cache.cache(inference.model, str(inference.kv_precision.value)) is not None

@@ -82,26 +82,27 @@ class Formats(NamedTuple):
 
 def weights_of_model(inference: Inference) -> Figure:
     """Return the weights of a served model [bytes]: of its published files, else its parameters as served."""
-    return _of_files(inference) or _by_rule(inference)
+    parts = _parts(inference.model)
+    return _of_files(inference, parts) or _by_rule(inference, parts)
 
 
 def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figure:
     """Return the weights on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
     parts, formats = _parts(inference.model), formats_of_parts(inference)
     if by_requests(inference):
-        repeated = _sum((parts.rest, parts.unsplit, *(each.parameters for each in parts.key_values)))
+        repeated = _sum((parts.rest, parts.unsplit, *(projection.parameters for projection in parts.key_values)))
         held = bytes_repeated(parts.embeddings, formats.embeddings, repeated, formats.rest)
     else:
         rest = parts.rest, parts.unsplit, formats.rest
         held = bytes_split(parts.embeddings, formats.embeddings, *rest, tensor)
-        for each in parts.key_values:
-            held = add_key_values(held, each.parameters, formats.rest, each.heads, tensor)
+        for projection in parts.key_values:
+            held = add_key_values(held, projection.parameters, formats.rest, projection.heads, tensor)
     if parts.routed.value:
         held = _add_routed(inference, parts.routed, formats.routed, held, tensor)
-    files = _of_files(inference)
+    files = _of_files(inference, parts)
     if files is None:
         return weights_of_stage(held, stages)
-    return weights_of_stage_by_files(held, files, _by_rule(inference), stages)
+    return weights_of_stage_by_files(held, files, _by_rule(inference, parts), stages)
 
 
 def _add_routed(inference: Inference, routed: Figure, value: Figure, held: Figure, tensor: Figure) -> Figure:
@@ -133,21 +134,21 @@ def formats_of_parts(inference: Inference) -> Formats:
     return Formats(max(served, least, key=lambda size: Fraction(size.value)), served, rest)
 
 
-def _of_files(inference: Inference) -> Figure | None:
+def _of_files(inference: Inference, parts: Parts) -> Figure | None:
     """Return the bytes of the published files in the served format that are loaded; None when they are unknown."""
     model, precision = inference.model, str(inference.precision.value)
     files = model.weight_files.get(precision) or model.weight_files.get(GENERAL_FORMAT.get(precision, ""))
     layers = model.shape.get("mtp_layers")
     if files is None or layers is None or inference.drafted is not None:
         return files
-    formats, parts = formats_of_parts(inference), _parts(model)
+    formats = formats_of_parts(inference)
     of_layer = matrices.layers_with_experts(model), model.parameters, formats.routed
     return files_without_module(files, layers, *of_layer, parts.embeddings, formats.embeddings)
 
 
-def _by_rule(inference: Inference) -> Figure:
+def _by_rule(inference: Inference, parts: Parts) -> Figure:
     """Return the weights of a model by the formats of its parts [bytes]."""
-    parts, formats = _parts(inference.model), formats_of_parts(inference)
+    formats = formats_of_parts(inference)
     return weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
 
 
@@ -157,11 +158,11 @@ def _parts(model: Model) -> Parts:
     if {"vocab", "hidden"} <= model.shape.keys():
         count = counts.tied_embedding if model.tied else counts.embeddings
         embeddings = count(model.shape["vocab"], model.shape["hidden"])
-    if found := expert_parameters(model):
-        routed = found
+    if experts := expert_parameters(model):
+        routed = experts
     key_values = tuple(_key_values(model))
     unsplit = _parameters_of(matrices.matrices(model) or (), is_unsplit)
-    taken = _sum((embeddings, routed, unsplit, *(each.parameters for each in key_values)))
+    taken = _sum((embeddings, routed, unsplit, *(projection.parameters for projection in key_values)))
     return Parts(embeddings, routed, key_values, unsplit, other_parameters(model.parameters, taken))
 
 
@@ -174,18 +175,18 @@ def _key_values(model: Model) -> Iterator[KeyValues]:
     """Yield the projections to keys and values, for each kind of layers with other KV heads."""
     if matrices.matrices(model) is None:
         return
-    for found, heads in (
+    for attention, heads in (
         (matrices.attention(model), matrices.kv_heads(model)),
         (matrices.further_attention(model), matrices.global_kv_heads(model)),
     ):
-        parameters = _parameters_of(found, lambda matrix: matrix.name in KEY_VALUES)
+        parameters = _parameters_of(attention, lambda matrix: matrix.name in KEY_VALUES)
         if heads is not None and parameters.value:
             yield KeyValues(parameters, heads)
 
 
-def _parameters_of(found: Iterable[Matrix], belongs: Callable[[Matrix], bool]) -> Figure:
+def _parameters_of(candidates: Iterable[Matrix], belongs: Callable[[Matrix], bool]) -> Figure:
     parameters = counts.ZERO_PARAMETERS
-    for matrix in filter(belongs, found):
+    for matrix in filter(belongs, candidates):
         parameters = counts.add_matrix(parameters, matrix.inputs, matrix.outputs, matrix.count)
     return parameters
 
@@ -220,7 +221,7 @@ def weights_by_format(
     return (
         embeddings * Fraction(embedding_bytes)
         + routed * Fraction(expert_bytes)
-        + (parameters - embeddings - routed) * Fraction(other_bytes)
+        + max(Fraction(0), parameters - embeddings - routed) * other_bytes
     )
 
 
