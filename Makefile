@@ -93,6 +93,7 @@ fit: $(INSTALLED) ## fit the prediction of training time to bomgen/data/measured
 
 accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of training time is off
 	$(BIN)/python fit/accuracy.py
+	$(BIN)/python fit/serving_accuracy.py
 
 docs: $(INSTALLED_DEV) ## write the reference designs, the price indications and the schema for editors
 	$(BIN)/python tests/reference/designs.py

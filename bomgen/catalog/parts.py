@@ -443,5 +443,7 @@ class Model(NamedTuple):
     """Bytes of the published weight files by number format; for other formats the parameters are counted."""
     checkpoint: Figure | None = None
     """Word: number format of the published weights; None: 16 bits."""
+    eight_bits_rest: bool = False
+    """Whether a checkpoint with experts in 4 bits has all other weights in 8."""
     chunked: bool = False
     """Whether windows are chunks with fixed bounds, as in Llama 4."""

@@ -20,6 +20,7 @@ COMMANDS = {
     "build": "Write quotes, reports and bills of materials.",
     "check": "Validate plans and report whether they can be built.",
     "explain": "Show how a number was calculated.",
+    "simulate": "Simulate a served workload at its size.",
     "compare": "Show plans side by side.",
     "search": "Find the best designs over many values.",
     "diff": "Show what changed between two plans, results or revisions.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.messages import message
@@ -23,6 +24,8 @@ from bomgen.site.power import DAYS_A_YEAR, cost_of_energy
 SUMMED = Reference(message("source-totals"))
 
 
+MILLION = 10**6
+SECONDS_AN_HOUR = 3600
 PARTS = ("purchase", "energy_cost", "cooling_cost", "space_cost")
 """Components of the total cost."""
 
@@ -32,6 +35,8 @@ class Running(NamedTuple):
 
     figures: Mapping[str, Figure]
     lower_bounds: frozenset[str]
+    per_million_tokens: Mapping[str, Figure] = MappingProxyType({})
+    """Cost per million output tokens of a served model: `typical`, `low` and `high`, as far as known."""
 
 
 energy_over = product("energy_over", "kWh", "energy_kwh_per_year", "load", "years")
@@ -82,6 +87,12 @@ def run_cost(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Frac
     return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
 
 
+@formula(MONEY)
+def token_cost(cost_per_gpu_hour: Fraction, gpus: int, tokens_per_second: float) -> Fraction:
+    """Cost per million output tokens, of GPU-hours in use at this load."""
+    return Fraction(cost_per_gpu_hour) * gpus * MILLION / Fraction(tokens_per_second * SECONDS_AN_HOUR)
+
+
 def running(designs: Sequence[Design], quote: Quote) -> Running:
     """Return the running costs of the clusters of a plan; empty if the plan does not request them.
 
@@ -117,8 +128,20 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
         if len(designs) == 1 and (days := designs[0].sizing.days):
             found["cost_per_run"] = run_cost(found["cost_per_gpu_hour"], gpus, days)
         if least or len(known) < len(PARTS):
-            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run"}
-    return Running(found, frozenset(least))
+            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run", "cost_per_million_tokens"}
+    return Running(found, frozenset(least), _per_million_tokens(designs, found, gpus))
+
+
+def _per_million_tokens(designs: Sequence[Design], found: Mapping[str, Figure], gpus: Figure) -> dict[str, Figure]:
+    """Return the cost per million output tokens at the ends of the predicted throughput, and typical."""
+    served, hourly = designs[0].sizing.serving, found.get("cost_per_gpu_hour")
+    if len(designs) > 1 or served is None or hourly is None or served.tokens_per_second is None:
+        return {}
+    costs = {"typical": token_cost(hourly, gpus, served.tokens_per_second)}
+    if served.tokens_range and served.tokens_range.low and served.tokens_range.high:
+        costs["low"] = token_cost(hourly, gpus, served.tokens_range.high)
+        costs["high"] = token_cost(hourly, gpus, served.tokens_range.low)
+    return costs
 
 
 def _energy(design: Design, asked: Operation) -> dict[str, Figure]:

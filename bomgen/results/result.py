@@ -132,7 +132,11 @@ def numbers_of(report: Report) -> dict[Path, Figure]:
         found |= {(*place, *path): figure for place, figures in below.items() for path, figure in figures.items()}
     else:
         found = numbers(report.design)
-    return found | {(OPERATION, name): figure for name, figure in report.running.figures.items()}
+    found |= {(OPERATION, name): figure for name, figure in report.running.figures.items()}
+    for end, figure in report.running.per_million_tokens.items():
+        path = ("cost_per_million_tokens",) if end == "typical" else ("cost_per_million_tokens_range", end)
+        found["workload", *path] = figure
+    return found
 
 
 def digest(content: bytes) -> str:

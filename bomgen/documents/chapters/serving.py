@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.documents.chapters.writer import Writer
+from bomgen.pricing.running_costs import MILLION, SECONDS_AN_HOUR
+from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage
-from bomgen.sizing.serving.service import Serving
+from bomgen.sizing.serving.service import SECONDS_A_MINUTE, Serving
 
 BASE: Path = ("workload",)
+KILO = 1000
 RANGES = (
     ("latency", "ttft_seconds"),
     ("latency", "decode_seconds_per_token"),
@@ -28,7 +33,7 @@ def serving(writer: Writer) -> Section | None:
         return None
     tables = [writer.table("serving", "workload")]
     if served.speed:
-        tables.append(_prediction(writer))
+        tables += [_prediction(writer), *_trade_off(writer, served)]
     tables += [
         writer.table("parallelism"),
         writer.table("serving-replica", "memory-replica"),
@@ -62,6 +67,51 @@ def _prediction(writer: Writer) -> Table:
         unit = Cell(writer.language.unit(high.unit, high.value))
         rows.append(row_of(writer.label(path), low, writer.cell(path), high, unit))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
+
+
+def _trade_off(writer: Writer, served: Serving) -> Iterator[Table]:
+    """Yield a table of the throughput of GPUs against the speed of a request, from one request to the most."""
+    points = load_points(served)
+    if not points:
+        return
+    word, hourly = writer.word, writer.report.running.figures.get("cost_per_gpu_hour")
+    power, gpus = writer.report.design.power_w, writer.report.design.sizing.gpus
+    columns = [
+        Column("load", word("column-load"), "number", 22),
+        Column("of-gpu", word("column-tokens-of-gpu"), "number", 22),
+        Column("of-user", word("column-tokens-of-request"), "number", 22),
+        Column("ttft", word("column-ttft"), "number", 16),
+    ]
+    if power:
+        columns.append(Column("per-kw", word("column-requests-per-kw"), "number", 22))
+    if hourly:
+        columns.append(Column("cost", word("column-cost-per-million"), "money", 22))
+    rows = []
+    for point in points:
+        cells = [Cell(_rounded(each)) for each in (point.in_flight, point.of_gpu, point.of_user)]
+        cells.append(Cell(_rounded(point.ttft), "s"))
+        if power:
+            minute = point.in_flight / point.request * SECONDS_A_MINUTE / float(served.need.replica.gpus.value)
+            cells.append(Cell(_rounded(minute * float(gpus.value) / float(power.value / KILO))))
+        if hourly:
+            cost = Decimal(float(hourly.value) / (point.of_gpu * SECONDS_AN_HOUR) * MILLION).quantize(Decimal("0.0001"))
+            cells.append(Cell(cost, writer.report.quote.totals.currency))
+        rows.append(row_of(*cells))
+    yield Table("serving-trade-off", word("table-serving-trade-off"), tuple(columns), tuple(rows))
+
+
+def load_points(served: Serving) -> list[LoadPoint]:
+    """Return the speed of the chosen replica from one request in flight to the most it may have."""
+    speed, need = served.need.speed, served.need
+    if speed is None or speed.output.value == 0:
+        return []
+    most = need.replica.held.value if need.replica.held else need.most.value if need.most else 1
+    return trade_off(speed, min(float(most), MOST_IN_FLIGHT))
+
+
+def _rounded(value: float) -> Fraction:
+    """Return a number with the digits that are shown of an estimate."""
+    return Fraction(f"{value:.4g}")
 
 
 def _notes(writer: Writer, served: Serving) -> Iterator[Note]:

@@ -12,12 +12,14 @@ from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import costs_table
+from bomgen.documents.chapters.serving import load_points
 from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, PowerNode
+from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Point, Points, PowerNode
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
+from bomgen.sizing.serving.capacity import LoadPoint
 
 # money --------------------------------------------------------------------------------------------------------------
 # Charts of amounts: the categories, the range of the total, and the alternatives.
@@ -186,6 +188,8 @@ OF_RUN = "cost_per_run"
 MEMORY: Path = ("workload", "memory")
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache")
 """Uses of a GPU's memory in training and serving."""
+FEW_POINTS = 3
+"""Loads below which a curve says nothing."""
 _MILLION = 10**6
 
 
@@ -213,6 +217,31 @@ def memory(writer: Writer) -> Iterator[Chart]:
     )
     key = tuple(f"{writer.label(path)} {language.value(numbers[path].value, 'bytes')}" for path in paths)
     yield Chart("memory", writer.word("chart-memory"), writer.word("chart-memory-text"), Bars((bar,), key))
+
+
+def trade_off(writer: Writer) -> Iterator[Chart]:
+    """Yield a chart of the throughput of a GPU against the speed of a request, by load."""
+    served, word, number = writer.report.design.sizing.serving, writer.word, writer.language.number
+    found = load_points(served) if served else []
+    if len(found) < FEW_POINTS:
+        return
+    fastest, fullest = max(point.of_user for point in found), max(point.of_gpu for point in found)
+    points = tuple(
+        Point(f"{point.in_flight:g}", point.of_user / fastest, point.of_gpu / fullest, _point_text(writer, point))
+        for point in found
+    )
+    users, gpus = [point.of_user for point in found], [point.of_gpu for point in found]
+    ends = tuple((number(Fraction(f"{min(of):.3g}")), number(Fraction(f"{max(of):.3g}"))) for of in (users, gpus))
+    names = word("column-tokens-of-request"), word("column-tokens-of-gpu")
+    yield Chart(
+        "trade-off", word("chart-trade-off"), word("chart-trade-off-text"), Points(points, names, (ends[0], ends[1]))
+    )
+
+
+def _point_text(writer: Writer, point: LoadPoint) -> str:
+    values = {"load": point.in_flight, "gpu": point.of_gpu, "user": point.of_user}
+    shown = {name: writer.language.number(Fraction(f"{value:.3g}")) for name, value in values.items()}
+    return writer.word("chart-trade-off-point", **shown)
 
 
 def predicted_range(writer: Writer) -> Iterator[Chart]:
@@ -353,7 +382,7 @@ OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
 }
 """Charts by the id of a section about the whole plan."""
 OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
-    "serving": (memory,),
+    "serving": (trade_off, memory),
     "sizing": (training_memory, predicted_range, run_sensitivity),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),

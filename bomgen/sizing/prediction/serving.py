@@ -44,9 +44,10 @@ from bomgen.sizing.prediction.serving_terms import (
     ServingTerms,
     line_rate_terms,
 )
-from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, format_of_attention, peak_of_format, served_work
+from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, peak_of_format, served_work
 from bomgen.sizing.prediction.terms import add_seconds, apply_plain, apply_to_figures, greater
 from bomgen.sizing.prediction.work import NONE
+from bomgen.sizing.serving.weights import format_of_rest
 
 FILE = "serving-fit.json"
 AGE = 0.053
@@ -141,11 +142,10 @@ class ReplicaSpeed(NamedTuple):
         terms = self.terms(in_flight)
         step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
         own = apply_plain(prompts_of_others, in_flight, float(self.ranks.value), float(self.pipeline.value))
-        share = self.coefficients.values[INTERLEAVING] if self.mixed else 0.0
+        share = self.interleaving
         drafting = drafting_time(in_flight) if self.drafting else 1.0
-        return Times(
-            step, prompt, apply_plain(tpot_seconds, step, share, own, prompt, self.output_tokens, drafting), own
-        )
+        tpot = apply_plain(tpot_seconds, step, share, own, prompt, self.output_tokens, drafting)
+        return Times(step, prompt, tpot, own, drafting)
 
     @property
     def output_tokens(self) -> float:
@@ -174,6 +174,16 @@ class ReplicaSpeed(NamedTuple):
         return self._replace(coefficients=self.coefficients._replace(values=values))
 
     @property
+    def interleaving(self) -> float:
+        """Share of the time of a prompt by which it delays the outputs of others."""
+        return self.coefficients.values[INTERLEAVING] if self.mixed else 0.0
+
+    @property
+    def burst(self) -> float:
+        """Share of the prompts of others in flight that a new one waits for."""
+        return self.coefficients.values[BURST]
+
+    @property
     def constant(self) -> float:
         """Constant part of the time to the first token [s]."""
         return CONSTANT_S * self.coefficients.values[CONSTANT]
@@ -189,6 +199,8 @@ class Times(NamedTuple):
     """Time per output token."""
     others: float
     """Prompts of other requests in flight on the same GPUs."""
+    drafting: float
+    """Share of the time of an output token that drafting leaves; 1 without it."""
 
 
 class Speed(NamedTuple):
@@ -234,7 +246,7 @@ def prepare(
     model, precision = inference.model, str(inference.precision.value)
     if inference.prompt_tokens is None or inference.output_tokens is None or gpu.memory_bandwidth is None:
         return None
-    names = (format_of_attention(model, precision), precision, "bf16")
+    names = (format_of_rest(model, precision), precision, "bf16")
     peaks = [floating(peak) for peak in (peak_of_format(gpu, name) for name in names) if peak is not None]
     work = served_work(
         model,

@@ -22,7 +22,8 @@ from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.sizing.prediction.measurements import GBPS, Unusable, UnusedRow, file
 from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
-from bomgen.sizing.prediction.serving_work import format_of_attention, peak_of_format, served_work
+from bomgen.sizing.prediction.serving_work import peak_of_format, served_work
+from bomgen.sizing.serving.weights import format_of_rest
 
 ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
 RANDOM_LENGTHS = "0.8-1.0 random"
@@ -226,7 +227,7 @@ def weight_format(model: str, precision: str) -> str:
 def _machine(id: str, model: str, precision: str) -> ServingMachine[float]:
     gpu = part_records.gpu(Catalog().find("gpu", id))
     served = weight_format(model, precision)
-    plain = format_of_attention(_model(model), served)
+    plain = format_of_rest(_model(model), served)
     lacks = "the catalogue lacks a rate of the accelerator"
     peaks = [float(require(peak_of_format(gpu, name), lacks).value) for name in (plain, served, SIXTEEN_BITS)]
     if gpu.scale_up is None and gpu.pcie_gbps is None:

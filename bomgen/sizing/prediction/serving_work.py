@@ -16,6 +16,7 @@ from bomgen.sizing.prediction.serving_terms import ServedWork
 from bomgen.sizing.prediction.work import NONE, ONE, add_counts, weights_of_head, weights_of_matrix
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.serving.weights import format_of_rest
 
 SIXTEEN_BITS = ("bf16", "fp16")
 FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4", "awq", "gptq")
@@ -33,16 +34,6 @@ FORMAT_FAMILIES = {
 DOWN_PROJECTIONS = ("q_a_proj", "kv_a_proj_with_mqa")
 """Matrices of latent attention that each GPU of a tensor group holds a copy of."""
 KV_PROJECTIONS = ("k_proj", "v_proj")
-
-
-def format_of_attention(model: Model, precision: str) -> str:
-    """Return the number format of the weights that every token passes.
-
-    Checkpoints of mixtures in 4 bits keep them in 8 bits where the model is published in 8, else in 16.
-    """
-    if not model.moe or precision not in FOUR_BITS:
-        return precision
-    return "fp8" if "fp8" in model.weight_files else "bf16"
 
 
 def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
@@ -83,7 +74,7 @@ def served_work(
         )
     routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
     others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
-    plain, narrow = (BYTES[name] for name in (format_of_attention(model, formats[0]), formats[0]))
+    plain, narrow = (BYTES[name] for name in (format_of_rest(model, formats[0]), formats[0]))
     head = weights_of_head(shape["hidden"], shape["vocab"])
     weights = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others)
     repeated = _repeated(model, others, width)

@@ -15,7 +15,12 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Inference
-from bomgen.sizing.prediction.serving import ReplicaSpeed
+from bomgen.sizing.prediction.serving import (
+    ReplicaSpeed,
+    request_seconds,
+    tokens_per_second_of_gpu,
+    ttft_seconds,
+)
 from bomgen.sizing.prediction.serving_terms import HALF_STEP
 from bomgen.sizing.prediction.terms import apply_plain
 
@@ -62,6 +67,20 @@ class Limit(NamedTuple):
     by: str
     """ARITHMETIC or BANDWIDTH."""
     in_flight: float
+
+
+class LoadPoint(NamedTuple):
+    """The speed of a replica at one load."""
+
+    in_flight: float
+    of_gpu: float
+    """Output tokens per second and GPU."""
+    of_user: float
+    """Output tokens per second of a request."""
+    ttft: float
+    """Time to the first token with a fixed number of requests in flight [s]."""
+    request: float
+    """Time of a whole request [s]."""
 
 
 class Latency(NamedTuple):
@@ -136,6 +155,22 @@ def long_over_mean(variation: float, percentile: float) -> float:
     """Return a percentile of lengths over their mean, for a log-normal distribution."""
     sigma = sqrt(log1p(variation**2))
     return exp(NormalDist().inv_cdf(percentile) * sigma - sigma**2 / 2)
+
+
+def trade_off(speed: ReplicaSpeed, most: float) -> list[LoadPoint]:
+    """Return the speed of a replica from one request in flight to the most, which double from point to point."""
+    loads = [1.0]
+    while loads[-1] * 2 < most:
+        loads.append(loads[-1] * 2)
+    return [_point(speed, load) for load in ([*loads, most] if most > loads[-1] else loads)]
+
+
+def _point(speed: ReplicaSpeed, in_flight: float) -> LoadPoint:
+    times = speed.times(in_flight)
+    ttft = apply_plain(ttft_seconds, speed.constant, times.prompt, times.step, speed.burst, times.others)
+    request = apply_plain(request_seconds, ttft, times.tpot, speed.output_tokens)
+    of_gpu = apply_plain(tokens_per_second_of_gpu, in_flight, speed.output_tokens, request, speed.gpus)
+    return LoadPoint(in_flight, of_gpu, 1 / times.tpot, ttft, request)
 
 
 def replicas_for(speed: ReplicaSpeed, demand: Demand, held: float | None) -> int | None:

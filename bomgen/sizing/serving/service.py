@@ -179,6 +179,7 @@ class Serving(NamedTuple):
     """Output tokens/s per GPU, measured or predicted."""
     of_gpu_range: EstimateRange | None
     tokens_per_second: Figure | None
+    tokens_range: EstimateRange | None
     requests_per_minute: Figure | None
     """Requests per minute that the cluster can serve."""
     requests_range: EstimateRange | None
@@ -425,8 +426,9 @@ def serve(
         of_gpu=rate,
         of_gpu_range=EstimateRange(speed.rates[WIDE].low, speed.rates[WIDE].high) if speed else None,
         tokens_per_second=put_out,
+        tokens_range=_range_of(put_out, speed),
         requests_per_minute=served,
-        requests_range=_range_of_requests(speed, served),
+        requests_range=_range_of(served, speed),
         load=load_of_cluster(_at_peak(inference, asked), served) if asked and served else None,
         kv_transfer=transfer,
         cautions=tuple(cautions),
@@ -503,11 +505,12 @@ def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -
     return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
 
 
-def _range_of_requests(speed: Speed | None, served: Figure | None) -> EstimateRange | None:
-    if speed is None or served is None:
+def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | None:
+    """Return the ends of a figure that is proportional to the predicted throughput."""
+    if speed is None or figure is None:
         return None
     slow, fast = speed.rates[WIDE]
-    return EstimateRange(scaled(served, slow, speed.of_gpu), scaled(served, fast, speed.of_gpu))
+    return EstimateRange(scaled(figure, slow, speed.of_gpu), scaled(figure, fast, speed.of_gpu))
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:

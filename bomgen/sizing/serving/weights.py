@@ -127,11 +127,17 @@ def expert_gpus(inference: Inference, tensor: Figure) -> Figure | None:
 
 def formats_of_parts(inference: Inference) -> Formats:
     """Return the bytes of a value in each part: embeddings have at least 16 bits."""
-    served, least = BYTES[str(inference.precision.value)], BYTES[SIXTEEN_BITS]
-    rest = served
-    if inference.model.moe and inference.precision.value in EXPERTS_ONLY:
-        rest = BYTES[EIGHT_BITS if EIGHT_BITS in inference.model.weight_files else SIXTEEN_BITS]
+    precision = str(inference.precision.value)
+    served, least = BYTES[precision], BYTES[SIXTEEN_BITS]
+    rest = BYTES[format_of_rest(inference.model, precision)]
     return Formats(max(served, least, key=lambda size: Fraction(size.value)), served, rest)
+
+
+def format_of_rest(model: Model, precision: str) -> str:
+    """Return the number format of the weights of a model besides embeddings and routed experts."""
+    if not model.moe or precision not in EXPERTS_ONLY:
+        return precision
+    return EIGHT_BITS if EIGHT_BITS in model.weight_files or model.eight_bits_rest else SIXTEEN_BITS
 
 
 def _of_files(inference: Inference, parts: Parts) -> Figure | None:
