@@ -1,4 +1,4 @@
-"""Fit the terms of training steps and of serving to the measured rows: `make fit` writes what predictions read."""
+"""Fit the terms of training steps and of serving to measured rows, and write what predictions read: `make fit`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,12 @@ def fit_serving() -> dict[str, Any]:
     table, left_out = serving.read()
     fit = Fit(table, everything(table))
     levels = ("engine", "generation", "precision", "model")
-    models, groups = (leave_out(table, apart) for apart in (by_label(table.labels["model"]), serving.folds(table)))
+    pairs = np.array([f"{row.model} {row.gpu}" for row in table.rows])
+    numbers = np.array([str(row.number) for row in table.rows])
+    models, groups, rows = (
+        leave_out(table, apart)
+        for apart in (by_label(table.labels["model"]), serving.folds(pairs), serving.folds(numbers))
+    )
     return {
         "rows_sha256": digest(serving_rows.ROWS),
         "facts_sha256": digest(serving_rows.FACTS),
@@ -73,10 +78,12 @@ def fit_serving() -> dict[str, Any]:
         "left_out": len(left_out),
         **coefficients(fit),
         **{name: members(fit, name) for name in levels},
+        "pairs": sorted(set(pairs)),
         "spread": spread(fit, levels),
         "factors": {
             "new": rounded_factors(factors(table, *models)),
             "known": rounded_factors(factors(table, *groups)),
+            "measured": rounded_factors(factors(table, *rows)),
         },
         "within": serving.within(table, fit),
     }

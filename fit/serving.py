@@ -157,12 +157,13 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
     )
 
 
-def folds(table: Times) -> list[Rows]:
-    """Return rows to leave out together: in each fold a few pairs of model and accelerator."""
-    pairs = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    names = sorted(set(pairs))
+def folds(labels: NDArray[np.str_]) -> list[Rows]:
+    """Return rows to leave out together: in each fold some labels, drawn at random."""
+    names = sorted(set(labels))
     order = np.random.default_rng(SEED).permutation(len(names))
-    return [np.flatnonzero(np.isin(pairs, [names[place] for place in order[number::FOLDS]])) for number in range(FOLDS)]
+    return [
+        np.flatnonzero(np.isin(labels, [names[place] for place in order[number::FOLDS]])) for number in range(FOLDS)
+    ]
 
 
 def within(table: Times, fit: Fit) -> float:

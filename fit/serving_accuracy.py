@@ -45,9 +45,12 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     }
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
     apart = {name: leave_out(table, by_label(of)) for name, of in labels.items()}
-    pairs = leave_out(table, serving.folds(table))
+    together = np.array([f"{row.model} {row.gpu}" for row in table.rows])
+    pairs = leave_out(table, serving.folds(together))
+    rows_apart = leave_out(table, serving.folds(np.array([str(row.number) for row in table.rows])))
     columns = {"in-sample": whole, **{f"{name} left out": errors(table, each[0]) for name, each in apart.items()}}
     columns["model and accelerator left out together"] = errors(table, pairs[0])
+    columns["single rows left out"] = errors(table, rows_apart[0])
     rows = len({row.number for row in table.rows})
 
     yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted serving\n"
@@ -79,7 +82,9 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
                 for found in (whole, columns["a model left out"])
             ]
             yield f"| {name} | {' | '.join(cells)} |"
-    yield from intervals(table, {"model left out": apart["a model"], "model and accelerator left out": pairs}, labels)
+    yield from intervals(
+        table, {"model left out": apart["a model"], "model and accelerator": pairs, "single rows": rows_apart}, labels
+    )
     yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| model | rows | why |\n|---|---|---|"
@@ -117,7 +122,7 @@ def coefficients() -> Iterator[str]:
     yield "\n## Fitted inverse efficiencies\n"
     yield (
         f"Of {found['rows']} rows, SHA-256 of the file {found['rows_sha256']}. Seconds of a term are the seconds at "
-        "line rate times this number, and times that of the engine, the generation, the precision and the model. A term "
+        "line rate times this number, and those of the engine, the generation, the precision and the model. A term "
         "marked as a prior keeps more than 80 % of the spread that it had before any row was seen: the data do not "
         "identify it.\n"
     )

@@ -78,22 +78,21 @@ class Coefficients(NamedTuple):
     values: Mapping[str, float]
     unseen: tuple[str, ...]
     """The levels of which the model, engine, generation or precision has no rows."""
-
-    @property
-    def kind(self) -> str:
-        """Whether the model and the accelerator were measured: `known`, else `new`."""
-        return "new" if {"model", "generation"} & set(self.unseen) else "known"
+    kind: str
+    """`measured`: the model was, on this accelerator; `known`: each was, with others; else `new`."""
 
 
 @cache
-def coefficients(model: str, engine: str, born: str | None, precision: str) -> Coefficients:
-    """Return the coefficients of a model, an engine, a generation of accelerators and a family of precisions."""
-    found = fit()
+def coefficients(model: str, engine: str, gpu: str, precision: str) -> Coefficients:
+    """Return the coefficients of a model, an engine, an accelerator and a family of precisions."""
+    found, born = fit(), generation(gpu)
     members = dict(zip(LEVELS, (engine, born, precision, model), strict=True))
     rows = [found["base"]] + [found[level][name] for level, name in members.items() if name in found[level]]
     values = [exp(sum(logs)) for logs in zip(*rows, strict=True)]
     unseen = tuple(level for level, name in members.items() if name not in found[level])
-    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen)
+    kind = "new" if {"model", "generation"} & set(unseen) else "known"
+    kind = "measured" if f"{model} {gpu}" in found["pairs"] else kind
+    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen, kind)
 
 
 class ReplicaSpeed(NamedTuple):
@@ -224,7 +223,7 @@ class Speed(NamedTuple):
     rates: Mapping[int, Interval]
     """Bounds of `of_gpu` by coverage in percent."""
     kind: str
-    """`known` where the model and the accelerator were measured, else `new`."""
+    """`measured`, `known` or `new`, as that of the coefficients."""
 
 
 def drafting_time(in_flight: float) -> float:
@@ -268,7 +267,7 @@ def prepare(
         network=floating(links.network),
         domain=floating(links.domain),
     )
-    born, family = generation(gpu.identity.id), FORMAT_FAMILIES[precision]
+    family = FORMAT_FAMILIES[precision]
     return ReplicaSpeed(
         work,
         machine,
@@ -276,7 +275,7 @@ def prepare(
         output=inference.output_tokens,
         mixed=mixed,
         drafting=inference.drafted is not None,
-        coefficients=coefficients(model.identity.id, str(inference.engine.value), born, family),
+        coefficients=coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, family),
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
     )
@@ -459,16 +458,16 @@ def prompts_of_others(in_flight: float, ranks: float, pipeline: float) -> float:
 
 @formula("s")
 def tpot_seconds(
-    step: float, interleaving: float, others: float, prompt: float, output_tokens: float, drafting: float
+    step: float, interleaving: float, prompts_ahead: float, prompt: float, output_tokens: float, drafting: float
 ) -> float:
     """Time per output token: the decode step, and the prompts of others that it is mixed with."""
-    return (step + interleaving * others * prompt / output_tokens) * drafting
+    return (step + interleaving * prompts_ahead * prompt / output_tokens) * drafting
 
 
 @formula("s")
-def ttft_seconds(constant: float, prompt: float, step: float, burst: float, others: float) -> float:
+def ttft_seconds(constant: float, prompt: float, step: float, burst: float, prompts_ahead: float) -> float:
     """Time to the first token of a fixed number of requests in flight."""
-    return constant + prompt + HALF_STEP * step + burst * others * prompt
+    return constant + prompt + HALF_STEP * step + burst * prompts_ahead * prompt
 
 
 @formula("s")

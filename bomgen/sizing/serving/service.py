@@ -708,7 +708,7 @@ mean_wait = product("mean_wait", "s", "chance", "delay")
 """Mean wait of all prompts."""
 requests_of_replicas = product("requests_of_replicas", "requests", "of_replica", "replicas")
 """Requests per minute that all replicas can answer."""
-load_of_cluster = quotient("load_of_cluster", "share", "asked", "served")
+load_of_cluster = quotient("load_of_cluster", "share", "requests_asked", "served")
 """Share of the requests that a cluster can serve which the busiest minute asks for."""
 
 
