@@ -187,6 +187,11 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
         (*base, "requests_at_a_time"): serving.in_flight,
+        **(
+            {(*base, "serving_terms", name): term for name, term in serving.speed.terms.items()}
+            if serving.speed
+            else {}
+        ),
         (*base, "load"): serving.load,
         (*base, "prefill_load"): latency.busy if latency else None,
         (*base, "latency", "prefill_seconds"): latency.prompt if latency else None,

@@ -35,6 +35,7 @@ def serving(writer: Writer) -> Section | None:
     if served.speed:
         tables += [_prediction(writer), *_trade_off(writer, served)]
     tables += [
+        *([writer.table("serving-terms")] if served.speed else []),
         writer.table("parallelism"),
         writer.table("serving-replica", "memory-replica"),
         writer.table("serving-per-gpu", "memory-per-gpu"),

@@ -135,6 +135,11 @@ class Replica(NamedTuple):
         return (WHOLE, self.tensor, self.pipeline) if self.by_requests else (self.tensor, WHOLE, self.pipeline)
 
     @property
+    def holds(self) -> int | None:
+        """Requests held, at least one; None when unknown."""
+        return max(1, int(self.held.value)) if self.held else None
+
+    @property
     def fits(self) -> bool | None:
         """Whether it holds weights and one request; None when unknown."""
         if self.room is None:

@@ -284,8 +284,8 @@ def _candidate(
     inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, found: Replica
 ) -> _Candidate | None:
     """Return the needs with a replica; None when no number of these keeps the targets."""
-    held = found.held.value if found.held else None
-    holding = ceil(Fraction(inference.concurrency.value, max(1, held))) if inference.concurrency and held else 1
+    held = found.holds
+    holding = ceil(Fraction(inference.concurrency.value, held)) if inference.concurrency and held else 1
     measured = inference.tokens_per_second_per_gpu
     if measured is not None:
         served = _replicas_measured(inference, found, measured)
@@ -304,8 +304,7 @@ def _candidate(
 def _one_pool(
     inference: Inference, speed: ReplicaSpeed, demand: Demand | None, found: Replica, holding: int
 ) -> _Candidate | None:
-    held = found.held.value if found.held else None
-    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, held)
+    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, found.holds)
     if most is None:
         return None
     if inference.concurrency and inference.targets:
@@ -367,7 +366,7 @@ def _range_of_gpus(best: _Candidate, demand: Demand | None) -> EstimateRange | N
     """Return the GPUs needed at the fast and at the slow end of the predicted speed."""
     if demand is None or best.speed is None or best.prefill:
         return None
-    held = best.replica.held.value if best.replica.held else None
+    held = best.replica.holds
 
     def gpus(speed: ReplicaSpeed) -> Figure | None:
         found = capacity.replicas_for(speed, demand, held)
@@ -398,7 +397,8 @@ def serve(
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     in_flight = _in_flight(inference, need, decoding)
-    held = requests_on_busiest(in_flight) if in_flight else _found(1, "requests", "one-request")
+    loaded = inference.concurrency or inference.batch or need.demand
+    held = requests_on_busiest(in_flight) if in_flight and loaded else _found(1, "requests", "one-request")
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
     speed = predict(need.speed, inference, in_flight, found.gpus) if need.speed and in_flight else None
     rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
@@ -441,8 +441,7 @@ def _in_flight(inference: Inference, need: Need, decoding: Figure) -> Figure | N
     if inference.batch:
         return requests_at_a_time(inference.batch, held) if held else inference.batch
     if need.demand and need.speed:
-        held_value = held.value if held else None
-        load = capacity.load_at(need.speed, need.demand, int(decoding.value), held_value)
+        load = capacity.load_at(need.speed, need.demand, int(decoding.value), need.replica.holds)
         return _found(load, "requests", "load-at-rate") if load else need.most
     if inference.concurrency:
         own = requests_of_replica(inference.concurrency, decoding)
@@ -576,7 +575,7 @@ def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterato
         if limit.by == capacity.ARITHMETIC:
             text = message("above-arithmetic", tokens=tokens, gpu=name, most=most)
         else:
-            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=f"{limit.in_flight:.0f}", most=most)
+            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=int(limit.in_flight), most=most)
         yield Caution(measured, text, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
