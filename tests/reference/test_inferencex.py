@@ -1,4 +1,4 @@
-"""The roofline of serving against what InferenceX measured, on its own and with prompts on replicas of their own."""
+"""The prediction of serving against what InferenceX measured, on its own and with prompts on replicas of their own."""
 
 from __future__ import annotations
 
@@ -34,35 +34,36 @@ def name_of(row: dict[str, Any]) -> str:
 
 def range_of(row: dict[str, Any], worked: Worked) -> tuple[float, float, float]:
     """Low, typical and high output tokens/s of a GPU, for the requests that a replica has."""
-    requests = row["requests"] // (ANSWERING if row["disaggregated"] else 1)
     inference = {
         "model": row["model"],
         "engine": row["engine"],
-        "precision": row["precision"],
-        "kv_precision": "fp8",
-        "context": row["prompt"] + row["output"],
-        "output_tokens": row["output"],
+        "precision": "nvfp4" if row["precision"] == "fp4" else row["precision"],
+        "prompt_tokens": row["prompt"] * 9 // 10,
+        "output_tokens": row["output"] * 9 // 10,
         "parallelism": {"tensor": row["gpus"]},
-        "batch": requests,
+        "concurrency": row["requests"] // (ANSWERING if row["disaggregated"] else 1),
     }
     server = {"name": "published", "gpus": row["gpus"]}
     cluster = {"gpu": row["gpu"], "server": server, "servers": 1}
     plan = {"bomgen": 1, "name": "published", "workload": {"inference": inference}, "cluster": cluster}
     serving = worked(plan).design.sizing.serving
     assert serving is not None
-    estimate = serving.need.estimate
-    assert estimate is not None
-    rates = []
-    for rate in (estimate.low, estimate.typical, estimate.high):
-        of_replica = rate.answering if row["disaggregated"] else rate.of_replica
-        assert of_replica is not None
-        rates.append(float(of_replica.value) / row["gpus"])
-    return rates[0], rates[1], rates[2]
+    speed = serving.speed
+    assert speed is not None
+    if not row["disaggregated"]:
+        slow, fast = speed.rates[90]
+        return float(slow.value), float(speed.of_gpu.value), float(fast.value)
+    assert serving.need.speed is not None
+    load = float(speed.in_flight.value)
+    alone = serving.need.speed._replace(mixed=False).times(load).tpot
+    low, high = (float(end.value / speed.tpot.value) for end in speed.intervals["tpot"][90])
+    of_gpu = load / alone / row["gpus"]
+    return of_gpu / high, of_gpu, of_gpu / low
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_measured_rows_lie_in_the_range(row: dict[str, Any], worked: Worked) -> None:
-    """Between the low and the high estimate, or listed with the ratio to the typical one and the reason."""
+    """Between low and high of the prediction, or listed with the ratio to the typical one and the reason."""
     low, typical, high = range_of(row, worked)
     measured = row["tokens_per_second_per_gpu"]
     listed = TABLE["outside"].get(name_of(row))

@@ -35,8 +35,8 @@ MOST_PREFILL = 4096
 USUAL_PERCENTILE = 0.95
 LEAST_IN_FLIGHT = 0.01
 """Least mean requests in flight on a replica that are considered."""
-STEPS = 24
-"""Halvings of an interval in the search for a load, which leave a ten millionth of it."""
+STEPS = 16
+"""Halvings of an interval in the search for a load, which leave it known to a five thousandth."""
 MOST_IN_FLIGHT = 4096.0
 """Most requests in flight that are considered where the GPU's memory is unknown."""
 
