@@ -21,7 +21,7 @@ from bomgen.sizing.serving import simulation
 @click.option("--seed", type=int, default=simulation.SEED, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--requests",
-    type=click.IntRange(100, 1_000_000),
+    type=click.IntRange(*simulation.REQUESTS_ALLOWED),
     default=simulation.REQUESTS,
     show_default=True,
     help="Number of requests to simulate.",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
 from bomgen.core.document import Column, Document, Note, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.plan.types import Plan
-from bomgen.sizing.serving.capacity import Demand
+from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand
 from bomgen.sizing.serving.service import Serving
 from bomgen.sizing.serving.simulation import PERCENTILES, Outcome
 
+PERCENT = 100
 TIMES = ("ttft", "tpot", "request")
 
 
@@ -38,7 +40,7 @@ def simulation_document(
         "plan": plan.name,
         "replicas": number(replicas),
         "split": str(served.need.replica),
-        "rate": number(round(demand.per_second * 60, 1)),
+        "rate": number(round(demand.per_second * SECONDS_A_MINUTE, 1)),
         "in_flight": number(round(outcome.in_flight, 1)),
         "seed": str(seed),
     }
@@ -72,7 +74,14 @@ def simulation_data(
         "seed": seed,
         "in_flight_per_replica": outcome.in_flight,
         "stable": outcome.stable,
-        **{name: {f"p{share * 100:g}": value for share, value in getattr(outcome, name).items()} for name in TIMES},
+        **{
+            name: {f"p{round(share * PERCENT)}": value for share, value in getattr(outcome, name).items()}
+            for name in TIMES
+        },
         "targets": judgements(demand, outcome),
         "holds": outcome.holds(demand),
     }
+
+
+def _by_percent(values: Mapping[float, float]) -> dict[str, float]:
+    return {f"p{round(share * PERCENT)}": value for share, value in values.items()}

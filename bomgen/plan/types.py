@@ -125,14 +125,6 @@ class Training(NamedTuple):
     """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
 
 
-class PublishedRange(NamedTuple):
-    """An assumption around which published results spread widely."""
-
-    low: Figure
-    typical: Figure
-    high: Figure
-
-
 class Degrees(NamedTuple):
     """The parallelism degrees of a replica of a served model, as set by the user."""
 

@@ -186,6 +186,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "gpus_required_range"), need.gpus_range),
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
+        (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
         (*base, "requests_at_a_time"): serving.in_flight,
         **(
             {(*base, "serving_terms", name): term for name, term in serving.speed.terms.items()}

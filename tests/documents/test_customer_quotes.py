@@ -261,7 +261,7 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     """A signature promises no days, and a rack-scale system is racks."""
     assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
     assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays)." in quoted("gb300-nvl72-xdr")
-    assert "7 replicas, each on 8 GPUs." in quoted("training-and-serving")
+    assert "24 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 
 def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:

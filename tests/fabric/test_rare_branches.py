@@ -119,27 +119,19 @@ def test_experts_of_an_unknown_router_leave_activations_open(built: Built) -> No
 
 
 def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> None:
-    """Without the heads a prompt is 2N FLOPs a token and nothing else (Pope et al. 2022, section 2)."""
+    """Without the heads a prompt is the arithmetic of its weights, and nothing else (Pope et al. 2022, section 2)."""
 
-    def prefill(model: dict[str, Any]) -> Fraction:
-        asked = {
-            "precision": "fp16",
-            "context": 2048,
-            "concurrency": 4,
-            "output_tokens": 512,
-            "requests_per_minute": 600,
-        }
+    def terms(model: dict[str, Any]) -> dict[str, float]:
+        asked = {"precision": "fp16", "context": 2048, "concurrency": 4, "output_tokens": 512}
         serving = {"model": {"name": "X", "parameters": "7B", **model}, **asked}
         plan = {"bomgen": 1, "name": "a", "workload": {"inference": serving}, "cluster": DGX_H100}
-        workload = built(plan)["workload"]
-        return Fraction(workload["latency"]["prefill_seconds"]) * workload["peak_flops_per_gpu"]
+        return dict(built(plan)["workload"]["serving_terms"])
 
     shape = {"layers": 32, "hidden": 4096, "kv_heads": 8, "head_dim": 128}
-    without, with_heads = prefill(shape), prefill({**shape, "heads": 32})
-    assert without < with_heads
-    # Causal attention: 4 FLOPs for each pair of a layer's width, of which half are computed.
-    tokens = 2048 - 512
-    assert float(with_heads / without) == pytest.approx(1 + 4 * 32 * 4096 * tokens / 2 / (2 * 7e9), rel=1e-3)
+    without, with_heads = terms(shape), terms({**shape, "heads": 32})
+    assert "prompt_attention" not in without
+    assert with_heads["prompt_attention"] > 0
+    assert without["prompt_arithmetic"] == with_heads["prompt_arithmetic"]
 
 
 @formula("switches")

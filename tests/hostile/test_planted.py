@@ -44,6 +44,7 @@ def folder(tmp_path: Path, mark: Path) -> Path:
     found.mkdir()
     for name in ("a", "b"):
         (found / f"{name}.yaml").write_text(PLAN.replace("NAME", name), "utf-8")
+    (found / "served.yaml").write_text(SERVED, "utf-8")
     (found / "prices.yaml").write_text(PRICES, "utf-8")
     (found / "bill.csv").write_text(BILL, "utf-8")
     (found / "order.txt.j2").write_text("{{ plan.name }}\n", "utf-8")
@@ -75,6 +76,13 @@ def run(command: list[str | Path], folder: Path, **given: str) -> subprocess.Com
     )
 
 
+SERVED = """\
+bomgen: 1
+name: served
+workload:
+  inference: {model: llama-3.1-8b, prompt_tokens: 900, output_tokens: 300, requests_per_minute: 60}
+cluster: {gpu: h100-sxm}
+"""
 COMMANDS = {
     "build": ["build a.yaml -o out -f md,html,xlsx,json,csv,svg,cdx,pdf --template list.txt.j2"],
     "build --jobs": ["build a.yaml b.yaml --jobs 2 -o out -f json"],
@@ -88,6 +96,7 @@ COMMANDS = {
     ],
     "diff": ["diff HEAD:a.yaml b.yaml", "diff a.yaml b.yaml"],
     "xray": ["xray bill.csv"],
+    "simulate": ["simulate served.yaml --requests 1000"],
     "wiring": ["wiring a.yaml -f csv -o wiring.csv"],
     "prices": ["prices list.csv", "prices --for a.yaml"],
     "apply": ["build a.yaml -o out -f quote.xlsx", "apply out/a/quote.xlsx a.yaml"],

@@ -17,7 +17,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu, Identity
 from bomgen.core.provenance import Figure, Given, Mark
-from bomgen.plan.types import DATA, Degrees, Inference, PublishedRange
+from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving.replicas import Replica, replica
 
 GIBI = 2**30
@@ -40,7 +40,6 @@ def given(value: Any, unit: str = "count") -> Figure:
 def inference(row: dict[str, str]) -> Inference:
     """The model of a log as it was served."""
     share = given(Fraction(row["memory_share"] or "0.9"), "share")
-    half = given(Fraction(1, 2), "share")
     keys = ("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu", "drafted")
     return Inference(
         mark=PLACE,
@@ -53,9 +52,6 @@ def inference(row: dict[str, str]) -> Inference:
         memory_share=share,
         accepted=None,
         degrees=Degrees(given(int(row["tensor"])), given(1), PLACE, DATA) if row["attention"] == DATA else None,
-        disaggregated=False,
-        compute_efficiency=PublishedRange(half, half, half),
-        bandwidth_efficiency=PublishedRange(half, half, half),
         **dict.fromkeys(keys),  # type: ignore[arg-type]
     )
 

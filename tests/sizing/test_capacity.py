@@ -113,7 +113,7 @@ def test_waits_are_those_of_theory(worked: Worked) -> None:
 def test_a_target_that_nothing_reaches_is_refused(worked: Worked) -> None:
     """With the nearest that a split reaches."""
     inquiry = dict(INQUIRIES[0], targets={"tpot": "1 ms"})
-    with pytest.raises(PlanErrors, match=r"the nearest are tpot [0-9.]+ ms with tensor 8"):
+    with pytest.raises(PlanErrors, match=r"the nearest is ttft [0-9.]+ ms and tpot [0-9.]+ ms with tensor 8"):
         worked(plan(inquiry))
 
 

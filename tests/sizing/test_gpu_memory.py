@@ -14,7 +14,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark
-from bomgen.plan.types import DATA, Degrees, Inference, PublishedRange
+from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import gpu_memory, weights
 from bomgen.sizing.serving.replicas import Replica, choose, replica
 
@@ -38,7 +38,6 @@ def gpu(id: str) -> Gpu:
 
 def served(model: str, precision: str, degrees: Degrees | None = None, **keys: Any) -> Inference:
     """A model of the catalogue to be served by vLLM with its defaults."""
-    half = given_(Fraction(1, 2), "share")
     figures = {"engine": "vllm", "kv_precision": "bf16", "context": 8192, "memory_share": Fraction("0.92")} | keys
     unset = ("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu", "drafted", "accepted")
     return Inference(
@@ -46,10 +45,7 @@ def served(model: str, precision: str, degrees: Degrees | None = None, **keys: A
         model=part_records.model(CATALOG.find("model", model)),
         precision=given_(precision, "word"),
         concurrency=given_(1),
-        disaggregated=False,
         degrees=degrees,
-        compute_efficiency=PublishedRange(half, half, half),
-        bandwidth_efficiency=PublishedRange(half, half, half),
         **{key: given_(value) for key, value in figures.items()},  # type: ignore[arg-type]
         **dict.fromkeys(key for key in unset if key not in figures),  # type: ignore[arg-type]
     )

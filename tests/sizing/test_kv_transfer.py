@@ -41,8 +41,8 @@ def test_ten_requests_a_second_pass_on_eleven_gigabytes() -> None:
     serving = report().design.sizing.serving
     assert serving is not None
     assert serving.kv_transfer is not None
-    assert serving.need.prompts is not None
-    prompts = serving.need.prompts.value
+    assert serving.need.prefill is not None
+    prompts = serving.need.prefill.replicas.value
     fewest = min(prompts, serving.replicas.value - prompts)
     assert serving.kv_transfer.value * 8 * fewest == pytest.approx(10 * PROMPT_BYTES)
 

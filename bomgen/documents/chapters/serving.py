@@ -10,9 +10,9 @@ from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.documents.chapters.writer import Writer
 from bomgen.pricing.running_costs import MILLION, SECONDS_AN_HOUR
-from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, LoadPoint, trade_off
+from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage
-from bomgen.sizing.serving.service import SECONDS_A_MINUTE, Serving
+from bomgen.sizing.serving.service import Serving
 
 BASE: Path = ("workload",)
 KILO = 1000
@@ -22,6 +22,7 @@ RANGES = (
     ("tokens_per_second_per_gpu",),
     ("requests_per_minute",),
     ("gpus_required",),
+    ("cost_per_million_tokens",),
 )
 """Numbers for which a prediction has a low, typical and high value."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
+from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.provenance import Figure, difference, formula, product
 from bomgen.core.units import TERA
 from bomgen.sizing.attention import CONVENTIONS, products_of_token
 from bomgen.sizing.prediction.serving_terms import ServedWork
@@ -59,45 +60,78 @@ def served_work(
     `formats` are the number formats of weights and KV cache; `width` is the number of GPUs that share the attention of
     a request; `cached` the share of prompt tokens in the prefix cache.
     """
-    found, shape = matrices.matrices(model), model.shape
-    held = kv_cache.cache(model, formats[1])
-    if not found or held is None or not {"vocab", "heads"} <= shape.keys():
+    shape, held = model.shape, kv_cache.cache(model, formats[1])
+    if held is None or "hidden" not in shape:
         return None
     length = mean_length(prompt, output)
     decoded = products_of_token(model, CONVENTIONS["full"], length)
     prefilled = products_of_token(model, CONVENTIONS["causal"], prompt)
-    if decoded is None or prefilled is None:
-        return None
-    if model.mla:
-        decoded = absorbed_products(
-            decoded, shape["kv_lora_rank"], shape["rope_head_dim"], shape["head_dim"], shape["v_head_dim"]
-        )
-    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
-    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+    if model.mla and decoded is not None:
+        widths = (shape[key] for key in ("kv_lora_rank", "rope_head_dim", "head_dim", "v_head_dim"))
+        decoded = absorbed_products(decoded, *widths)
     plain, narrow = (BYTES[name] for name in (format_of_rest(model, formats[0]), formats[0]))
-    head = weights_of_head(shape["hidden"], shape["vocab"])
-    weights = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others)
-    repeated = _repeated(model, others, width)
+    weights = _weights(model, width)
     return ServedWork(
         layers=shape["layers"],
-        expert_layers=matrices.layers_with_experts(model) if routed else NONE,
+        expert_layers=weights.expert_layers,
         latent_layers=matrices.attention_layers(model) if model.mla else NONE,
         linear_layers=shape.get("linear_layers", NONE),
         hidden=shape["hidden"],
-        weights=weights,
-        head=head,
-        weights_size=bytes_shared(weights, repeated, plain, head, BYTES["bf16"]),
-        repeated_size=bytes_of_weights(repeated, plain),
-        expert_weights=_sum(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed) if routed else NONE,
-        experts_size=bytes_of_weights(
-            _sum(weights_of_matrix(e.inputs, e.outputs, e.count) for e in routed) if routed else NONE, narrow
-        ),
-        experts=shape["experts"] if routed else ONE,
-        topk=shape["topk"] if routed else ONE,
+        weights=weights.passed,
+        head=weights.head,
+        weights_size=bytes_shared(weights.passed, weights.repeated, plain, weights.head, BYTES["bf16"]),
+        repeated_size=bytes_of_weights(weights.repeated, plain),
+        expert_weights=weights.routed,
+        experts_size=bytes_of_weights(weights.all_routed, narrow),
+        experts=weights.experts,
+        topk=weights.topk,
         prompt=uncached_tokens(prompt, cached),
-        prompt_products=products_of_prompt(prefilled, prompt, cached),
-        decode_products=decoded,
+        prompt_products=products_of_prompt(prefilled, prompt, cached) if prefilled else NONE,
+        decode_products=decoded or NONE,
         cache_size=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
+    )
+
+
+class _Weights(NamedTuple):
+    """The weights of a model by how a step uses them."""
+
+    passed: Figure
+    """Weights that every token passes, without the output projection."""
+    head: Figure
+    repeated: Figure
+    """Those of the passed ones that each GPU of a tensor group holds a copy of."""
+    routed: Figure
+    """Weights of routed experts that a token passes."""
+    all_routed: Figure
+    expert_layers: Figure
+    experts: Figure
+    topk: Figure
+
+
+def _weights(model: Model, width: Figure) -> _Weights:
+    """Return the weights of a model: by its matrices, or where these are unknown by its parameters alone."""
+    found, shape = matrices.matrices(model), model.shape
+    if not found or not {"vocab", "heads"} <= shape.keys():
+        if not model.moe:
+            return _Weights(model.parameters, NONE, NONE, NONE, NONE, NONE, ONE, ONE)
+        idle = idle_parameters(model.parameters, model.active_parameters)
+        share = model.parameters, model.active_parameters
+        return _Weights(model.active_parameters, NONE, NONE, NONE, idle, shape["layers"], *share)
+    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
+    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+    passed = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others)
+    head = weights_of_head(shape["hidden"], shape["vocab"])
+    if not routed:
+        return _Weights(passed, head, _repeated(model, others, width), NONE, NONE, NONE, ONE, ONE)
+    return _Weights(
+        passed,
+        head,
+        _repeated(model, others, width),
+        _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
+        _sum(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
+        matrices.layers_with_experts(model),
+        shape["experts"],
+        shape["topk"],
     )
 
 
@@ -156,6 +190,10 @@ def absorbed_products(
 def weights_of_repeated_heads(inputs: int, outputs: int, copies: int, kv_heads: int, tensor: int) -> Fraction:
     """Weights of keys or values that a GPU holds beyond its share."""
     return Fraction(inputs * outputs * copies) * max(Fraction(0), Fraction(1, kv_heads) - Fraction(1, tensor))
+
+
+idle_parameters = difference("idle_parameters", "count", "parameters", "active_parameters")
+"""Parameters that a token does not pass: of experts, where no more is known."""
 
 
 @formula("bytes")

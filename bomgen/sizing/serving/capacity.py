@@ -28,6 +28,7 @@ BUSIEST = 0.95
 """Most of its time that a replica spends on prompts."""
 VARIATION = 2.3
 """Standard deviations by which the requests in flight exceed their mean one time in a hundred."""
+SECONDS_A_MINUTE = 60
 ARITHMETIC, BANDWIDTH = "arithmetic", "bandwidth"
 """Possible bounds of a throughput."""
 MOST_PREFILL = 4096
@@ -102,7 +103,7 @@ def demand_of(inference: Inference) -> Demand | None:
     if asked is None or inference.output_tokens is None:
         return None
     peak = inference.peak.value if inference.peak else 1
-    return closed_demand(inference)._replace(per_second=float(asked.value * peak) / 60)
+    return closed_demand(inference)._replace(per_second=float(asked.value * peak) / SECONDS_A_MINUTE)
 
 
 def closed_demand(inference: Inference) -> Demand:
@@ -124,8 +125,8 @@ def most_in_flight(held: float | None) -> float:
     if held is None:
         return MOST_IN_FLIGHT
     # B + 2.3 sqrt(B) = held
-    root = (sqrt(VARIATION**2 + 4 * held) - VARIATION) / 2
-    return max(root**2, min(held, 1.0))
+    half = VARIATION / 2
+    return max((sqrt(half**2 + held) - half) ** 2, min(held, 1.0))
 
 
 def rate_of(speed: ReplicaSpeed, in_flight: float) -> float:

@@ -60,6 +60,10 @@ WHOLE = Figure(1, "count", Assumed(message("degree"), message("whole-requests"),
 """Tensor parallelism of a request that one GPU holds."""
 
 
+ONE_GPU = (WHOLE, WHOLE, WHOLE)
+"""The degrees of a replica of one GPU."""
+
+
 class Shortage(NamedTuple):
     """The reason why a replica does not hold the model; sizes are of the fullest GPU [bytes]."""
 

@@ -49,11 +49,13 @@ from bomgen.sizing.prediction.serving import (
 from bomgen.sizing.serving import capacity, weights
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as splits
-from bomgen.sizing.serving.capacity import Demand, Limit
+from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand, Limit
 from bomgen.sizing.serving.kv_cache import BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
 
-SECONDS_A_MINUTE = 60
+MILLI = 1000
+TARGET_DIGITS = 3
+"""Digits to which times are compared with targets."""
 LACKS = {
     "shape": "the shape of the model (layers, hidden, heads)",
     "lengths": "`output_tokens` and `context` or `prompt_tokens`",
@@ -261,7 +263,7 @@ def _missing(inference: Inference, gpu: Gpu, links: GpuLinks | None) -> str | No
         return "peak"
     if links is None:
         return "links"
-    return None if prepare(inference, gpu, links, (splits.WHOLE,) * 3) else "shape"
+    return None if prepare(inference, gpu, links, splits.ONE_GPU) else "shape"
 
 
 def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, found: Replica) -> Limit | None:
@@ -357,9 +359,21 @@ def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | No
     return replicas
 
 
+FOUND = {
+    "load-of-replica": (message("load-of-replica"), message("load-of-replica-why")),
+    "load-at-rate": (message("load-at-rate"), message("load-at-rate-why")),
+    "replicas-holding": (message("replicas-holding"), message("replicas-holding-why")),
+    "replicas-for-prefill": (message("replicas-for-prefill"), message("replicas-for-prefill-why")),
+    "replicas-at-end": (message("replicas-at-end"), message("replicas-at-end-why")),
+    "ttft-of-most": (message("ttft-of-most"), message("ttft-of-most-why")),
+    "one-request": (message("one-request"), message("one-request-why")),
+}
+"""Names of the numbers that the program finds, and how."""
+
+
 def _found(value: float, unit: str, name: str) -> Figure:
     """Return a number that the program found, with the reason."""
-    return Figure(value, unit, Assumed(message(name), message(f"{name}-why"), (_LITTLE,), "medium", chosen=True))
+    return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
 def _range_of_gpus(best: _Candidate, demand: Demand | None) -> EstimateRange | None:
@@ -520,29 +534,25 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
 
 
 def _unreachable(inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_per_server: Figure | None) -> PlanErrors:
-    """Return the error when no split keeps the targets, with the nearest that one does."""
+    """Return the error when no split keeps the targets, with the nearest."""
     targets = require(inference.targets, "only targets are unreachable")
     demand = capacity.demand_of(inference) or capacity.closed_demand(inference)
-    best_ttft = best_tpot = (inf, "")
+    nearest = None
     for found in splits.all_replicas(inference, gpu, gpus_per_server):
         speed = prepare(inference, gpu, require(links, "predicted"), found.degrees)
-        if speed is None:
+        if speed is None or (found.fits is False and not inference.degrees):
             continue
         ttft, tpot = capacity.fastest(speed, demand)
-        best_ttft, best_tpot = min(best_ttft, (ttft, str(found))), min(best_tpot, (tpot, str(found)))
-    reached = []
-    if targets.ttft and best_ttft[0] > targets.ttft.value:
-        reached.append(f"ttft {_milliseconds(best_ttft[0])} with {best_ttft[1]}")
-    if targets.tpot and best_tpot[0] > targets.tpot.value:
-        reached.append(f"tpot {_milliseconds(best_tpot[0])} with {best_tpot[1]}")
-    either = f"ttft {_milliseconds(best_ttft[0])} or tpot {_milliseconds(best_tpot[0])}, not both"
-    nearest = " and ".join(reached) or either
-    message = f"no split of the model on {gpu.identity.name} keeps the targets; the nearest are {nearest}"
+        missed = round(max(ttft / demand.ttft, tpot / demand.tpot), TARGET_DIGITS)
+        if nearest is None or missed < nearest[0]:
+            nearest = missed, f"ttft {_milliseconds(ttft)} and tpot {_milliseconds(tpot)} with {found}"
+    reached = f"; the nearest is {nearest[1]}" if nearest else ""
+    message = f"no split of the model on {gpu.identity.name} keeps the targets{reached}"
     return PlanErrors([Problem(targets.mark, "error", message, "targets", f"{PATH}.targets")])
 
 
 def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"
+    return f"{seconds * MILLI:.3g} ms"
 
 
 def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:

@@ -26,6 +26,8 @@ from bomgen.sizing.serving.service import Serving
 
 SEED = 1
 REQUESTS = 20_000
+REQUESTS_ALLOWED = 100, 1_000_000
+"""Fewest and most requests to simulate: fewer have no percentiles, more take minutes."""
 WARM_UP = 0.2
 """Share of the requests, the first ones, that are not counted: the cluster starts empty."""
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
