@@ -128,7 +128,9 @@ def _count_racks(
 def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
     """Return the racks of everything but servers, packed for each row of their counts."""
     counts = [machine.count.value for machine in machines]
-    rows = next(len(count) for count in counts if isinstance(count, ExactVector))
+    rows = next((len(count) for count in counts if isinstance(count, ExactVector)), None)
+    if rows is None:
+        return management_racks(site, machines, [])
     vectors = [count.integers() if isinstance(count, ExactVector) else np.full(rows, count) for count in counts]
     unique, inverse = np.unique(np.stack(vectors), axis=1, return_inverse=True)
     packed = []

@@ -209,6 +209,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **figures_of(serving.model, *memory),
         **figures_of(serving.per_gpu, *memory, "per_gpu"),
+        **{(*memory, "per_gpu", f"reserve_{name}"): part for name, part in found.reserve.items()},
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
         (*base, "parallelism", "tensor"): found.tensor,

@@ -148,8 +148,8 @@ def test_the_reserve_of_vllm() -> None:
     found = held(served("deepseek-r1", "fp8"), "h200-sxm", 8)
     copies = Fraction(3, 2) * 8192 * 2 * 8 * (2 * 7168 + Fraction(3 * 2048, 8))
     lines = [Fraction("0.35") * GIBI, Fraction("1.55") * GIBI, 1024 * 129280 * 16, copies]
-    assert lines == [line.value for line in found.reserve]
-    assert all(isinstance(line.origin, Assumed | Derived) for line in found.reserve)
+    assert lines == [line.value for line in found.reserve.values()]
+    assert all(isinstance(line.origin, Assumed | Derived) for line in found.reserve.values())
     assert found.room is not None
     assert Fraction("0.92") * Fraction("139.8") * GIBI - sum(lines) == found.room.value
 
@@ -157,7 +157,7 @@ def test_the_reserve_of_vllm() -> None:
 def test_small_gpus_take_smaller_steps() -> None:
     """2 048 tokens and 256 sequences below 70 GiB; one GPU has no buffers of NCCL."""
     found = held(served("llama-3.1-8b", "bf16"), "rtx4090", 1)
-    assert [Fraction("0.35") * GIBI, 256 * 128256 * 16] == [line.value for line in found.reserve]
+    assert [Fraction("0.35") * GIBI, 256 * 128256 * 16] == [line.value for line in found.reserve.values()]
 
 
 @pytest.mark.parametrize(

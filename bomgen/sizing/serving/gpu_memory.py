@@ -17,6 +17,7 @@ that they activate. Its sizes were set on the start-up logs of `data/measured/se
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
@@ -103,37 +104,39 @@ def memory_seen(gpu: Gpu) -> Figure | None:
     return memory_seen_by_share(gpu.memory_bytes, CUDA_SHARE)
 
 
-def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: Figure) -> tuple[Figure, ...]:
-    """Return the parts of a GPU's memory that the serving program keeps for itself [bytes].
+def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: Figure) -> dict[str, Figure]:
+    """Return the parts of a GPU's memory that the serving program keeps for itself [bytes], by name.
 
     For vLLM they are taken from its share of the memory, for other programs they come before the share.
     """
     if inference.engine.value != VLLM:
-        return (SGLANG_LIBRARIES, SGLANG_NCCL) if gpus.value > 1 else (SGLANG_LIBRARIES,)
+        return {"libraries": SGLANG_LIBRARIES} | ({"nccl": SGLANG_NCCL} if gpus.value > 1 else {})
     step = LARGE_STEP if memory.value >= LARGE_GPU_GIB * GIBI else SMALL_STEP
     model, split = inference.model, WHOLE_EXPERTS if by_requests(inference) else tensor
-    parts = [LIBRARIES, *([NCCL] if gpus.value > 1 else []), *_working_memory(model, step, split)]
+    parts = {"libraries": LIBRARIES} | ({"nccl": NCCL} if gpus.value > 1 else {})
+    if working := _working_memory(model, step, split):
+        parts["step"] = working
     if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
         widths = model.shape["topk"], model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
-        parts.append(expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split))
-    return tuple(parts)
+        parts["experts"] = expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split)
+    return parts
 
 
-def _working_memory(model: Model, step: StepSize, tensor: Figure) -> tuple[Figure, ...]:
-    """Return the larger of the activations and the logits of a step; of those that the shape gives."""
+def _working_memory(model: Model, step: StepSize, tensor: Figure) -> Figure | None:
+    """Return the larger of the activations and the logits of a step, of those that the shape gives; None: neither."""
     logits = logits_of_step(step.sequences, model.shape["vocab"], LOGIT_BYTES) if "vocab" in model.shape else None
     activations = None
     if {"hidden", "ffn"} <= model.shape.keys():
         widths = model.shape["hidden"], GATED_MATRICES, model.shape["ffn"]
         activations = activations_of_step(step.tokens, BYTES[SIXTEEN_BITS], *widths, tensor)
     if logits and activations:
-        return (working_memory(activations, logits),)
-    return tuple(part for part in (logits, activations) if part)
+        return working_memory(activations, logits)
+    return logits or activations
 
 
-def room_of_gpu(inference: Inference, memory: Figure, reserve: tuple[Figure, ...], weights: Figure) -> Figure:
+def room_of_gpu(inference: Inference, memory: Figure, reserve: Mapping[str, Figure], weights: Figure) -> Figure:
     """Return the memory per GPU that weights and KV cache may use [bytes]."""
-    kept, share = reduce(add_reserve, reserve), inference.memory_share
+    kept, share = reduce(add_reserve, reserve.values()), inference.memory_share
     if inference.engine.value == VLLM:
         return room_in_share(memory, share, kept)
     if inference.engine.value == TENSORRT:
@@ -141,9 +144,9 @@ def room_of_gpu(inference: Inference, memory: Figure, reserve: tuple[Figure, ...
     return room_after_libraries(memory, share, kept)
 
 
-def memory_needed(inference: Inference, reserve: tuple[Figure, ...], weights: Fraction, cache: Fraction) -> Fraction:
+def memory_needed(inference: Inference, reserve: Mapping[str, Figure], weights: Fraction, cache: Fraction) -> Fraction:
     """Return the memory that a GPU needs for weights and KV cache of these sizes [bytes], as CUDA sees it."""
-    kept, share = sum(Fraction(part.value) for part in reserve), Fraction(inference.memory_share.value)
+    kept, share = sum(Fraction(part.value) for part in reserve.values()), Fraction(inference.memory_share.value)
     if inference.engine.value == VLLM:
         return (weights + cache + kept) / share
     if inference.engine.value == TENSORRT:

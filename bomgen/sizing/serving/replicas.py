@@ -13,13 +13,14 @@ that which CUDA sees, less the reserve of the serving program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from heapq import merge
 from itertools import takewhile
 from math import lcm
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
@@ -123,7 +124,7 @@ class Replica(NamedTuple):
     """Memory for weights and KV cache [bytes]; None: the GPU's memory is unknown."""
     held: Figure | None
     """Maximum requests held; None if unknown."""
-    reserve: tuple[Figure, ...] = ()
+    reserve: Mapping[str, Figure] = MappingProxyType({})
     """Parts of the memory that the serving program keeps for itself [bytes]; none when the memory is unknown."""
     by_requests: bool = False
     """Whether each GPU of a stage attends to separate requests."""
@@ -214,7 +215,7 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     weights, memory = weights_of_gpu(inference, tensor, stages), memory_seen(gpu)
     held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
     request = room = most = None
-    reserve: tuple[Figure, ...] = ()
+    reserve: Mapping[str, Figure] = MappingProxyType({})
     if held is not None and inference.context is not None:
         of_gpu = partial(kv_cache.request_bytes_per_gpu, held, inference.context)
         request = kv_of_gpu(by_requests(inference), tensor, of_gpu, stages)
