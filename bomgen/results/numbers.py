@@ -17,7 +17,7 @@ from bomgen.sizing.storage import Stored, bandwidth_of_servers
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.second_opinions import Opinions
-    from bomgen.sizing.serving.service import Serving
+    from bomgen.sizing.serving.service import Latency, Serving
 
 NARROW, WIDE = 50, 90
 """Coverage of the prediction intervals in percent."""
@@ -199,8 +199,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "latency", "ttft_seconds"): latency.ttft if latency else None,
         **_range((*base, "latency", "ttft_seconds_range"), latency.ttft_range if latency else None),
         (*base, "latency", "ttft_p95_seconds"): latency.ttft_of_most if latency else None,
-        (*base, "latency", "decode_seconds_per_token"): latency.tpot if latency else None,
-        **_range((*base, "latency", "decode_seconds_per_token_range"), latency.tpot_range if latency else None),
+        **_output_times(inference, latency),
         (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
         **_range((*base, "tokens_per_second_per_gpu_range"), serving.of_gpu_range),
         (*base, "tokens_per_second"): serving.tokens_per_second,
@@ -215,6 +214,17 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "parallelism", "tensor"): found.tensor,
         (*base, "parallelism", "pipeline"): found.pipeline,
         (*base, "parallelism", "data"): serving.replicas,
+    }
+
+
+def _output_times(inference: Inference, latency: Latency | None) -> dict[Path, Figure | None]:
+    """Return the time per output token with its range; nothing for requests without output."""
+    if latency is None or inference.output_tokens is None or not inference.output_tokens.value:
+        return {}
+    base: Path = ("workload", "latency")
+    return {
+        (*base, "decode_seconds_per_token"): latency.tpot,
+        **_range((*base, "decode_seconds_per_token_range"), latency.tpot_range),
     }
 
 

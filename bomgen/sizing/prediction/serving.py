@@ -54,6 +54,8 @@ AGE = 0.053
 """Log by which serving is slower per year of the software before the newest rows."""
 DRAFTING = ((8, 0.58), (32, 0.74), (float("inf"), 0.81))
 """Requests in flight up to which a token takes this share of the time with multi-token prediction."""
+USUALLY_ACCEPTED = 0.8
+"""Drafted tokens accepted per step in these measurements, of one that is drafted (DeepSeek-V3: 85 to 90 %)."""
 INTERLEAVING, BURST, CONSTANT, BATCH = "interleaving", "burst", "constant", "batch"
 SCALES = (INTERLEAVING, BURST, BATCH)
 LEVELS = ("engine", "generation", "precision", "model")
@@ -106,7 +108,8 @@ class ReplicaSpeed(NamedTuple):
     output: Figure
     mixed: bool
     """Whether prompts share the GPUs with decode."""
-    drafting: bool
+    drafting: float | None
+    """Time of drafted tokens over that with the usual number accepted; None: none are drafted."""
     coefficients: Coefficients
     plain: tuple[ServedWork[float], ServingMachine[float]]
     """The same as `work` and `machine`, as floats."""
@@ -142,9 +145,13 @@ class ReplicaSpeed(NamedTuple):
         step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
         own = apply_plain(prompts_of_others, in_flight, float(self.ranks.value), float(self.pipeline.value))
         share = self.interleaving
-        drafting = drafting_time(in_flight) if self.drafting else 1.0
+        drafting = self.drafting_share(in_flight)
         tpot = apply_plain(tpot_seconds, step, share, own, prompt, self.output_tokens, drafting)
         return Times(step, prompt, tpot, own, drafting)
+
+    def drafting_share(self, in_flight: float) -> float:
+        """Return the share of the time of an output token that drafting leaves; 1 without it."""
+        return 1.0 if self.drafting is None else drafting_time(in_flight) * self.drafting
 
     @property
     def output_tokens(self) -> float:
@@ -274,7 +281,7 @@ def prepare(
         *degrees,
         output=inference.output_tokens,
         mixed=mixed,
-        drafting=inference.drafted is not None,
+        drafting=_drafting_ratio(inference),
         coefficients=coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, family),
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
@@ -295,7 +302,7 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
     prompt = reduce(add_seconds, (terms[name] for name in PROMPT if name in terms))
     others = prompts_of_others(in_flight, speed.ranks, speed.pipeline)
     share = _coefficient(speed, INTERLEAVING) if speed.mixed else _known(0.0)
-    drafting = _known(drafting_time(float(in_flight.value)) if speed.drafting else 1.0)
+    drafting = _known(speed.drafting_share(float(in_flight.value)))
     output = at_least_one(speed.output)
     tpot = tpot_seconds(step, share, others, prompt, output, drafting)
     constant = constant_of_request(_coefficient(speed, CONSTANT))
@@ -413,6 +420,13 @@ def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[flo
             measured = apply_plain(request_seconds, float(own.ttft.value), float(own.tpot.value), output)
             errors[REQUEST].append(log(measured / request))
     return errors
+
+
+def _drafting_ratio(inference: Inference) -> float | None:
+    if inference.drafted is None:
+        return None
+    accepted = float(inference.accepted.value) if inference.accepted else USUALLY_ACCEPTED
+    return (1 + USUALLY_ACCEPTED) / (1 + accepted)
 
 
 def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, mixed: Any) -> Parts:

@@ -79,6 +79,7 @@ class Pool(NamedTuple):
     """Replicas that only prefill."""
 
     replica: Replica
+    speed: ReplicaSpeed
     replicas: Figure
 
     @property
@@ -198,14 +199,14 @@ class _Candidate(NamedTuple):
     most: float | None
     """Largest mean load of a replica that keeps the targets; None: not predicted."""
     replicas: int
-    prefill: tuple[Replica, int] | None
-    """Replicas that only prefill, besides these, and their number; None: these prefill, too."""
+    prefill: tuple[Replica, ReplicaSpeed, int] | None
+    """Replicas that only prefill, besides these, their speed and number; None: these prefill, too."""
 
     @property
     def gpus(self) -> int:
         """GPUs of all replicas."""
         gpus = self.replicas * self.replica.gpus.value
-        return int(gpus + (self.prefill[1] * self.prefill[0].gpus.value if self.prefill else 0))
+        return int(gpus + (self.prefill[2] * self.prefill[0].gpus.value if self.prefill else 0))
 
 
 def size_serving(
@@ -234,7 +235,8 @@ def size_serving(
     replicas, prefill = _replicas_needed(inference, best, demand), None
     gpus = gpus_of_replicas(replicas, best.replica.gpus)
     if best.prefill:
-        prefill = Pool(best.prefill[0], _found(best.prefill[1], "replicas", "replicas-for-prefill"))
+        only, first, count = best.prefill
+        prefill = Pool(only, first, _found(count, "replicas", "replicas-for-prefill"))
         gpus = gpus_of_pools(gpus, prefill.gpus)
     return Need(
         replica=best.replica,
@@ -324,7 +326,7 @@ def _two_pools(
     prefill = splits.replica(inference._replace(degrees=own), gpu, own.tensor, own.pipeline) if own else found
     first = speed.prepare(inference, prefill.degrees) if own else speed
     needed = capacity.replicas_for_prompts(first, demand) if first else None
-    return decode._replace(prefill=(prefill, needed)) if decode and needed else None
+    return decode._replace(prefill=(prefill, first, needed)) if decode and first and needed else None
 
 
 def _replicas_measured(inference: Inference, found: Replica, rate_of_gpu: Figure) -> Figure | None:
@@ -476,19 +478,20 @@ def _requests_served(inference: Inference, need: Need, decoding: Figure, put_out
 
 def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -> Latency:
     """Return the latency of requests: of a fixed number in flight, or where they arrive at random at a rate."""
-    ttft, of_most, busy = speed.ttft, None, None
-    if need.demand and need.speed and need.speed.mixed and inference.requests_per_minute:
-        per_replica = requests_of_replica_a_second(_at_peak(inference, inference.requests_per_minute), decoding)
-        occupied = seconds_occupied(speed.prompt, need.speed.ranks, need.speed.pipeline)
+    ttft, of_most, busy, pool = speed.ttft, None, None, need.prefill
+    if need.demand and need.speed and inference.requests_per_minute:
+        first, replicas = (pool.speed, pool.replicas) if pool else (need.speed, decoding)
+        alone = predict(first, inference, speed.in_flight, pool.replica.gpus) if pool else speed
+        per_replica = requests_of_replica_a_second(_at_peak(inference, inference.requests_per_minute), replicas)
+        occupied = seconds_occupied(alone.prompt, first.ranks, first.pipeline)
         busy = share_of_time(per_replica, occupied)
         if busy.value < 1:
             spread = inference.prompt_spread or _found(0, "ratio", "one-request")
             delay = capacity.delay_of_waiting(occupied, spread, busy)
-            wait = mean_wait(capacity.chance_of_waiting(busy, decoding), delay)
-            ttft = capacity.ttft_at_rate(speed.constant, speed.prompt, speed.step, wait)
-            found = capacity.latency(
-                need.speed, need.demand, float(speed.in_flight.value), float(per_replica.value), int(decoding.value)
-            )
+            wait = mean_wait(capacity.chance_of_waiting(busy, replicas), delay)
+            ttft = capacity.ttft_at_rate(speed.constant, alone.prompt, speed.step, wait)
+            rate, load = float(per_replica.value), float(speed.in_flight.value)
+            found = capacity.latency(first, need.demand, load, rate, int(replicas.value))
             of_most = _found(found.ttft_of_most, "s", "ttft-of-most")
     ends, whole = speed.intervals[TTFT][WIDE], speed.ttft
     return Latency(

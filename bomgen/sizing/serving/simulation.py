@@ -168,11 +168,7 @@ def simulate_service(plan: Plan, served: Serving, replicas: int | None, seed: in
         raise LookupError("the plan has no predicted rate of requests")
     held = need.replica.held.value if need.replica.held else MOST_IN_FLIGHT
     most = min(float(held), float(inference.batch.value)) if inference.batch else float(held)
-    prefill = need.prefill
-    first = None
-    if prefill:
-        alone = need.speed.prepare(inference, prefill.replica.degrees)
-        first = (alone or need.speed, int(prefill.replicas.value))
+    first = (need.prefill.speed, int(need.prefill.replicas.value)) if need.prefill else None
     decoding = replicas or int(served.replicas.value) - (first[1] if first else 0)
     lengths = (
         Lengths(1.0, need.demand.variation),
