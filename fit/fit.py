@@ -81,9 +81,8 @@ def fit_serving() -> dict[str, Any]:
         "pairs": sorted(set(pairs)),
         "spread": spread(fit, levels),
         "factors": {
-            "new": rounded_factors(factors(table, *models)),
-            "known": rounded_factors(factors(table, *groups)),
-            "measured": rounded_factors(factors(table, *rows)),
+            name: rounded_factors(factors(serving.by_engine(table), *apart) | factors(table, *apart))
+            for name, apart in (("new", models), ("known", groups), ("measured", rows))
         },
         "within": serving.within(table, fit),
     }

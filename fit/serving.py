@@ -7,7 +7,7 @@ and the mean time of a request. Each is a sum of terms of a decode step and of a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns
@@ -73,6 +73,8 @@ SPREADS: Mapping[str, float] = {
     "batch": 0.2,
 }
 FOLDS, SEED = 12, 0
+ENOUGH = 5
+"""Groups of an engine from which on its intervals have a width of their own."""
 FEW = 4
 """Groups with more rows say how much their rows differ."""
 DIGITS = 4
@@ -155,6 +157,14 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
         in_flight=np.array([row.split.in_flight for _, row in chosen]),
         gpus=np.array([row.split.width * row.split.ranks for _, row in chosen]),
     )
+
+
+def by_engine(table: Times) -> Times:
+    """Return the times with kinds by engine, of engines with enough groups for a width of their own."""
+    kinds = np.array([f"{kind} {row.engine}" for kind, row in zip(table.kinds, table.rows, strict=True)])
+    groups = {name: set(table.groups[kinds == name]) for name in sorted(set(kinds))}
+    own = [name for name, found in groups.items() if len(found) >= ENOUGH]
+    return replace(table, kinds=np.where(np.isin(kinds, own), kinds, table.kinds))
 
 
 def folds(labels: NDArray[np.str_]) -> list[Rows]:

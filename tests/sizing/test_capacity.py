@@ -155,3 +155,19 @@ def test_the_command_prints_what_holds(tmp_path: Path) -> None:
     data = json.loads(CliRunner().invoke(simulate, [*asked, "-f", "json"]).output)
     assert data["holds"] is True
     assert data["ttft"]["p95"] <= 1
+
+
+def test_requests_beyond_the_cache_wait_in_a_queue(worked: Worked) -> None:
+    """Twice as many as a replica holds: one waits for a whole request of another before its own."""
+    inquiry = {"gpu": "h100-sxm", "model": "llama-3.1-8b", "prompt_tokens": 1000, "output_tokens": 500}
+    one = plan(inquiry | {"parallelism": {"tensor": 8}})
+    one["cluster"] |= {"servers": 1}
+    held = worked(one).design.sizing.serving
+    assert held is not None
+    assert held.need.replica.held is not None
+    one["workload"]["inference"]["concurrency"] = 2 * int(held.need.replica.held.value)
+    found = worked(one).design.sizing.serving
+    assert found is not None
+    assert found.latency is not None
+    assert found.speed is not None
+    assert float(found.latency.ttft.value) == pytest.approx(float(found.speed.ttft.value + found.speed.request.value))

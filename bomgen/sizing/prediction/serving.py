@@ -82,6 +82,7 @@ class Coefficients(NamedTuple):
     """The levels of which the model, engine, generation or precision has no rows."""
     kind: str
     """`measured`: the model was, on this accelerator; `known`: each was, with others; else `new`."""
+    engine: str
 
 
 @cache
@@ -94,7 +95,7 @@ def coefficients(model: str, engine: str, gpu: str, precision: str) -> Coefficie
     unseen = tuple(level for level, name in members.items() if name not in found[level])
     kind = "new" if {"model", "generation"} & set(unseen) else "known"
     kind = "measured" if f"{model} {gpu}" in found["pairs"] else kind
-    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen, kind)
+    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen, kind, engine)
 
 
 class ReplicaSpeed(NamedTuple):
@@ -381,8 +382,9 @@ def _request_parts(
 
 def _factor(speed: ReplicaSpeed, kind: str, coverage: int) -> float:
     """Return the number of spreads that an interval of a time extends to either side."""
-    experts = "moe" if speed.work.expert_weights.value else "dense"
-    return float(fit()["factors"][speed.coefficients.kind][f"{kind} {experts}"][str(coverage)])
+    experts = "moe" if speed.work.experts_size.value else "dense"
+    found, pooled = fit()["factors"][speed.coefficients.kind], f"{kind} {experts}"
+    return float(found.get(f"{pooled} {speed.coefficients.engine}", found[pooled])[str(coverage)])
 
 
 def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:

@@ -1,1 +1,1 @@
-"""Inference: memory of replicas, requests in flight, and a roofline of their throughput."""
+"""Inference: memory of replicas, their speed at a load, and replicas for a load."""

@@ -328,11 +328,9 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
     if inference.memory_share.value < MOST_SHARE:
         share = replace(inference.memory_share, value=MOST_SHARE)
         yield f"`memory_share: {float(MOST_SHARE):.0%}`", inference._replace(memory_share=share)
+    held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
     for name in ("fp8", "int4"):
-        if (
-            kv_cache.cache(inference.model, str(inference.kv_precision.value)) is not None
-            and BYTES[name].value < cache.value
-        ):
+        if held is not None and BYTES[name].value < cache.value:
             narrow = replace(inference.kv_precision, value=name)
             yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
     for name in ("fp8", *(["fp4"] if "fp4" in gpu.dense else []), "int4"):

@@ -493,6 +493,10 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
             rate, load = float(per_replica.value), float(speed.in_flight.value)
             found = capacity.latency(first, need.demand, load, rate, int(replicas.value))
             of_most = _found(found.ttft_of_most, "s", "ttft-of-most")
+    elif inference.concurrency and not inference.batch:
+        asked = requests_of_replica(inference.concurrency, decoding)
+        if asked.value > speed.in_flight.value:
+            ttft = ttft_behind_others(ttft, asked, speed.in_flight, speed.request)
     ends, whole = speed.intervals[TTFT][WIDE], speed.ttft
     return Latency(
         ttft=ttft,
@@ -728,6 +732,12 @@ load_of_cluster = quotient("load_of_cluster", "share", "requests_asked", "served
 def scaled(value: float, end: float, predicted: float) -> float:
     """A figure at one end of the interval of another that it is proportional to."""
     return float(value) * end / predicted
+
+
+@formula("s", "Little's law, for requests that the KV cache has no room for yet")
+def ttft_behind_others(ttft: float, requests_sent: Fraction, in_flight: Fraction, request: float) -> float:
+    """Time to the first token of requests of which more are sent than a replica holds."""
+    return ttft + (requests_sent / in_flight - 1) * request
 
 
 kv_of_requests = product("kv_of_requests", "bytes", "kv_of_request", "requests")
