@@ -199,6 +199,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "latency", "ttft_seconds"): latency.ttft if latency else None,
         **_range((*base, "latency", "ttft_seconds_range"), latency.ttft_range if latency else None),
         (*base, "latency", "ttft_p95_seconds"): latency.ttft_of_most if latency else None,
+        **_range((*base, "latency", "ttft_p95_seconds_range"), latency.ttft_of_most_range if latency else None),
         **_output_times(inference, latency),
         (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
         **_range((*base, "tokens_per_second_per_gpu_range"), serving.of_gpu_range),

@@ -18,6 +18,7 @@ BASE: Path = ("workload",)
 KILO = 1000
 RANGES = (
     ("latency", "ttft_seconds"),
+    ("latency", "ttft_p95_seconds"),
     ("latency", "decode_seconds_per_token"),
     ("tokens_per_second_per_gpu",),
     ("requests_per_minute",),

@@ -36,7 +36,7 @@ from bomgen.core.provenance import (
 )
 from bomgen.core.units import GIGA
 from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
-from bomgen.sizing.prediction.predict import GpuLinks
+from bomgen.sizing.prediction.predict import GpuLinks, Interval
 from bomgen.sizing.prediction.serving import (
     TPOT,
     TTFT,
@@ -146,6 +146,7 @@ class Latency(NamedTuple):
     ttft_range: EstimateRange
     ttft_of_most: Figure | None
     """Time to the first token that the percentile of the targets keeps; None: the plan sets no rate of requests."""
+    ttft_of_most_range: EstimateRange | None
     tpot: Figure
     """Time per output token."""
     tpot_range: EstimateRange
@@ -500,8 +501,9 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
     ends, whole = speed.intervals[TTFT][WIDE], speed.ttft
     return Latency(
         ttft=ttft,
-        ttft_range=EstimateRange(scaled(ttft, ends.low, whole), scaled(ttft, ends.high, whole)),
+        ttft_range=_scaled_ends(ttft, ends, whole),
         ttft_of_most=of_most,
+        ttft_of_most_range=_scaled_ends(of_most, ends, whole) if of_most else None,
         tpot=speed.tpot,
         tpot_range=EstimateRange(*speed.intervals[TPOT][WIDE]),
         prompt=speed.prompt,
@@ -529,8 +531,12 @@ def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | Non
     """Return the ends of a figure that is proportional to the predicted throughput."""
     if speed is None or figure is None:
         return None
-    slow, fast = speed.rates[WIDE]
-    return EstimateRange(scaled(figure, slow, speed.of_gpu), scaled(figure, fast, speed.of_gpu))
+    return _scaled_ends(figure, speed.rates[WIDE], speed.of_gpu)
+
+
+def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> EstimateRange:
+    """Return the ends of a figure that is proportional to a predicted one."""
+    return EstimateRange(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
