@@ -72,7 +72,10 @@ def factors(table: Observations, found: Array, spreads: Array, but: str = "") ->
         used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
         groups = table.groups[used]
         levels = {at: level(at / 100, len(set(groups))) for at in COVERAGES}
-        wide[kind] = {at: quantile(scores[used], groups, levels[at], table.problem.group_power) for at in COVERAGES}
+        wide[kind] = {
+            at: max(quantile(scores[used], groups, levels[at], power) for power in table.problem.group_powers)
+            for at in COVERAGES
+        }
     return wide
 
 

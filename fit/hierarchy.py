@@ -60,8 +60,8 @@ class Problem:
     """Relative gain of a step of the fit below which it ends."""
     power: float
     """A row of a group of n rows weighs n to the power of minus this."""
-    group_power: float
-    """The same for the width of intervals; with 1 every group has the same weight."""
+    group_powers: tuple[float, ...]
+    """The same for the width of intervals, the widest of which counts; with 1 every group has the same weight."""
     hidden: Mapping[str, tuple[str, ...]]
     """Terms of which none may have a larger inverse efficiency than those that hide it."""
 

@@ -98,7 +98,7 @@ PROBLEM = Problem(
     together=6.0,
     enough=3e-4,
     power=0.25,
-    group_power=0.5,
+    group_powers=(0.0, 0.5),
     hidden={},
 )
 

@@ -75,7 +75,7 @@ PROBLEM = Problem(
     together=10.0,
     enough=1e-5,
     power=0.5,
-    group_power=1.0,
+    group_powers=(1.0,),
     hidden={"launches": HIDING},
 )
 
