@@ -61,8 +61,13 @@ SCALES = (INTERLEAVING, BURST, BATCH)
 LEVELS = ("engine", "generation", "precision", "model")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
 WIDE = max(COVERAGES)
+KINDS = ("measured", "known", "new")
+"""What the rows have seen of a replica, from the most to the least."""
 UNMEASURED_FACTOR = 2.0
-"""Least factor between a predicted time and the ends of its interval on accelerators without measurements."""
+"""Least factor between a predicted time and the ends of its interval without measurements of the like.
+
+So on accelerators without rows, and where experts are exchanged over the network, of which there are three rows.
+"""
 Parts = Iterator[tuple[tuple[str, ...], Any]]
 """The terms and scales that multiply a part of a time, and its seconds at line rate."""
 
@@ -173,12 +178,19 @@ class ReplicaSpeed(NamedTuple):
         """Return the speed at the fast and at the slow end of the interval of the time of a request at a load."""
         split = self.split(in_flight)
         terms = self.at_line_rate(in_flight)
-        width = _spread(self, _request_parts(terms, split, self)) * _factor(self, REQUEST, WIDE)
+        spread = _spread(self, _request_parts(terms, split, self))
+        width = spread * _factor(self, REQUEST, WIDE, spread)
         return self._slower(exp(-width)), self._slower(exp(width))
 
     def _slower(self, ratio: float) -> ReplicaSpeed:
         values = {n: value * (1 if n in SCALES else ratio) for n, value in self.coefficients.values.items()}
         return self._replace(coefficients=self.coefficients._replace(values=values))
+
+    @property
+    def over_network(self) -> bool:
+        """Whether tokens reach experts in other scale-up domains."""
+        width, ranks, domain = (float(each.value) for each in (self.width, self.ranks, self.machine.domain))
+        return ranks > 1 and width * ranks > domain
 
     @property
     def interleaving(self) -> float:
@@ -275,7 +287,10 @@ def prepare(
         network=floating(links.network),
         domain=floating(links.domain),
     )
-    family = FORMAT_FAMILIES[precision]
+    found = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, FORMAT_FAMILIES[precision])
+    if degrees[1].value > 1:
+        # attention by requests has few rows: what the model was measured with says less of it
+        found = found._replace(kind=KINDS[min(KINDS.index(found.kind) + 1, len(KINDS) - 1)])
     return ReplicaSpeed(
         work,
         machine,
@@ -283,7 +298,7 @@ def prepare(
         output=inference.output_tokens,
         mixed=mixed,
         drafting=_drafting_ratio(inference),
-        coefficients=coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, family),
+        coefficients=found,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
     )
@@ -380,21 +395,26 @@ def _request_parts(
     return parts
 
 
-def _factor(speed: ReplicaSpeed, kind: str, coverage: int) -> float:
-    """Return the number of spreads that an interval of a time extends to either side."""
+def _factor(speed: ReplicaSpeed, kind: str, coverage: int, spread: float) -> float:
+    """Return the number of spreads that an interval of a time extends to either side.
+
+    Where less was measured it is never narrower.
+    """
     experts = "moe" if speed.work.experts_size.value else "dense"
-    found, pooled = fit()["factors"][speed.coefficients.kind], f"{kind} {experts}"
-    return float(found.get(f"{pooled} {speed.coefficients.engine}", found[pooled])[str(coverage)])
+    pooled = f"{kind} {experts}"
+    own = f"{pooled} {speed.coefficients.engine}"
+    known = (fit()["factors"][name] for name in KINDS[: KINDS.index(speed.coefficients.kind) + 1])
+    factor = max(float(found.get(own, found[pooled])[str(coverage)]) for found in known)
+    if (speed.over_network or "generation" in speed.coefficients.unseen) and coverage == WIDE:
+        return max(factor, log(UNMEASURED_FACTOR) / spread)
+    return factor
 
 
 def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:
     """Return the bounds of a time by coverage."""
     spread, bounds = Figure(width, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium")), {}
     for coverage in COVERAGES:
-        factor = _factor(speed, kind, coverage)
-        if "generation" in speed.coefficients.unseen and coverage == WIDE:
-            factor = max(factor, log(UNMEASURED_FACTOR) / width)
-        times = Figure(factor, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        times = Figure(_factor(speed, kind, coverage, width), "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds[coverage] = Interval(lower_bound(time, times, spread), upper_bound(time, times, spread))
     return bounds
 
