@@ -278,6 +278,22 @@ def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
+def measurements_have_results(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require a result of each own measurement of serving, and a time of targets."""
+    inference = plan.inference
+    if inference is None:
+        return
+    for own in inference.measured:
+        if not (own.tpot or own.ttft or own.tokens_per_second_per_gpu):
+            text = "nothing is measured here; add `tpot`, `ttft` or `tokens_per_second_per_gpu`"
+            yield Problem(own.mark, "error", text, "missing-key", "workload.inference.measured")
+    targets = inference.targets
+    if targets and not (targets.ttft or targets.tpot):
+        text = "a percentile of no time; add `ttft` or `tpot`"
+        yield Problem(targets.mark, "error", text, "missing-key", "workload.inference.targets")
+
+
+@rule
 def targets_of_outputs(plan: Plan, _: Source) -> Iterator[Problem]:
     """Refuse a target for output tokens that are never generated."""
     inference = plan.inference

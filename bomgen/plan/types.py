@@ -161,6 +161,7 @@ class UseCase(NamedTuple):
 class OwnSpeed(NamedTuple):
     """The speed of a replica that the user measured; either time, or the tokens/s, may be missing."""
 
+    mark: Mark
     concurrency: Figure
     prompt_tokens: Figure
     output_tokens: Figure

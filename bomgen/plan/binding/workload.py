@@ -256,6 +256,7 @@ def _targets(section: PlanSection) -> Targets:
 def _own_speed(section: PlanSection) -> OwnSpeed:
     why = "the schema asks for it"
     return OwnSpeed(
+        mark=section.mark,
         concurrency=require(section.figure("concurrency", "requests"), why),
         prompt_tokens=require(section.figure("prompt_tokens", "tokens"), why),
         output_tokens=require(section.figure("output_tokens", "tokens"), why),

@@ -250,7 +250,7 @@ def size_serving(
         most=_found(best.most, "requests", "load-of-replica") if best.most else None,
         replicas=replicas,
         gpus_required=gpus,
-        gpus_range=_range_of_gpus(best, demand),
+        gpus_range=_range_of_gpus(inference, best, demand),
         prefill=prefill,
         smaller=(smallest.replica, smallest.gpus) if smallest and best is not smallest else None,
     )
@@ -289,8 +289,7 @@ def _candidate(
     inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, found: Replica
 ) -> _Candidate | None:
     """Return the needs with a replica; None when no number of these keeps the targets."""
-    held = found.holds
-    holding = ceil(Fraction(inference.concurrency.value, held)) if inference.concurrency and held else 1
+    holding = _replicas_holding(inference, found)
     measured = inference.tokens_per_second_per_gpu
     if measured is not None:
         served = _replicas_measured(inference, found, measured)
@@ -304,6 +303,12 @@ def _candidate(
     if inference.pools != ONE_POOL and demand is not None:
         options.append(_two_pools(inference, gpu, speed, demand, found, holding))
     return min((option for option in options if option), key=lambda option: option.gpus, default=None)
+
+
+def _replicas_holding(inference: Inference, found: Replica) -> int:
+    """Return the replicas that hold the requests in flight of the plan, at least one."""
+    in_flight, held = inference.concurrency, found.holds
+    return ceil(Fraction(in_flight.value, held)) if in_flight and held else 1
 
 
 def _one_pool(
@@ -379,17 +384,18 @@ def _found(value: float, unit: str, name: str) -> Figure:
     return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
-def _range_of_gpus(best: _Candidate, demand: Demand | None) -> EstimateRange | None:
+def _range_of_gpus(inference: Inference, best: _Candidate, demand: Demand | None) -> EstimateRange | None:
     """Return the GPUs needed at the fast and at the slow end of the predicted speed."""
     if demand is None or best.speed is None or best.prefill:
         return None
     held = best.replica.holds
+    holding = _replicas_holding(inference, best.replica)
 
     def gpus(speed: ReplicaSpeed) -> Figure | None:
         found = capacity.replicas_for(speed, demand, held)
         if found is None:
             return None
-        return gpus_of_replicas(_found(found, "replicas", "replicas-at-end"), best.replica.gpus)
+        return gpus_of_replicas(_found(max(found, holding), "replicas", "replicas-at-end"), best.replica.gpus)
 
     fast, slow = (gpus(speed) for speed in best.speed.at_ends(best.most or 1.0))
     return EstimateRange(fast, slow)
