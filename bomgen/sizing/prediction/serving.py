@@ -197,10 +197,10 @@ class ReplicaSpeed(NamedTuple):
         """Share of the time of a prompt by which it delays the outputs of others."""
         return self.coefficients.values[INTERLEAVING] if self.mixed else 0.0
 
-    @property
-    def burst(self) -> float:
-        """Share of the prompts of others in flight that a new one waits for."""
-        return self.coefficients.values[BURST]
+    def ttft(self, times: Times) -> float:
+        """Return the time to the first token of a fixed number of requests in flight [s]."""
+        burst = self.coefficients.values[BURST]
+        return float(apply_plain(ttft_seconds, self.constant, times.prompt, times.step, burst, times.others))
 
     @property
     def constant(self) -> float:
@@ -426,9 +426,7 @@ def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[flo
         asked = inference._replace(prompt_tokens=own.prompt_tokens, output_tokens=own.output_tokens)
         speed = require(speed.prepare(asked), "the model and the accelerator are known")
         times = speed.times(float(own.concurrency.value))
-        ttft = apply_plain(
-            ttft_seconds, speed.constant, times.prompt, times.step, speed.coefficients.values[BURST], times.others
-        )
+        ttft = speed.ttft(times)
         output = max(1.0, float(own.output_tokens.value))
         if own.tpot:
             errors[TPOT].append(log(float(own.tpot.value) / times.tpot))

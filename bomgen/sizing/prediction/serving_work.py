@@ -11,8 +11,8 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.provenance import Figure, difference, formula, product
-from bomgen.core.units import TERA
 from bomgen.sizing.attention import CONVENTIONS, products_of_token
+from bomgen.sizing.prediction.predict import flops_of_peak
 from bomgen.sizing.prediction.serving_terms import ServedWork
 from bomgen.sizing.prediction.work import NONE, ONE, add_counts, weights_of_head, weights_of_matrix
 from bomgen.sizing.serving import kv_cache
@@ -44,7 +44,7 @@ def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
     """
     names = (*(() if precision in WEIGHT_ONLY else (PEAKS.get(precision, precision),)), *SIXTEEN_BITS)
     found = next((gpu.dense[name] for name in names if name in gpu.dense), None)
-    return None if found is None else flops_of_format(found)
+    return None if found is None else flops_of_peak(found)
 
 
 def served_work(
@@ -152,12 +152,6 @@ def _repeated(model: Model, others: Iterable[Matrix], width: Figure) -> Figure:
 
 def _sum(figures: Iterable[Figure]) -> Figure:
     return reduce(add_counts, figures)
-
-
-@formula("FLOP/s")
-def flops_of_format(peak_tflops: Fraction) -> Fraction:
-    """Peak rate of a GPU in FLOP/s."""
-    return peak_tflops * TERA
 
 
 @formula("tokens")

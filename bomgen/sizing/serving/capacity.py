@@ -19,7 +19,6 @@ from bomgen.sizing.prediction.serving import (
     ReplicaSpeed,
     request_seconds,
     tokens_per_second_of_gpu,
-    ttft_seconds,
 )
 from bomgen.sizing.prediction.serving_terms import HALF_STEP
 from bomgen.sizing.prediction.terms import apply_plain
@@ -168,7 +167,7 @@ def trade_off(speed: ReplicaSpeed, most: float) -> list[LoadPoint]:
 
 def _point(speed: ReplicaSpeed, in_flight: float) -> LoadPoint:
     times = speed.times(in_flight)
-    ttft = apply_plain(ttft_seconds, speed.constant, times.prompt, times.step, speed.burst, times.others)
+    ttft = speed.ttft(times)
     request = apply_plain(request_seconds, ttft, times.tpot, speed.output_tokens)
     of_gpu = apply_plain(tokens_per_second_of_gpu, in_flight, speed.output_tokens, request, speed.gpus)
     return LoadPoint(in_flight, of_gpu, 1 / times.tpot, ttft, request)
