@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, formula, require
+from bomgen.core.provenance import Cited, Figure, Reference, formula, require
 from bomgen.plan.types import Inference
 from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
     COVERAGES,
-    FIT_REFERENCE,
     SPREADS,
     GpuLinks,
     Interval,
@@ -50,6 +49,7 @@ from bomgen.sizing.prediction.work import NONE
 from bomgen.sizing.serving.weights import format_of_rest
 
 FILE = "serving-fit.json"
+_FIT = Reference("bomgen, docs/serving.md and docs/serving-accuracy.md: fitted to published measurements")
 AGE = 0.053
 """Log by which serving is slower per year of the software before the newest rows."""
 DRAFTING = ((8, 0.58), (32, 0.74), (float("inf"), 0.81))
@@ -337,7 +337,7 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
         width = _spread(speed, parts[kind])
         if errors := own[kind] or own[REQUEST]:
             correction, width = learn(errors, width, float(fit()["within"]))
-            ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (FIT_REFERENCE,), "medium"))
+            ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
             times[kind] = corrected(time, ratio)
         intervals[kind] = _interval(speed, kind, times[kind], width)
     if own[TPOT] or own[TTFT]:
@@ -367,13 +367,13 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
 
 
 def _known(value: float) -> Figure:
-    return Figure(value, "count", Cited(message("serving-setting"), (FIT_REFERENCE,), "medium"))
+    return Figure(value, "count", Cited(message("serving-setting"), (_FIT,), "medium"))
 
 
 def _coefficient(speed: ReplicaSpeed, name: str) -> Figure:
     of = message("prediction-term-prior" if name in fit()["priors"] else "prediction-term", term=name)
     confidence = "low" if name in fit()["priors"] or speed.coefficients.unseen else "medium"
-    return Figure(speed.coefficients.values[name], "ratio", Cited(of, (FIT_REFERENCE,), confidence))
+    return Figure(speed.coefficients.values[name], "ratio", Cited(of, (_FIT,), confidence))
 
 
 def _spread(speed: ReplicaSpeed, parts: Mapping[tuple[str, ...], float]) -> float:
@@ -412,9 +412,9 @@ def _factor(speed: ReplicaSpeed, kind: str, coverage: int, spread: float) -> flo
 
 def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:
     """Return the bounds of a time by coverage."""
-    spread, bounds = Figure(width, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium")), {}
+    spread, bounds = Figure(width, "ratio", Cited(SPREADS, (_FIT,), "medium")), {}
     for coverage in COVERAGES:
-        times = Figure(_factor(speed, kind, coverage, width), "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        times = Figure(_factor(speed, kind, coverage, width), "ratio", Cited(SPREADS, (_FIT,), "medium"))
         bounds[coverage] = Interval(lower_bound(time, times, spread), upper_bound(time, times, spread))
     return bounds
 
