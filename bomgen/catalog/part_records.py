@@ -142,6 +142,10 @@ def server(record: Record) -> parts.Server:
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
         rack_bmc_ports=record.figure("rack_bmc_ports", "count"),
+        nics_included=record.value("nics_included") is not False,
+        storage_nic=record.value("storage_nic") if isinstance(record.value("storage_nic"), str) else None,
+        base_command_manager=bool(record.value("base_command_manager")),
+        storage_nics_included=record.value("storage_nics_included") is not False,
     )
 
 

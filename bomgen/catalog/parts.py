@@ -163,6 +163,16 @@ class Server(NamedTuple):
     """Raw rate of the slot of a network card, one way."""
     rack_bmc_ports: Figure | None = None
     """Management ports of a rack besides those of its trays: of NVLink switches and power shelves."""
+    nics_included: bool = True
+    """Whether the compute NICs come with the server; otherwise they are selected and ordered with it."""
+    storage_nic: str | None = None
+    """Id of the NIC that has the storage and in-band ports."""
+    storage_nics_included: bool = True
+    """Whether the NICs for storage and in-band come with the server."""
+    base_command_manager: bool = False
+    """Whether its reference design has management servers that run NVIDIA Base Command Manager."""
+    configuration: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """What the plan orders the server with: texts by `cpu`, `memory`, `nvme`, `nics`."""
 
     @property
     def rack_scale(self) -> bool:

@@ -33,7 +33,7 @@ from bomgen.optics.counting.connect import PartsRequest, count_parts, lacks_cage
 from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.attachment import ADDED, USUAL, Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
@@ -87,8 +87,13 @@ class BuiltFabric(NamedTuple):
 
     @property
     def bought_nic(self) -> Nic | None:
-        """The NIC that is bought for the fabric; None: the servers' built-in one."""
+        """The NIC that is bought for the fabric; None: it comes with the servers."""
         return self.attachment.bought if self.attachment else None
+
+    @property
+    def added_nic(self) -> Nic | None:
+        """The NIC that is bought in addition to those of the server's own configuration."""
+        return self.attachment.bought if self.attachment and self.attachment.supply in (USUAL, ADDED) else None
 
 
 class FabricContext(NamedTuple):
@@ -245,9 +250,9 @@ def list_equipment(
     """Return the server with its purchased cards, the servers in racks, spares included, and all other equipment."""
     built, servers, server = list(built), sizing.servers, plan.cluster.server
     cards = tuple(
-        facility.Equipment(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
+        facility.Equipment(each.added_nic.identity.name, each.nics, each.added_nic.power_w, None, in_server=True)
         for each in built
-        if each.bought_nic
+        if each.added_nic
     )
     appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
     switches = tuple(_switch_equipment(tier) for each in built for tier in each.fabric.tiers)
@@ -264,7 +269,7 @@ def list_equipment(
 
 
 def _add_cards(server: Server, built: BuiltFabric) -> Server:
-    card, attached = built.bought_nic, built.attachment
+    card, attached = built.added_nic, built.attachment
     if card is None or attached is None or card.power_w is None or server.power_w is None:
         return server
     cards = cards_of_rack(attached.nics_per_server, server.trays) if server.trays else attached.nics_per_server

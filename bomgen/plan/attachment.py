@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product
+from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product, sum_of
 from bomgen.optics.types import RJ45
-from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan, UsualNic
+
+INCLUDED, CONFIGURED, USUAL, ADDED = "included", "configured", "usual", "added"
+"""Supply of the NICs that connect a server to a fabric: with the server, selected with its order, assumed because the
+server has no known ones, or named by the fabric."""
 
 
 class Attachment(NamedTuple):
@@ -23,7 +29,8 @@ class Attachment(NamedTuple):
     cage: str
     ports_per_cage: Figure
     bought: Nic | None
-    """The NIC bought for the fabric; None: the server's built-in one."""
+    """The NIC bought for the fabric; None: it comes with the server."""
+    supply: str = INCLUDED
 
 
 nics_of_a_server = ceil_div("nics_of_a_server", "NICs", "gpus", "gpus_per_nic")
@@ -42,6 +49,22 @@ pieces_of_port = floor_div("pieces_of_port", "count", "planes", "ports_per_nic")
 """Links per NIC port if a NIC has fewer ports than there are planes."""
 rate_of_piece = floor_div("rate_of_piece", "Gb/s", "port_gbps", "pieces")
 """Rate of one link of a broken-out port."""
+
+
+@formula("NICs")
+def cards_for_more_ports(ports: int, more_ports: int, ports_per_nic: int) -> int:
+    """NICs per server for more ports, which first take those that are free on the NICs of `ports`."""
+    return ceil(Fraction(ports + more_ports, ports_per_nic)) - ceil(Fraction(ports, ports_per_nic))
+
+
+@formula("NICs")
+def usual_cards(ports: int, ports_per_nic: int, nic: str) -> int:  # noqa: ARG001 - the assumption behind the count
+    """NICs of the usual kind per server for a number of ports."""
+    return ceil(Fraction(ports, ports_per_nic))
+
+
+sum_of_server_ports = sum_of("sum_of_server_ports", "ports", "ports", "more_ports")
+"""Ports of a server on several fabrics."""
 
 
 @formula("ports")
@@ -67,7 +90,22 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
         if not fabric.switchless
     }
     _check_own_ports(plan, attached)
-    return attached
+    return _with_shared_cards(plan, attached)
+
+
+def _with_shared_cards(plan: Plan, attached: dict[str, Attachment]) -> dict[str, Attachment]:
+    """Return the attachments with NICs of several ports shared by the fabrics for storage and in-band."""
+    used: Figure | None = None
+    shared = dict(attached)
+    for fabric in plan.fabrics:
+        found = attached.get(fabric.name)
+        if found is None or found.supply != CONFIGURED or found.bought is None or fabric.role == COMPUTE:
+            continue
+        if used is not None:
+            cards = cards_for_more_ports(used, found.ports_per_server, found.bought.ports)
+            shared[fabric.name] = found._replace(nics_per_server=cards)
+        used = found.ports_per_server if used is None else sum_of_server_ports(used, found.ports_per_server)
+    return shared
 
 
 def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
@@ -76,14 +114,15 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     if server is None:
         return
     switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
-    if server.storage is not None:
+    if server.storage is not None and server.storage_nics_included:
         sharing = [fabric for fabric in switched if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
         used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
         if used > server.storage.count.value:
             silent = next((fabric for fabric in sharing if fabric.ports_per_server is None), sharing[-1])
             message = (
                 f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports per server; "
-                f"{server.identity.name} has {server.storage.count.value}; set `ports_per_server:`, or specify a `nic:`"
+                f"{server.identity.name} has {server.storage.count.value}; set `ports_per_server:`, or specify a NIC, "
+                f"for example `nic: {_usual_nic(silent, plan.cluster).nic.identity.id}`"
             )
             raise refusal(silent, message, "ports")
     own = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
@@ -111,11 +150,37 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
             raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
         return _side_attachment(fabric, ports, bmc_gbps, RJ45)
     own = server.storage
-    ports = fabric.ports_per_server or (own.count if own else None)
-    gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else fabric.link_gbps
+    if own is None and fabric.nic is None:
+        return _usual_attachment(fabric, cluster)
+    ports = fabric.ports_per_server or (own.count if own else fabric.nic.ports if fabric.nic else None)
+    gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else None
     if ports is None or gbps is None:
         raise refusal(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
-    return _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
+    found = _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
+    if fabric.nic or server.storage_nics_included or cluster.storage_nic is None:
+        return found
+    card = cluster.storage_nic
+    return found._replace(nics_per_server=cards_for_ports(ports, card.ports), bought=card, supply=CONFIGURED)
+
+
+def _usual_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
+    """Return the attachment by NICs of the usual kind, for a server whose storage and in-band ports are unknown."""
+    if fabric.gpus_per_nic:
+        raise _not_compute(fabric)
+    usual = _usual_nic(fabric, cluster)
+    nic, ports = usual.nic, fabric.ports_per_server or usual.nic.ports
+    cards = usual_cards(ports, nic.ports, usual.assumed)
+    return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, USUAL)
+
+
+def _carries(nic: Nic, fabric: FabricPlan) -> bool:
+    return fabric.link_gbps is None or bool(fabric.link_gbps.value <= nic.port_gbps.value)
+
+
+def _usual_nic(fabric: FabricPlan, cluster: Cluster) -> UsualNic:
+    """Return the slowest usual NIC whose ports carry the links of a fabric, else the fastest."""
+    usual = cluster.usual_nics()
+    return next((each for each in usual if _carries(each.nic, fabric)), usual[-1])
 
 
 def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
@@ -157,11 +222,15 @@ def _silent(server: str, ports: str) -> str:
 
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
     if fabric.gpus_per_nic:
-        raise refusal(fabric, f"gpus_per_nic is for the role compute; set ports_per_server for {fabric.role}", "role")
+        raise _not_compute(fabric)
     if nic := fabric.nic:
         cards = cards_for_ports(ports, nic.ports)
-        return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+        return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, ADDED)
     return Attachment(ports, ports, ports, gbps, cage, one_port_a_cage(), None)
+
+
+def _not_compute(fabric: FabricPlan) -> PlanErrors:
+    return refusal(fabric, f"gpus_per_nic is for the role compute; set ports_per_server for {fabric.role}", "role")
 
 
 def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) -> Attachment:
@@ -184,7 +253,7 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) ->
         message = f"{nics.value} NICs per server exceed those of {server.identity.name}; specify a `nic:` to purchase"
         raise refusal(fabric, message, "unknown-ports")
     ports = ports_of_nics(nics, nic.ports)
-    return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+    return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, ADDED)
 
 
 def own_port_gbps(cluster: Cluster) -> Figure | None:
@@ -198,6 +267,8 @@ def _own_attachment(cluster: Cluster, server_ports: ServerPorts, nics: Figure) -
     card, gbps = cluster.server_nic, own_port_gbps(cluster)
     if gbps is None:
         raise ValueError("a server says the rate of its NICs, or which NIC they are")
+    ordered = card if cluster.server and not cluster.server.nics_included else None
     cage = card.cage if card and server_ports.cage == ANY else server_ports.cage
     ports = ports_of_nics(nics, card.ports) if card else nics
-    return Attachment(ports, ports, nics, gbps, cage, server_ports.ports_per_cage, None)
+    supply = CONFIGURED if ordered else INCLUDED
+    return Attachment(ports, ports, nics, gbps, cage, server_ports.ports_per_cage, ordered, supply)

@@ -310,6 +310,14 @@ class Storage(NamedTuple):
     servers: StorageServers | None
 
 
+class UsualNic(NamedTuple):
+    """A NIC that is assumed where the plan and the catalogue name none."""
+
+    assumed: Figure
+    """Its id, as an assumption."""
+    nic: parts.Nic
+
+
 class Cluster(NamedTuple):
     """The GPUs and servers that are bought. `round_up_to` is a word, or a figure of servers."""
 
@@ -317,13 +325,17 @@ class Cluster(NamedTuple):
     gpu: parts.Gpu
     server: parts.Server | None
     server_nic: parts.Nic | None
-    """The server's built-in compute NIC, where the catalogue knows it."""
+    """The server's own compute NIC, where the catalogue knows it."""
     gpus: Figure | None
     servers: Figure | None
     racks: Figure | None
     """Racks of a rack-scale system."""
     round_up_to: Figure
     spare_servers: Figure | None
+    storage_nic: parts.Nic | None = None
+    """The server's own NIC for storage and in-band, where the catalogue knows it."""
+    usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
+    """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
 
 
 class Plug(NamedTuple):

@@ -20,6 +20,7 @@ from bomgen.fabric.declaration import SERVER_LEAF, link_kinds
 from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
+from bomgen.plan.attachment import USUAL
 from bomgen.plan.fabric_demand import SINGLE
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Training
 from bomgen.pricing.bill import Bill
@@ -108,12 +109,16 @@ def _enough(designed: Design, required: Figure) -> Message:
 
 @fabric_rule
 def _bought_cards(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
-    """Yield warnings about NICs bought in place of a server's own, which must then be ordered without NICs."""
-    server = designed.plan.cluster.server
-    own = server.compute if server else None
-    if built.bought_nic and server and own and built.plan.role == COMPUTE:
-        nic = built.bought_nic.identity.name
-        text = message("own-nics", nic=nic, count=own.count.value, server=server.identity.name)
+    """Yield warnings about NICs bought in place of a server's own, or because the server's own are unknown."""
+    server, attached, nic = designed.plan.cluster.server, built.attachment, built.added_nic
+    if nic is None or server is None or attached is None:
+        return
+    if attached.supply == USUAL:
+        count = attached.nics_per_server.value
+        text = message("usual-nic", nic=nic.identity.name, count=count, server=server.identity.name)
+        yield _warning(built, text, "usual-nic", "nic")
+    elif server.compute and server.nics_included and built.plan.role == COMPUTE:
+        text = message("own-nics", nic=nic.identity.name, count=server.compute.count.value, server=server.identity.name)
         yield _warning(built, text, "own-nics", "nic")
 
 

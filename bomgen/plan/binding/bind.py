@@ -8,19 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from functools import cache
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.parts import Rack, Server
+from bomgen.catalog.parts import Rack, Server, ServerPorts
 from bomgen.catalog.servers import estimate_power
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
+from bomgen.plan.attachment import ports_of_nics
 from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, paths, quote, stock
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
-from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site
+from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
+
+CONFIGURED = ("cpu", "memory", "nvme", "nics")
+"""Keys of the configuration that a server is ordered with."""
+USUAL_NICS = ("server-storage-nic", "server-storage-nic-400")
+"""The assumptions on the NIC for storage and in-band of a server without a known one, slowest first."""
 
 # cluster ------------------------------------------------------------------------------------------------------------
 # The cluster block of a plan.
@@ -29,7 +36,7 @@ from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site
 def cluster(section: PlanSection) -> Cluster | None:
     """Return the cluster block; None when it is wrong, which the section notes."""
     gpu = section.part("gpu", "gpu", part_records.gpu)
-    server = section.part("server", "server", part_records.server)
+    server = _server(section)
     round_up_to = section.data.get("round_up_to")
     rounding = (
         section.below("round_up_to").figure("servers", "count")
@@ -49,7 +56,51 @@ def cluster(section: PlanSection) -> Cluster | None:
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
     server = server and estimate_power(server, gpu)
-    return Cluster(section.mark, gpu, server, _server_nic(section, server), round_up_to=rounding, **figures)
+
+    @cache
+    def usual_nics() -> tuple[UsualNic, ...]:
+        assumed = [section.catalog.assumption(id) for id in USUAL_NICS]
+        return tuple(UsualNic(id, part_records.nic(section.catalog.find("nic", str(id.value)))) for id in assumed)
+
+    return Cluster(
+        section.mark,
+        gpu,
+        server,
+        _own_nic(section, server and server.nic, "nic"),
+        round_up_to=rounding,
+        storage_nic=_own_nic(section, server and server.storage_nic, "storage_nic"),
+        usual_nics=usual_nics,
+        **figures,
+    )
+
+
+def _server(section: PlanSection) -> Server | None:
+    """Return the server, by id, by id with a configuration, or described by a mapping."""
+    ordered = section.below("server")
+    if not ordered.has("part"):
+        return section.part("server", "server", part_records.server)
+    server = ordered.part("part", "server", part_records.server)
+    if server is None:
+        return None
+    texts = {key: ordered.texts(key) for key in CONFIGURED if not isinstance(ordered.data.get(key), dict)}
+    server = server._replace(configuration={key: texts for key, texts in texts.items() if texts})
+    nics = ordered.below("nics")
+    if compute := _cards(nics, "compute"):
+        nic, count = compute
+        ports = ServerPorts(count, nic.port_gbps, nic.cage, nic.ports_per_cage)
+        server = server._replace(nic=nic.identity.id, compute=ports, nics_included=False)
+    if storage := _cards(nics, "storage"):
+        nic, count = storage
+        ports = ServerPorts(ports_of_nics(count, nic.ports), nic.port_gbps, nic.cage, nic.ports_per_cage)
+        server = server._replace(storage_nic=nic.identity.id, storage=ports, storage_nics_included=False)
+    return server
+
+
+def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
+    """Return the NICs that a configuration has for a purpose, and their number."""
+    section = nics.below(purpose)
+    nic, count = section.part("part", "nic", part_records.nic), section.figure("count", "NICs")
+    return (nic, count or Figure(1, "NICs", Given(section.mark, f"server.nics.{purpose}"))) if nic else None
 
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
@@ -58,15 +109,16 @@ def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
     return next((part_records.server(record) for record in fits), None)
 
 
-def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic | None:
-    inline_nic = section.data.get("server")
-    if isinstance(inline_nic, dict) and isinstance(inline_nic.get("nic"), dict):
-        return section.below("server").part("nic", "nic", part_records.nic)
-    if server is None or server.nic is None:
+def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:
+    """Return a NIC of the server's own, which a plan may describe in place."""
+    described = section.below("server")
+    if isinstance(described.data.get(key), dict):
+        return described.part(key, "nic", part_records.nic)
+    if id is None:
         return None
     with suppress(UnknownPart):
-        return part_records.nic(section.catalog.find("nic", server.nic))
-    section.below("server").problem("nic", f"no nic '{server.nic}'; specify one of the catalogue", "unknown-part")
+        return part_records.nic(section.catalog.find("nic", id))
+    described.problem(key, f"no nic '{id}'; specify one of the catalogue", "unknown-part")
     return None
 
 
@@ -95,8 +147,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed = root.below("fabrics")
-    shared = converged(listed, bought.server if bought else None)
-    described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])
+    server = bought.server if bought else None
+    shared = converged(listed, server)
+    described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]

@@ -31,14 +31,16 @@ def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, .
 
     A server with one dual-port card for both has no ports for two fabrics.
     """
-    if server is None or server.storage is None or server.storage.count.value > PORTS_OF_ONE_CARD:
+    if server is None or (server.storage and server.storage.count.value > PORTS_OF_ONE_CARD):
         return ()
     names = (name for name, given in fabrics.data.items() if given == DEFAULT and _role(fabrics, name) in REDUNDANT)
     found = sorted(names, key=lambda name: ROLES.index(_role(fabrics, name)))
     return tuple(found) if found and _role(fabrics, found[0]) == STORAGE else ()
 
 
-def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> FabricPlan | None:
+def fabric(
+    fabrics: PlanSection, name: str, shared: tuple[str, ...] = (), server: parts.Server | None = None
+) -> FabricPlan | None:
     """Return the fabric of a name; None when it is wrong, which the section notes. `shared`: see `converged`."""
     section = fabrics.below(name)
     given = fabrics.data[name]
@@ -49,7 +51,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
     mark = fabrics.source.key_mark(section.path)
     if given != DEFAULT:
         return _read_fabric(section, fabrics, name, role, mark, shared)
-    section = _default_fabric(fabrics, name, shared)
+    section = _default_fabric(fabrics, name, shared, server)
     found = _read_fabric(section, fabrics, name, role, mark, shared)
     if section.has(OTHERWISE):
         return found._replace(otherwise=_read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared))
@@ -269,15 +271,20 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     return options
 
 
-def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) -> PlanSection:
+def _default_fabric(
+    fabrics: PlanSection, name: str, shared: tuple[str, ...], server: parts.Server | None
+) -> PlanSection:
     """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
-    Out-of-band switches are linked into the in-band fabric where the plan has a separate one.
+    Out-of-band switches are linked into the in-band fabric where the plan has a separate one. Fabrics with in-band
+    traffic have management servers where the software of the GPU servers runs on them.
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
     if role == OUT_OF_BAND and any(_role(fabrics, other) == IN_BAND and other not in shared for other in fabrics.data):
         kind += "-linked"
+    if (role == IN_BAND or name in shared) and server and server.base_command_manager:
+        kind += "-managed"
     record = fabrics.catalog.find("assumption", f"fabric-{kind}-default")
     origin = fabrics.catalog.assumption(record.id).origin
     return PlanSection(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
