@@ -512,6 +512,10 @@ class Plan(NamedTuple):
     quote: QuotePlan
     stock: Mapping[str, Figure]
     """The customer's stock in pieces, by catalogue id or part number in lower case."""
+    existing: Mapping[str, Figure]
+    """Pieces that the customer has in use, by the same names; nothing of them is offered."""
+    scope: tuple[str, ...] | None
+    """Categories that are offered; None: all."""
     operation: Operation | None
     templates: tuple[tuple[str, Mark], ...] = ()
     """Paths of the user's templates, each with its place."""

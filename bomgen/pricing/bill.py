@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import chain
 from itertools import count as numbered
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
 from bomgen.catalog.switch_records import CARDS
 from bomgen.core.messages import message
+from bomgen.core.provenance import formula
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import (
     CATEGORIES,
+    SERVER,
     Line,
     add_spares,
     cable_id,
     cable_sku,
     charges,
     cluster_path,
+    count_units,
     line_of_part,
     names_of,
+    subtract_existing,
     subtract_stock,
 )
 from bomgen.pricing.required_parts import OpenItem, required_parts
@@ -32,6 +38,8 @@ from bomgen.site.racks import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
+RACKED = {"switch", "storage", "management"}
+"""Categories of the equipment in management racks."""
 PANEL = "panel"
 """The role of the lines of patch panels."""
 
@@ -42,27 +50,57 @@ class Bill(NamedTuple):
     lines: tuple[Line, ...]
     open_items: tuple[OpenItem, ...] = ()
     """Required parts that still have to be selected."""
+    existing: tuple[Line, ...] = ()
+    """Parts of the design that the customer has in use, of which nothing is offered."""
 
 
 def bill(catalog: Catalog, *designs: Design) -> Bill:
-    """Return the bill for the designs of a plan: parts with quantities and spares, less the customer's stock.
+    """Return the bill for the designs of a plan: parts with quantities and spares, less the customer's own.
 
-    Required parts follow the parts that need them; charges come last. Spares, stock and charges are counted over all
-    designs.
+    Required parts follow the parts that need them; charges come last. Spares, stock, existing parts and charges are
+    counted over all designs. Parts outside the plan's scope are left out, with what they require.
 
     Raises PlanErrors for a charge counted by something the plan does not have, and as `required_parts`.
     """
     plan = designs[0].plan
     planned, required, items = list[Line](), list[Line](), list[OpenItem]()
+    left, existing = dict(plan.existing), dict[str, list[Line]]()
     for design in designs:
         name = design.plan.cluster_name
         parts = [line for line in _parts(design) if line.quantity.value]
-        more, open_items = required_parts(design, parts, catalog)
-        planned += [line.in_cluster(name) for line in parts]
+        bought, existing[name] = subtract_existing(parts, left)
+        bought = list(_racks_of_bought(design, bought, existing[name]))
+        bought = [line for line in bought if plan.scope is None or line.category in plan.scope]
+        more, open_items = required_parts(design, bought, existing[name], catalog)
+        planned += [line.in_cluster(name) for line in bought]
         required += [line.in_cluster(name) for line in more]
         items += [item._replace(cluster=name) for item in open_items]
-    lines = (*add_spares(planned, plan.spares), *required, *charges(designs))
-    return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items))
+    lines = (*add_spares(planned, plan.spares), *required, *charges(designs, existing))
+    owned = tuple(line.in_cluster(name) for name, lines_of in existing.items() for line in lines_of)
+    return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items), owned)
+
+
+@formula("pieces")
+def pieces_for_bought(pieces: int, servers: int, bought_servers: int, servers_per_rack: int) -> int:
+    """Racks, or their PDUs, for the servers that are bought: the share of the racks that these take."""
+    return pieces * ceil(Fraction(bought_servers, servers_per_rack)) // ceil(Fraction(servers, servers_per_rack))
+
+
+def _racks_of_bought(design: Design, bought: Sequence[Line], existing: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines with racks and PDUs for what is bought: what the customer has stands in racks of its own."""
+    categories = {line.category for line in existing}
+    racked = {line.category for line in bought} & RACKED
+    servers, per_rack = count_units(SERVER, design), design.facility.servers_per_rack
+    rest = count_units(SERVER, design, existing)
+    for line in bought:
+        if line.category not in ("rack", "pdu") or not categories:
+            yield line
+        elif line.role == "compute" and SERVER in categories and servers and rest and per_rack:
+            pieces = pieces_for_bought(line.quantity, servers, rest, per_rack)
+            if pieces.value:
+                yield line._replace(quantity=pieces)
+        elif line.role == "compute" or racked or not categories & RACKED:
+            yield line
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:
@@ -70,6 +108,7 @@ def cluster_bill(whole: Bill, cluster: str) -> Bill:
     return Bill(
         tuple(line.alone() for line in whole.lines if line.cluster == cluster),
         tuple(item._replace(cluster="") for item in whole.open_items if item.cluster == cluster),
+        tuple(line.alone() for line in whole.existing if line.cluster == cluster),
     )
 
 

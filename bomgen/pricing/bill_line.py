@@ -16,6 +16,7 @@ from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
 from bomgen.plan.clusters import KEY, together
 from bomgen.plan.commercial_terms import ORDER, Charge
+from bomgen.sizing.servers import gpus_of_servers, trays_of_racks
 
 CATEGORIES = (
     *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
@@ -139,7 +140,8 @@ def _lower(names: Sequence[str | None]) -> list[str]:
 # Charges are lines. A share of the hardware is calculated after all other lines, and again for the low and the high end
 # of the prices.
 
-UNKNOWN = ("server", "rack")
+GPU, SERVER = "gpu", "server"
+UNKNOWN = (SERVER, "rack")
 """Units that every cluster has, although a plan may leave their number open."""
 
 
@@ -149,13 +151,13 @@ def over_years(pieces: int, years: Fraction) -> int:
     return pieces * ceil(years)
 
 
-def charges(designs: Sequence[Design]) -> Iterator[Line]:
-    """Yield a line for each charge of a plan with these designs.
+def charges(designs: Sequence[Design], existing: Mapping[str, Sequence[Line]]) -> Iterator[Line]:
+    """Yield a line for each charge of a plan with these designs; `existing` has the customer's own lines by cluster.
 
     Raises PlanErrors for a charge counted by something the plan does not have.
     """
     for charge in designs[0].plan.quote.charges:
-        counted = _counted(charge, designs)
+        counted = _counted(charge, designs, existing)
         if counted is None or not counted.value:
             message = f"nothing to charge per {charge.per}: the plan has none; set `per: {ORDER}`"
             raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
@@ -174,10 +176,10 @@ def charges(designs: Sequence[Design]) -> Iterator[Line]:
         )
 
 
-def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
+def _counted(charge: Charge, designs: Sequence[Design], existing: Mapping[str, Sequence[Line]]) -> Figure | None:
     if charge.per == ORDER:
         return charge.once
-    counted = [count_units(charge.per, design) for design in designs]
+    counted = [count_units(charge.per, design, existing[design.plan.cluster_name]) for design in designs]
     if charge.per in UNKNOWN and any(counted):
         for design, figure in zip(designs, counted, strict=True):
             if figure is None:
@@ -186,11 +188,26 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     return together(counted)
 
 
-def count_units(per: str, design: Design) -> Figure | None:
-    """Return the GPUs, servers, racks or switches of a design; None if unknown or if there are none."""
-    if per == "gpu":
+def count_units(per: str, design: Design, existing: Sequence[Line] = ()) -> Figure | None:
+    """Return the GPUs, servers, racks or switches of a design, less those of the lines that the customer already has.
+
+    None if unknown or if there are none.
+    """
+    counted = _units_of_design(per, design)
+    owned = [units for line in existing if line.category == (SERVER if per == GPU else per) if (units := line.quantity)]
+    if counted is None or not owned:
+        return counted
+    server, pieces = design.plan.cluster.server, reduce(sum_of_quantities, owned)
+    if server and per in (GPU, SERVER):
+        pieces = trays_of_racks(pieces, server.trays) if server.trays else pieces
+        pieces = gpus_of_servers(pieces, server.gpus) if per == GPU else pieces
+    return rest_of(counted, pieces)
+
+
+def _units_of_design(per: str, design: Design) -> Figure | None:
+    if per == GPU:
         return design.sizing.gpus
-    if per == "server":
+    if per == SERVER:
         return design.sizing.servers
     if per == "rack":
         return design.facility.racks
@@ -216,7 +233,7 @@ sum_of_spares = sum_of("sum_of_spares", "pieces", "pieces", "more_pieces")
 sum_of_quantities = sum_of("sum_of_quantities", "pieces", "quantity", "more")
 """Pieces of one part on several lines."""
 from_stock = minimum("from_stock", "pieces", "pieces", "stock")
-"""Pieces taken from the customer's stock."""
+"""Pieces taken from the customer's stock, or in use."""
 rest_of = difference("rest_of", "pieces", "pieces", "taken")
 """Pieces that remain."""
 
@@ -251,22 +268,42 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
     """
     left = dict(stock)
     for line in lines:
-        bought, number = line, 0
-        owned: list[Line] = []
-        for name in line.names:
-            if name not in left or not left[name].value or not bought.pieces:
-                continue
-            number += 1
-            taken = from_stock(bought.quantity, left[name])
-            left[name] = rest_of(left[name], taken)
-            own = line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), in_stock=True)
-            own, bought = own._replace(quantity=taken, spare=None), _less(bought, taken)
-            if bought.spare and left[name].value:
-                spare = from_stock(bought.spare, left[name])
-                left[name] = rest_of(left[name], spare)
-                own, bought = own._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
-            owned.append(own)
-        yield from (each for each in (bought, *owned) if each.pieces)
+        bought, owned = _take(line, left)
+        stocked = (
+            own._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), in_stock=True)
+            for number, own in enumerate(owned, 1)
+        )
+        yield from (each for each in (bought, *stocked) if each.pieces)
+
+
+def subtract_existing(lines: Sequence[Line], left: dict[str, Figure]) -> tuple[list[Line], list[Line]]:
+    """Return the lines less the parts that the customer has in use, and lines of these.
+
+    `left` has pieces by part name; what is taken is subtracted from it. Earlier lines are served first.
+    """
+    bought, existing = list[Line](), list[Line]()
+    for line in lines:
+        rest, owned = _take(line, left)
+        bought += [rest] if rest.pieces else []
+        existing += owned
+    return bought, existing
+
+
+def _take(line: Line, left: dict[str, Figure]) -> tuple[Line, list[Line]]:
+    """Return a line less the customer's own pieces, which are taken from `left`, and a line of these for each name."""
+    bought, owned = line, list[Line]()
+    for name in line.names:
+        if name not in left or not left[name].value or not bought.pieces:
+            continue
+        taken = from_stock(bought.quantity, left[name])
+        left[name] = rest_of(left[name], taken)
+        own, bought = line._replace(quantity=taken, spare=None), _less(bought, taken)
+        if bought.spare and left[name].value:
+            spare = from_stock(bought.spare, left[name])
+            left[name] = rest_of(left[name], spare)
+            own, bought = own._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
+        owned.append(own)
+    return bought, owned
 
 
 def _less(line: Line, taken: Figure) -> Line:

@@ -18,7 +18,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
-from bomgen.pricing.bill_line import Line, count_units, line_of_part, over_years
+from bomgen.pricing.bill_line import GPU, SERVER, Line, count_units, line_of_part, over_years
 
 CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
 """Bill categories of part kinds, where the two differ in name."""
@@ -56,18 +56,20 @@ class _Use(NamedTuple):
     fabrics: int
 
 
-def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> tuple[list[Line], list[OpenItem]]:
+def required_parts(
+    design: Design, lines: Sequence[Line], existing: Sequence[Line], catalog: Catalog
+) -> tuple[list[Line], list[OpenItem]]:
     """Return the lines that the parts on `lines` require, directly or indirectly, and the open items.
 
-    A requirement is met if the plan has one of its parts. A requirement counted by the cluster, or not counted at all,
-    applies once, however many parts have it.
+    A requirement is met if the plan has one of its parts, or the customer has one in use on the lines `existing`. A
+    requirement counted by the cluster, or not counted at all, applies once, however many parts have it.
 
     Raises PlanErrors for a part that requires an unknown part or itself.
     """
     required, items = list[Line](), list[OpenItem]()
-    planned = {line.identity.id for line in lines if line.identity}
+    planned = {line.identity.id for line in (*lines, *existing) if line.identity}
     counted: set[tuple[str, ...]] = set()
-    uses = [*_uses(lines), *_gpus_of_servers(design)]
+    uses = [*_uses(lines), *_gpus_of_servers(design, lines, existing)]
     for _ in range(MAX_DEPTH):
         new = list[Line]()
         for bought, need in [(use, need) for use in uses for need in use.part.requires]:
@@ -77,7 +79,7 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
                 continue
             if need.per in CLUSTER_UNITS or need.quantity is None:
                 counted.add(ids)
-            quantity = _quantity(need, bought, design)
+            quantity = _quantity(need, bought, design, existing)
             open_years = need.per == YEAR and design.plan.operation is None
             if quantity is None or len(parts) > 1 or open_years or not design.plan.complete_order:
                 source = "; ".join(reference.title for reference in need.references)
@@ -109,10 +111,10 @@ def _uses(lines: Sequence[Line]) -> list[_Use]:
     return list(found.values())
 
 
-def _gpus_of_servers(design: Design) -> Iterator[_Use]:
-    """Yield the GPUs that come with the servers and have no line of their own."""
-    cluster, gpus = design.plan.cluster, design.sizing.gpus
-    if cluster.server and cluster.server.gpus_included and gpus:
+def _gpus_of_servers(design: Design, lines: Sequence[Line], existing: Sequence[Line]) -> Iterator[_Use]:
+    """Yield the GPUs that come with the servers on the lines and have no line of their own."""
+    cluster, gpus = design.plan.cluster, count_units(GPU, design, existing)
+    if cluster.server and cluster.server.gpus_included and gpus and any(line.category == SERVER for line in lines):
         yield _Use(cluster.gpu.identity, gpus, 1)
 
 
@@ -127,14 +129,14 @@ def _wrong(message: str, need: Requirement, design: Design) -> PlanErrors:
     return PlanErrors([Problem(need.mark or design.plan.mark, "error", message, "requires")])
 
 
-def _quantity(need: Requirement, use: _Use, design: Design) -> Figure | None:
+def _quantity(need: Requirement, use: _Use, design: Design, existing: Sequence[Line]) -> Figure | None:
     """Return the required pieces; None if they depend on a choice, or on an unknown count."""
     if need.quantity is None:
         return None
     if need.per == FABRIC:
         return reduce(sum_of_boxes, [need.quantity] * use.fabrics)
     if need.per in CLUSTER_UNITS:
-        counted = count_units(need.per, design)
+        counted = count_units(need.per, design, existing)
         return required_pieces(counted, need.quantity) if counted else None
     pieces = required_pieces(use.pieces, need.quantity)
     years = design.plan.operation.years if design.plan.operation else None

@@ -182,6 +182,7 @@ def result(report: Report) -> dict[str, Any]:
     _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
+    data["existing"] = [_existing_data(line) for line in report.bill.existing]
     data["not_on_bill"] = [_open_item_data(item) for item in report.bill.open_items]
     data["totals"] = _totals_data(report.quote.totals)
     data["totals"]["required_unpriced"] = len(report.quote.unpriced_required)
@@ -365,6 +366,11 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "exchange_rate": _rate_text(price, plan),
         "required_by": line.required_by.id if line.required_by else None,
     }
+
+
+def _existing_data(line: Line) -> dict[str, Any]:
+    keys = ("id", "category", "fabric", "role", "part", "sku", "vendor", "description")
+    return {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
 
 
 def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:

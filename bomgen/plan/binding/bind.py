@@ -19,7 +19,7 @@ from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
 from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
-from bomgen.plan.binding.quote import operation, paths, quote, stock
+from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
@@ -157,7 +157,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
-    owned = stock(root.below("stock"))
+    in_stock, existing = owned(root.below("stock")), owned(root.below("existing"))
     run_for = operation(root.below("operation"))
     offer = quote(root.below("quote"))
     if problems or bought is None:
@@ -176,7 +176,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         site=site,
         spares=spares,
         quote=offer,
-        stock=owned,
+        stock=in_stock,
+        existing=existing,
+        scope=root.texts("scope") or None,
         operation=run_for,
         templates=paths(root, "templates"),
         complete_order=root.below("order").data.get("complete", True),

@@ -67,13 +67,13 @@ def quote(section: PlanSection) -> QuotePlan:
     )
 
 
-def stock(section: PlanSection) -> dict[str, Figure]:
-    """Return the customer's stock in pieces, by catalogue id or part number in lower case."""
+def owned(section: PlanSection) -> dict[str, Figure]:
+    """Return the customer's parts in pieces, by catalogue id or part number in lower case."""
     found: dict[str, Figure] = {}
     for name in section.data:
         figure = section.figure(name, "count")
         if name.lower() in found:
-            text = f"{name.lower()} is listed twice in the stock; list it once with the whole quantity"
+            text = f"{name.lower()} is listed twice; list it once with the whole quantity"
             section.problem(name, text, "duplicate")
         elif figure is not None:
             found[name.lower()] = figure
