@@ -165,6 +165,9 @@ def _order_templates() -> list[tuple[str, str]]:
     help="Also render a template: a file NAME.j2, or the name of a built-in one; repeatable.",
 )
 @click.option(
+    "--alternative", metavar="NAME", help="Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/."
+)
+@click.option(
     "--jobs",
     type=click.IntRange(1),
     default=1,
@@ -182,6 +185,7 @@ def build(
     output: str,
     formats: str,
     templates: tuple[str, ...],
+    alternative: str | None,
     jobs: int,
     watch: bool,
     locked: bool,
@@ -219,6 +223,7 @@ def build(
         options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
+        options += [f"--alternative={alternative}"] if alternative else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
         commands = [["build", *options, "--", file.name] for file in found]
         if watch and found:
@@ -226,7 +231,7 @@ def build(
         sys.exit(max(code, run_jobs(commands, jobs)))
     for number, file in enumerate(found, start=1):
         place = (number, len(found))
-        report = build_report(file, settings, templates=templates, locked=locked, place=place)
+        report = build_report(file, settings, False, templates, locked, place, alternative)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue

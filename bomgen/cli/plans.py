@@ -22,7 +22,7 @@ from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
 from bomgen.workflow import git_revisions, inputs
 from bomgen.workflow.inputs import name_of
-from bomgen.workflow.pipeline import require_lock, work_out
+from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan
 
 # given plans --------------------------------------------------------------------------------------------------------
@@ -216,8 +216,9 @@ def build_report(
     templates: Sequence[str] = (),
     locked: bool = False,
     place: tuple[int, int] = (1, 1),
+    alternative: str | None = None,
 ) -> Report | None:
-    """Return the report of a plan, and show its problems; None if there are errors.
+    """Return the report of a plan, or of one of its alternatives, and show its problems; None if there are errors.
 
     `locked` turns problems of the lock into errors. `place` is its number among several plans, and their count.
     """
@@ -226,6 +227,7 @@ def build_report(
             report = work_out(file, settings, templates)
         if locked:
             require_lock(file, report)
+        report = select_alternative(report, alternative) if alternative else report
     except PlanErrors as errors:
         show(errors.problems, file)
         return None

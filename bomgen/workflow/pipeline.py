@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.identity import slug
 from bomgen.core import progress
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget
 from bomgen.core.yaml_source import Source
 from bomgen.output.user_templates import templates as own_templates
@@ -53,6 +54,7 @@ __all__ = [
     "list_unpriced_parts",
     "lock_result",
     "require_lock",
+    "select_alternative",
     "size_plan",
     "work_out",
     "work_out_variant",
@@ -143,6 +145,29 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         for _, of_other in others:
             prices.current.update(of_other.current)
         return whole._replace(stale=tuple(stale(inputs.lock, inputs, whole, prices)))
+
+
+def select_alternative(report: Report, name: str) -> Report:
+    """Return an alternative of a result as a result of its own, with a name, title and quotation number of its own.
+
+    Raises PlanErrors when the plan has no alternative of that name.
+    """
+    names = [alternative.name for alternative in report.plan.quote.alternatives]
+    if name not in names:
+        known = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
+        message = f"no alternative '{name}'; {known}"
+        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "alternative", "quote.alternatives")])
+    place = names.index(name)
+    found, number = report.alternatives[place], report.plan.quote.number
+    quoted = found.plan.quote._replace(number=number and f"{number} / A{place + 1}")
+    title = f"{report.plan.title}: {name}"
+    return found._replace(
+        plan=found.plan._replace(name=f"{report.plan.name}-{slug(name)}", title=title, quote=quoted),
+        logo=report.logo,
+        templates=report.templates,
+        problems=found.own_problems,
+        records=report.records,
+    )
 
 
 def work_out_variant(inputs: Inputs) -> Report:
