@@ -232,13 +232,15 @@ class AddressBlock:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The headline of a quote's cover: the total with its label, and below it what the total covers."""
+    """The headline of a quote's cover: what is bought, the total with its label, and below it what the total covers."""
 
     label: str
     total: str
     notes: tuple[str, ...]
     kinds: tuple[NoteKind, ...] = ()
     """What each of the notes is about."""
+    bought: tuple[str, ...] = ()
+    """What is bought, on one line for each cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +260,8 @@ class Document:
     parties: tuple[AddressBlock, ...] = ()
     logo: Logo | None = None
     protected: bool = False
+    paper: str = "a4"
+    """a4 or letter."""
     """Whether a workbook lets its reader change inputs only."""
     cover: Cover | None = None
     """The cover of a quote; a report has none."""

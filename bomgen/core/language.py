@@ -45,6 +45,8 @@ _SHARE = "share"
 _POINTS = "points"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text is kept."""
+NOTE = "note-"
+"""Prefix of the code of a sentence for the customer about a warning."""
 _KEPT = ("key", "id")
 """Names of message parameters that are never translated, because they are text of the plan."""
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
@@ -90,6 +92,16 @@ class Language(NamedTuple):
         comma = self.words["list-comma"]
         sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands, self.point)
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)
+
+    def note(self, text: str) -> str | None:
+        """Return the sentence for the customer about a warning; None for warnings that concern the seller alone.
+
+        A warning is for the customer if the language has a sentence for it, under the warning's code with a prefix.
+        """
+        if not isinstance(text, Message) or (sentence := self.messages.get(f"{NOTE}{text.code}")) is None:
+            return None
+        comma = self.words["list-comma"]
+        return fill(sentence, text.parameters, self._filled, comma, self.thousands, self.point)
 
     def _filled(self, place: str, text: str) -> str:
         if isinstance(text, Message):

@@ -6,9 +6,10 @@ from bomgen.core.document import Column, Note, Section, Table
 from bomgen.core.language import Language
 
 
-def part_columns(language: Language, amount: bool = False) -> tuple[Column, ...]:
-    """Return the columns of a list of parts: part number, description, pieces, and the amount if asked for."""
+def part_columns(language: Language, amount: bool = False, vendor: bool = False) -> tuple[Column, ...]:
+    """Return the columns of a list of parts: part number, description, pieces; if asked for, manufacturer, amount."""
     columns = (
+        *((Column("vendor", language.word("quote-manufacturer"), "text", 16),) if vendor else ()),
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
         Column("pieces", language.word("quote-pieces"), "number", 10),

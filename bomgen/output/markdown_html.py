@@ -54,10 +54,10 @@ _UNIT_COLUMN = "unit"
 """The column of units, redundant if numbers are shown with their units."""
 _LONG = 15
 """Number of rows above which a table other than the bill is folded on screen."""
-_PLACE = "place"
-"""The column of a line's position, shown below its description."""
-_MAY_BE_ZERO = ("spare", "discount")
-"""Columns of a quote that are omitted if all their numbers are 0."""
+_BENEATH = ("details", "place")
+"""Columns of a bill that a page shows below the description of a line."""
+_MAY_BE_EMPTY = ("spare", "discount", "details")
+"""Columns of a quote that are omitted if all their cells are 0 or empty."""
 _PARTS = 20
 """Column widths are given in twentieths of the page."""
 _ROOM = 4
@@ -147,6 +147,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "amount": view.amount,
+        "beneath": view.beneath,
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
@@ -215,14 +216,19 @@ class _View:
         shown = self.amount(amount)
         return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
 
-    def bill_columns(self, table: Table, place: bool) -> list[int]:
-        """Return the non-empty columns of a bill; spares and discounts may be all zero; `place` if shown."""
+    def bill_columns(self, table: Table, stacked: bool) -> list[int]:
+        """Return the non-empty columns of a bill; without those shown below the description where these are stacked."""
         return [
             index
             for index, column in enumerate(table.columns)
-            if (place or column.key != _PLACE)
-            and (column.key not in _MAY_BE_ZERO or any(row.cells[index].value for row in table.rows))
+            if not (stacked and column.key in _BENEATH)
+            and (column.key not in _MAY_BE_EMPTY or any(row.cells[index].value for row in table.rows))
         ]
+
+    def beneath(self, fields: Sequence[Field], table: Table) -> list[str]:
+        """Return what a page shows below the description of a bill line."""
+        texts = zip(table.columns, fields, strict=True)
+        return [field.lines[0][1] for column, field in texts if column.key in _BENEATH and field.lines[0][1]]
 
     def total_lines(self, document: Document) -> Iterator[tuple[str, str, bool]]:
         """Yield label and amount of each total, and whether it is the amount to pay."""
@@ -304,6 +310,8 @@ class _View:
             text = write(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
             text = self.language.about(text, cell.estimate, lambda end: write(end, currency))
+        elif column.key in _MAY_BE_EMPTY and not value and self.document.cover:
+            text = "–"
         elif kind == "share" and value is not None and not isinstance(value, Decimal):
             text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)
         else:

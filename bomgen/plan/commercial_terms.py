@@ -92,6 +92,8 @@ class Alternative(NamedTuple):
     mark: Mark
 
 
+DELIVERY = ("incoterm", "delivery_place", "delivery_time", "warranty", "invoice")
+"""Keys of conditions that a quote states one by one, in this order."""
 FIRM = "firm"
 """The status of a quote whose prices are binding."""
 
@@ -125,6 +127,12 @@ class QuotePlan(NamedTuple):
     tax: Figure | None
     valid_days: Figure | None
     payment: str | None
+    delivery: Mapping[str, str]
+    """Conditions of delivery and payment in the customer's words, by the keys of DELIVERY."""
+    bank: tuple[str, ...]
+    """Lines of the bank details."""
+    paper: str
+    """a4 or letter."""
     terms: tuple[str, ...]
     date: str | None
     date_mark: Mark | None

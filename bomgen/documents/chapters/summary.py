@@ -24,8 +24,7 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most three sentences about a cluster: GPUs and servers, sizing target, networks."""
-    yield _machines(writer)
+    """Yield at most two sentences about a cluster: sizing target and networks."""
     yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
     networks = [
         writer.word(
@@ -43,7 +42,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
 
 def sentences(writer: Writer) -> Iterator[str]:
     """Yield the proposal in sentences with its numbers."""
-    yield _machines(writer)
+    yield summarize_machines(writer)
     yield from _training(writer)
     yield from _target(writer)
     yield from _pods(writer)
@@ -52,7 +51,8 @@ def sentences(writer: Writer) -> Iterator[str]:
         yield from _direct(writer, built) if built.plan.switchless else (_fabric(writer, built),)
 
 
-def _machines(writer: Writer) -> str:
+def summarize_machines(writer: Writer) -> str:
+    """Return the sentence about the GPUs and servers of a cluster."""
     sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
     number = writer.language.number
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}

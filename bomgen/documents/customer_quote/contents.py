@@ -20,9 +20,11 @@ from bomgen.documents.customer_quote.record import (
     QuotedExpansion,
     QuotedLine,
     QuotedMove,
+    QuotedOpenItem,
 )
 from bomgen.documents.tables import part_columns, section_of
-from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.plan.commercial_terms import DELIVERY
+from bomgen.pricing.bill_line import CATEGORIES, SERVER
 from bomgen.pricing.quote import lines_to_price
 
 CHINESE = "zh"
@@ -30,6 +32,8 @@ OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "s
 """Categories often ordered with a cluster; a quote lists those without a line as not included."""
 WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 """Text that identifies warranty terms; a quote without any states that it has no warranty terms."""
+FACTS = ("delivery_time", "delivery_place", "incoterm")
+"""Conditions of delivery that the first page states; the terms state the others."""
 DAYS_A_WEEK = 7
 _ROOM_TO_WRITE = "…" * 12
 TOTAL = "total"
@@ -48,13 +52,18 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
     For an expansion it describes the changes on site, without a floor plan, because existing racks stay in place.
     """
     sections = (
-        _offer(quote, language, networks),
-        _order_list(quote, language),
+        _offer(quote, language),
         _bill(quote, language),
+        _order_list(quote, language),
         *(
-            (_changes(quote.expansion, language), _site(quote, language, {}))
+            (_changes(quote.expansion, language), _notes(quote, language), _site(quote, language, networks, {}))
             if quote.expansion
-            else (_alternatives(quote, language), _not_included(quote, language), _site(quote, language, floors))
+            else (
+                _alternatives(quote, language),
+                _not_included(quote, language),
+                _notes(quote, language),
+                _site(quote, language, networks, floors),
+            )
         ),
         _terms(quote, language),
     )
@@ -68,10 +77,11 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         headline=(),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
-        footer=_number(quote, language),
+        footer=_footer(quote, language),
         parties=quote.parties,
         logo=quote.logo,
         protected=quote.protected,
+        paper=quote.paper,
         cover=_cover(quote, language),
         id=quote.id,
         acceptance=tuple(_acceptance(quote, language)),
@@ -90,6 +100,12 @@ def _number(quote: CustomerQuote, language: Language) -> str:
     return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
 
 
+def _footer(quote: CustomerQuote, language: Language) -> str:
+    """Return the line at the foot of each page: the number, and the revision if there is one."""
+    revision = f"{language.word('fact-revision')} {quote.revision}" if quote.revision else ""
+    return language.word("name-in").join(filter(None, (_number(quote, language), revision)))
+
+
 def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
     if quote.number:
         yield "fact-number", quote.number
@@ -103,6 +119,9 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
         yield "fact-valid", language.value(quote.valid_days, "days")
     if quote.lead_time:
         yield "quote-lead-time", _duration(quote.lead_time[0], language)
+    for key in FACTS:
+        if key in quote.delivery:
+            yield f"fact-{key}", quote.delivery[key]
     if quote.payment:
         yield "fact-payment", quote.payment
     yield "fact-currency", quote.totals.currency
@@ -117,11 +136,12 @@ def _duration(days: int, language: Language) -> str:
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
     totals, word = quote.totals, language.word
     label = _total_label(totals, language)
+    bought = tuple(cluster.headline for cluster in quote.clusters) if not quote.expansion else ()
     notes: dict[NoteKind, str] = {}
     if not totals.priced_lines:
         if totals.lines:
             notes["lines"] = word("quote-none-priced", lines=language.integer(totals.lines))
-        return Cover(label, word("quote-no-total"), tuple(notes.values()), tuple(notes))
+        return Cover(label, word("quote-no-total"), tuple(notes.values()), tuple(notes), bought)
     amount = language.money(totals.amount, totals.currency)
     if language.code == CHINESE and totals.currency == money.CURRENCY:
         notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
@@ -132,7 +152,7 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
     total = amount if totals.complete else word("ui-at-least", amount=amount)
-    return Cover(label, total, tuple(notes.values()), tuple(notes))
+    return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
@@ -168,15 +188,32 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
     )
 
 
-def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
-    text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
-    drawings = [
-        replace(drawing, title=_in_cluster(cluster, language, cluster.fabrics[0].name))
-        for cluster in quote.clusters
-        for drawing in networks.get(cluster.name, ())[:1]
-        if cluster.fabrics
-    ]
-    return Section("offer", language.word("quote-offer"), text=text, drawings=tuple(drawings))
+def _offer(quote: CustomerQuote, language: Language) -> Section:
+    word = language.word
+    text = [sentence for cluster in quote.clusters for sentence in cluster.sentences]
+    if quote.scope is not None:
+        offered = word("list-comma").join(word(f"category-{category}") for category in quote.scope)
+        text.append(word("quote-scope", categories=offered))
+    if quote.existing:
+        parts = (word("quote-required-part", name=name, count=language.number(count)) for name, count in quote.existing)
+        text.append(word("quote-existing", parts=word("list-comma").join(parts)))
+    return Section("offer", word("quote-offer"), text=tuple(text), tables=(_subtotals(quote, language),))
+
+
+def _subtotals(quote: CustomerQuote, language: Language) -> Table:
+    """Return the table of what each category comes to."""
+    word, currency = language.word, quote.totals.currency
+    lines = group_by((line for line in quote.lines if line.counted), lambda line: line.category)
+    columns = (
+        Column("category", word("xlsx-category"), "text", 40),
+        Column("pieces", word("quote-pieces"), "number", 12),
+        Column("amount", word("column-amount"), "money", 20),
+    )
+    rows = tuple(
+        row_of(word(f"category-{category}"), _count_pieces(of_category), _sum(of_category, currency))
+        for category, of_category in lines.items()
+    )
+    return Table("subtotals", word("quote-subtotals"), columns, rows, open=True)
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
@@ -184,6 +221,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
     rows = tuple(
         row_of(
+            lines[0].vendor or "",
             _part_number(lines[0], language),
             lines[0].description,
             _count_pieces(lines),
@@ -191,7 +229,8 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in found
     )
-    table = Table("order-list", language.word("quote-order-list"), part_columns(language, amount=True), rows, open=True)
+    columns = part_columns(language, amount=True, vendor=True)
+    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
     return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
@@ -217,11 +256,11 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
     rows = tuple(
-        row_of(_part_number(lines[0], language), lines[0].description, _count_pieces(lines))
+        row_of(lines[0].vendor or "", _part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _by_part(line for line in quote.lines if not line.counted)
     )
     title, caption = language.word("quote-required"), language.word("quote-required-lead")
-    return Table("required", title, part_columns(language), rows, caption, open=True) if rows else None
+    return Table("required", title, part_columns(language, vendor=True), rows, caption, open=True) if rows else None
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
@@ -236,7 +275,9 @@ def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:
 def _part_number(line: QuotedLine, language: Language) -> str:
     if line.part_number or line.charge:
         return line.part_number or ""
-    return language.word("planning-part" if line.planning else "no-part-number")
+    if line.category == SERVER and not line.planning:
+        return language.word("quote-configured")
+    return language.word("planning-part" if line.planning else "quote-number-later")
 
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
@@ -253,26 +294,35 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 def _bill(quote: CustomerQuote, language: Language) -> Section:
     word, currency = language.word, quote.totals.currency
     columns = (
-        Column("sku", word("column-sku"), "text", 36),
+        Column("number", word("quote-line"), "number", 6),
+        Column("vendor", word("quote-manufacturer"), "text", 16),
+        Column("sku", word("column-sku"), "text", 30),
         Column("description", word("column-description"), "text", 40),
+        Column("details", word("quote-details"), "text", 40),
         Column("place", word("quote-place"), "text", 28),
         Column("quantity", word("column-quantity"), "number", 9),
+        Column("piece", word("quote-unit"), "text", 8),
         Column("spare", word("column-spare"), "number", 7),
         Column("unit_price", word("column-unit-price"), "money", 13),
         Column("discount", word("column-discount"), "share", 10),
         Column("amount", word("column-amount"), "money", 15),
     )
-    rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
+    counted = [line for line in quote.lines if line.counted]
+    rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(counted, 1))
     title = word("section-bill")
-    return Section("bill", title, tables=(Table("bill", title, columns, rows, open=True),))
+    return Section("bill", title, tables=(Table("bill", title, columns, rows, word("quote-bill-lead"), open=True),))
 
 
-def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
+def _bill_row(number: int, line: QuotedLine, language: Language, currency: str) -> Row:
     cells = (
+        Cell(number),
+        Cell(line.vendor or ""),
         Cell(_part_number(line, language)),
         Cell(line.description),
+        Cell(language.word("list-semicolon").join(line.details)),
         Cell(line.place),
         Cell(line.quantity),
+        Cell(line.unit),
         Cell(line.spare),
         Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware),
         Cell(line.discount, "share"),
@@ -309,7 +359,60 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
-    return section_of(table, (word("quote-alternatives"),))
+    section = section_of(table, (word("quote-alternatives"), *_said_of_alternatives(quote, language)))
+    changes = (
+        _changed_parts(number, alternative, language, currency)
+        for number, alternative in enumerate(quote.alternatives[1:], 1)
+    )
+    return replace(section, tables=(*section.tables, *(table for table in changes if table.rows)))
+
+
+def _said_of_alternatives(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """Yield sentences about each alternative: its delivery, its validity, and what else the customer has to know."""
+    word, base = language.word, quote.alternatives[0]
+    for alternative in quote.alternatives[1:]:
+        said = []
+        if not alternative.changes:
+            said.append(word("quote-alternative-same"))
+        if alternative.lead_time and alternative.lead_time != base.lead_time:
+            days, part = alternative.lead_time
+            said.append(word("quote-longest", time=_duration(days, language), part=part))
+        if alternative.valid_until and alternative.valid_until != base.valid_until:
+            said.append(word("quote-valid-until", date=language.date(alternative.valid_until)))
+        if said := [*said, *alternative.notes]:
+            yield word("quote-said-of", name=alternative.name, text=word("list-sentences").join(said))
+
+
+def _changed_parts(number: int, alternative: QuotedAlternative, language: Language, currency: str) -> Table:
+    """Return the table of what an alternative changes: pieces and amounts of each part, and their differences."""
+    word = language.word
+    columns = (
+        Column("part", word("column-sku"), "text", 30),
+        Column("description", word("column-description"), "text", 44),
+        Column("before", word("column-as-planned"), "number", 12),
+        Column("after", word("quote-alternative"), "number", 12),
+        Column("difference", word("quote-difference"), "money", 18),
+    )
+    rows = [
+        row_of(
+            change.part_number or "",
+            change.description,
+            change.before,
+            change.after,
+            _difference(change.amount_before, change.amount_after, currency),
+        )
+        for change in alternative.changes
+    ]
+    known = [row.cells[-1].value for row in rows]
+    if rows and all(isinstance(value, Decimal) for value in known):
+        whole = sum((value for value in known if isinstance(value, Decimal)), Decimal(0))
+        rows.append(row_of(word("quote-difference-net"), "", "", "", Cell(whole, currency), id=TOTAL))
+    title = word("quote-changes-of", name=alternative.name)
+    return Table(f"alternative-{number}", title, columns, tuple(rows), open=True)
+
+
+def _difference(before: Decimal | None, after: Decimal | None, currency: str) -> Cell:
+    return Cell(None if before is None or after is None else after - before, currency)
 
 
 def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
@@ -334,27 +437,52 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     ]
     if required:
         text.append(word("quote-required-without", names=word("list-comma").join(required)))
-    if not any(named in term.casefold() for term in quote.terms for named in WARRANTY):
+    text += [_open_item(item, language) for item in quote.open_items]
+    if not (quote.delivery.get("warranty") or _names_warranty(quote.terms)):
         text.append(word("quote-no-warranty"))
     return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
 
 
-def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
+def _open_item(item: QuotedOpenItem, language: Language) -> str:
+    """Return the sentence about a required part that is not included and has to be selected."""
+    word = language.word
+    names = word("list-or").join(item.names)
+    if item.quantity is not None:
+        names = word("quote-required-part", name=names, count=language.number(item.quantity))
+    return word("quote-select" if len(item.names) > 1 else "quote-select-one", names=names)
+
+
+def _names_warranty(terms: Iterable[str]) -> bool:
+    return any(named in term.casefold() for term in terms for named in WARRANTY)
+
+
+def _notes(quote: CustomerQuote, language: Language) -> Section | None:
+    """Return the section of what changes what the customer gets; None if there is nothing."""
+    return Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None
+
+
+def _site(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Section | None:
     tables = tuple(
         table
         for cluster in quote.clusters
         for table in (_networks(cluster, language), _site_numbers(cluster, language))
         if table.rows
     )
-    drawings = tuple(
+    drawings = [
+        replace(drawing, title=_in_cluster(cluster, language, cluster.fabrics[0].name))
+        for cluster in quote.clusters
+        for drawing in networks.get(cluster.name, ())[:1]
+        if cluster.fabrics
+    ]
+    drawings += [
         replace(drawing, title=_in_cluster(cluster, language, drawing.title))
         for cluster in quote.clusters
         for drawing in floors.get(cluster.name, ())[:1]
-    )
+    ]
     if not tables:
         return None
     title = language.word("expansion-site" if quote.expansion else "quote-site")
-    return Section("racks-and-network", title, tables=tables, drawings=drawings)
+    return Section("racks-and-network", title, tables=tables, drawings=tuple(drawings))
 
 
 def _changes(expansion: QuotedExpansion, language: Language) -> Section:
@@ -445,7 +573,10 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if quote.lead_time:
         days, part = quote.lead_time
         text.append(word("quote-longest", time=_duration(days, language), part=part))
-    if not quote.terms:
+    text += [
+        word(f"terms-{key}", text=quote.delivery[key]) for key in DELIVERY if key in quote.delivery and key not in FACTS
+    ]
+    if not quote.terms and not quote.delivery:
         text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
@@ -453,4 +584,6 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:
         text.append(word("terms-payment", payment=quote.payment))
+    if quote.bank:
+        text.append(word("terms-bank", text=word("list-comma").join(quote.bank)))
     return Section("terms", word("section-terms"), text=(*text, *quote.terms), own=len(quote.terms))

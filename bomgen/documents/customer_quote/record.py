@@ -6,27 +6,36 @@ confidence and the seller's costs cannot reach the document.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
+from bomgen.core.diagnostics import Problem
 from bomgen.core.document import AddressBlock, Cell, Logo
+from bomgen.core.grouping import group_by
 from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path, rows_below
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
-from bomgen.documents.chapters.summary import summarize_cluster
+from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.commercial_terms import ORDER
+from bomgen.plan.commercial_terms import ORDER, QuotePlan
+from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import QuoteLine, category_amounts
+from bomgen.results.result import Report
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
+PartKey = tuple[str, str | None, str]
+Pieces = tuple[int | Fraction, Decimal | None]
+NO_PIECES: Pieces = (0, Decimal(0))
+MANAGEMENT, SERVER = "management", "server"
 RACKS = "racks"
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
@@ -61,6 +70,12 @@ class QuotedLine(NamedTuple):
     """Whether the totals include it; unpriced required parts are only listed."""
     planning: bool = False
     """Whether it is a placeholder part, for which a real part is ordered."""
+    vendor: str | None = None
+    """The manufacturer."""
+    unit: str = ""
+    """What a piece is called, such as pcs."""
+    details: tuple[str, ...] = ()
+    """The configuration of a server, or why a part is needed."""
 
     @property
     def pieces(self) -> int | Fraction:
@@ -84,10 +99,23 @@ class QuotedCluster(NamedTuple):
     """A cluster as text; `name` is empty if the plan has one."""
 
     name: str
+    headline: str
+    """What is bought, on one line."""
     sentences: tuple[str, ...]
     fabrics: tuple[QuotedFabric, ...]
     site: tuple[tuple[str, Cell], ...]
     """Label and number of each site requirement."""
+
+
+class QuotedChange(NamedTuple):
+    """A part of which an alternative has other pieces, or at another amount; amounts are None without a price."""
+
+    part_number: str | None
+    description: str
+    before: int | Fraction
+    after: int | Fraction
+    amount_before: Decimal | None
+    amount_after: Decimal | None
 
 
 class QuotedAlternative(NamedTuple):
@@ -96,6 +124,21 @@ class QuotedAlternative(NamedTuple):
     name: str
     amounts: Mapping[str, tuple[Decimal | None, bool]]
     totals: Totals
+    changes: tuple[QuotedChange, ...] = ()
+    """What it changes in the plan; empty for the plan itself."""
+    lead_time: tuple[int, str] | None = None
+    """Longest known lead time [days], and its part."""
+    valid_until: str | None = None
+    notes: tuple[str, ...] = ()
+    """What the customer has to know of it besides the notes on the plan."""
+
+
+class QuotedOpenItem(NamedTuple):
+    """A required part that is not included and still has to be selected."""
+
+    names: tuple[str, ...]
+    """The part, or those to select from."""
+    quantity: int | Fraction | None
 
 
 class QuotedMove(NamedTuple):
@@ -148,6 +191,10 @@ class CustomerQuote(NamedTuple):
     lead_time: tuple[int, str] | None
     """Longest known lead time [days], and its part."""
     payment: str | None
+    delivery: Mapping[str, str]
+    """Conditions of delivery by their keys."""
+    bank: tuple[str, ...]
+    paper: str
     terms: tuple[str, ...]
     lines: tuple[QuotedLine, ...]
     totals: Totals
@@ -157,6 +204,13 @@ class CustomerQuote(NamedTuple):
     protected: bool
     id: str | None
     """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
+    scope: tuple[str, ...] | None = None
+    """Categories that are offered; None: all."""
+    existing: tuple[tuple[str, int | Fraction], ...] = ()
+    """Parts that the customer has in use, each with its pieces."""
+    notes: tuple[str, ...] = ()
+    """What changes what the customer gets."""
+    open_items: tuple[QuotedOpenItem, ...] = ()
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -164,7 +218,6 @@ class CustomerQuote(NamedTuple):
 def customer_quote(writer: Writer) -> CustomerQuote:
     """Return the customer's view of the writer's report, in its language."""
     report, plan = writer.report, writer.report.plan.quote
-    day = date.fromisoformat(plan.date) if plan.date else None
     days = int(plan.valid_days.value) if plan.valid_days else None
     customer = "fact-customer"
     named = (AddressBlock(writer.word(customer), (plan.customer.name,), customer),) if plan.customer else ()
@@ -178,10 +231,13 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         number=plan.number,
         revision=plan.revision,
         date=plan.date,
-        valid_until=(day + timedelta(days=days)).isoformat() if day and days else None,
+        valid_until=_valid_until(plan),
         valid_days=days,
         lead_time=longest_lead_time(writer),
         payment=plan.payment,
+        delivery=plan.delivery,
+        bank=plan.bank,
+        paper=plan.paper,
         terms=plan.terms,
         lines=tuple(_lines(writer)),
         totals=report.quote.totals._replace(low=None, high=None),
@@ -189,8 +245,38 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         alternatives=tuple(_alternatives(writer)),
         protected=plan.workbook == PROTECTED,
         id=None,
+        scope=report.plan.scope,
+        existing=tuple(_existing(writer)),
+        notes=tuple(_notes(writer, report.problems)),
+        open_items=tuple(_open_items(writer)),
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
+
+
+def _valid_until(plan: QuotePlan) -> str | None:
+    if not (plan.date and plan.valid_days):
+        return None
+    return (date.fromisoformat(plan.date) + timedelta(days=int(plan.valid_days.value))).isoformat()
+
+
+def _notes(writer: Writer, problems: Iterable[Problem]) -> Iterator[str]:
+    """Yield the sentences for the customer about warnings, each once."""
+    yield from dict.fromkeys(note for problem in problems if (note := writer.language.note(problem.message)))
+
+
+def _existing(writer: Writer) -> Iterator[tuple[str, int | Fraction]]:
+    lines = group_by(writer.report.bill.existing, lambda line: writer.described(line))
+    yield from ((name, sum(line.quantity.value for line in of_part)) for name, of_part in lines.items())
+
+
+def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
+    found: dict[tuple[str, ...], int | Fraction | None] = {}
+    for item in writer.report.bill.open_items:
+        names = tuple(writer.language.message(part.name) for part in item.parts)
+        quantity = item.quantity.value if item.quantity else None
+        known = found.get(names)
+        found[names] = quantity + known if quantity is not None and known is not None else quantity
+    yield from (QuotedOpenItem(names, quantity) for names, quantity in found.items())
 
 
 def _fingerprint(quote: CustomerQuote) -> str:
@@ -199,15 +285,20 @@ def _fingerprint(quote: CustomerQuote) -> str:
     It identifies the quote, not the plan: a comment, or a key that the quote does not show, leaves it unchanged; a
     price book, an exchange rate or a program version that changes numbers changes it.
     """
-    said = quote._replace(logo=None, clusters=(), alternatives=())
+    said = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=())
     return sha256(repr(said).encode()).hexdigest()
 
 
-def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tuple[int, str] | None:
-    """Return the longest known lead time [days] and its part, of all lines or of some by id."""
+def longest_lead_time(
+    writer: Writer, ids: Container[str] | None = None, report: Report | None = None
+) -> tuple[int, str] | None:
+    """Return the longest known lead time [days] and its part, of all lines or of some by id.
+
+    `report` is that of an alternative; None: the writer's.
+    """
     known = [
         (priced.price.lead_days, writer.described(priced.line))
-        for priced in writer.report.quote.lines
+        for priced in (report or writer.report).quote.lines
         if priced.price
         and priced.price.lead_days
         and not priced.line.in_stock
@@ -244,14 +335,52 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         in_stock=line.in_stock,
         counted=counted,
         planning=line.identity is not None and line.identity.generic,
+        vendor=None if line.vendor == GENERIC else line.vendor,
+        unit=writer.word(f"quote-unit-{line.category}"),
+        details=tuple(_details(writer, line)),
     )
+
+
+def _details(writer: Writer, line: Line) -> Iterator[str]:
+    """Yield the configuration of a server, and the reason for management servers."""
+    word, number = writer.word, writer.language.number
+    clusters = {each.report.plan.cluster_name: each.report for each in writer.cluster_writers()}
+    report = clusters.get(line.cluster, writer.report)
+    cluster = report.plan.cluster
+    server = cluster.server
+    if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
+        yield word("quote-management", server=writer.language.message(server.identity.name))
+    if line.category != SERVER or server is None or line.identity is None or line.identity.id != server.identity.id:
+        return
+    for key, texts in server.configuration.items():
+        yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
+    included = list[str]()
+    if server.gpus_included:
+        included.append(word("quote-included-part", count=number(server.gpus.value), name=cluster.gpu.identity.name))
+    for nic, ports, comes in (
+        (cluster.server_nic, server.compute, server.nics_included),
+        (cluster.storage_nic, server.storage, server.storage_nics_included),
+    ):
+        if ports and comes and "nics" not in server.configuration:
+            count, name = ports.count.value, nic.identity.name if nic else None
+            if nic and ports is server.storage:
+                count = ceil(Fraction(count, nic.ports.value))
+            if name:
+                included.append(word("quote-included-part", count=number(count), name=name))
+            elif ports.gbps:
+                included.append(word("quote-server-ports", count=number(count), rate=number(ports.gbps.value)))
+    if server.host_memory and "memory" not in server.configuration:
+        included.append(word("quote-server-memory", text=writer.shown(server.host_memory)))
+    if included:
+        yield word("quote-server-included", parts=word("list-comma").join(included))
 
 
 def _describe(writer: Writer, line: Line) -> str:
     """Return the description of a line; for a charge with its unit, such as `Support (per year)`."""
-    name, charge = writer.described(line), line.charge
+    charge = line.charge
+    name = writer.described(line if charge else line._replace(vendor=None))
     if charge is None:
-        return _capitalize(name) if line.vendor in (None, GENERIC) else name
+        return _capitalize(name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else []
     if not units:
@@ -294,16 +423,34 @@ def name_links(writer: Writer, kind: str) -> str:
 def _cluster(writer: Writer) -> QuotedCluster:
     return QuotedCluster(
         name=writer.report.plan.cluster_name,
-        sentences=tuple(_sentences(writer)),
+        headline=writer.named(_headline(writer)),
+        sentences=tuple(summarize_cluster(writer)),
         fabrics=tuple(_fabric(writer, built) for built in writer.report.design.fabrics if built.fabric.tiers),
         site=tuple(_site(writer)),
     )
 
 
-def _sentences(writer: Writer) -> Iterator[str]:
-    first, *others = summarize_cluster(writer)
-    yield writer.named(first)
-    yield from others
+def _headline(writer: Writer) -> str:
+    """Return what a cluster is, on one line: servers, compute network, storage, racks."""
+    word, number, design = writer.word, writer.language.number, writer.report.design
+    said = [summarize_machines(writer).rstrip(".。")]
+    for built in design.fabrics:
+        if built.plan.role == COMPUTE and built.fabric.tiers:
+            said.append(
+                word(
+                    "quote-headline-fabric",
+                    rate=number(built.fabric.links[0].rate_gbps.value),
+                    topology=writer.language.value(built.fabric.topology, "word"),
+                    switches=number(built.fabric.switches.value),
+                    switch=writer.language.message(built.fabric.tiers[0].switch.identity.name),
+                )
+            )
+    capacity = ("storage", "bought_capacity_bytes")
+    if capacity in writer.numbers:
+        said.append(word("quote-headline-storage", capacity=writer.shown(writer.numbers[capacity])))
+    if design.facility.racks and writer.report.plan.scope is None:
+        said.append(word("quote-headline-racks", racks=number(design.facility.racks.value)))
+    return word("list-semicolon").join(said)
 
 
 def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
@@ -352,4 +499,33 @@ def _alternatives(writer: Writer) -> Iterator[QuotedAlternative]:
     names = (writer.word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
     for name, each in zip(names, (report, *report.alternatives), strict=True):
         amounts = {part.category: (part.amount, not part.complete) for part in category_amounts(each.quote.lines)}
-        yield QuotedAlternative(name, amounts, each.quote.totals._replace(low=None, high=None))
+        yield QuotedAlternative(
+            name,
+            amounts,
+            each.quote.totals._replace(low=None, high=None),
+            tuple(_changes(writer, each)) if each is not report else (),
+            longest_lead_time(writer, report=each),
+            _valid_until(each.plan.quote),
+            tuple(_notes(writer, each.problems)) if each is not report else (),
+        )
+
+
+def _changes(writer: Writer, other: Report) -> Iterator[QuotedChange]:
+    """Yield the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
+    before, after = _by_part(writer, writer.report), _by_part(writer, other)
+    for key in sorted({**before, **after}, key=lambda key: CATEGORIES.index(key[0])):
+        was, becomes = before.get(key, NO_PIECES), after.get(key, NO_PIECES)
+        if was != becomes:
+            yield QuotedChange(key[1], key[2], was[0], becomes[0], was[1], becomes[1])
+
+
+def _by_part(writer: Writer, report: Report) -> dict[PartKey, Pieces]:
+    """Return the pieces and the amount of each part of a result, by category, part number and description."""
+    found: dict[PartKey, Pieces] = {}
+    for priced in report.quote.lines:
+        line = priced.line
+        key = line.category, line.sku, _describe(writer, line._replace(in_stock=False))
+        pieces, amount = found.get(key, NO_PIECES)
+        whole = None if amount is None or priced.amount is None else amount + priced.amount
+        found[key] = pieces + (0 if line.in_stock else line.pieces), whole
+    return found

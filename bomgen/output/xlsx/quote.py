@@ -41,10 +41,10 @@ _WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"
 _TABLES = ("changes", "racks-and-network")
 """The sections that are sheets of their own, as far as a quote has them with tables."""
-_TEXTS = ("changes", "not-included", _TERMS)
+_TEXTS = ("changes", "not-included", "notes", _TERMS)
 """The sections of sentences that stand on one sheet, as far as a quote has them."""
-_PIECES, _AMOUNT = 3, 4
-"""The columns of the order list that are formulas."""
+_NUMBER, _DESCRIPTION, _PIECES, _AMOUNT = 2, 3, 4, 5
+"""The columns of the order list behind that of the manufacturer; the last two are formulas."""
 _BEHIND_THE_SUM = 6
 """Rows from the last line of the order list to the first required part: sum, check, space, title, caption, header."""
 _NONE = "0"
@@ -94,7 +94,7 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     sheet.row += 1
     sides_and_facts(sheet, document)
     sheet.row += 1
-    for text in document.section("offer").text:
+    for text in (*(document.cover.bought if document.cover else ()), *document.section("offer").text):
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
@@ -152,7 +152,7 @@ def _live_text(sheet: Sheet, text: str, formula: str) -> None:
 
 def _alternatives(sheet: Sheet, section: Section) -> None:
     """Each alternative in a row: the cover has no room for a column each."""
-    [table], word = section.tables, sheet.book.language.word
+    [table, *changes], word = section.tables, sheet.book.language.word
     total, *differences = (row for row in table.rows if row.id)
     sheet.subheading(section.title)
     sheet.across(1, word("xlsx-alternatives"), PARAGRAPH)
@@ -165,6 +165,16 @@ def _alternatives(sheet: Sheet, section: Section) -> None:
         for position, row in enumerate((total, *differences), 2):
             sheet.value(position, column, row.cells[at], named=False)
         sheet.row += 1
+    for text in section.text[1:]:
+        sheet.across(1, text, PARAGRAPH)
+    for change in changes:
+        sheet.row += 1
+        sheet.subheading(change.title)
+        sheet.header(change.columns)
+        for row in change.rows:
+            for position, (column, cell) in enumerate(zip(change.columns, row.cells, strict=True), 1):
+                sheet.value(position, column, cell, named=False)
+            sheet.row += 1
 
 
 def _order_list(sheet: Sheet, section: Section) -> str:
@@ -183,36 +193,36 @@ def _order_list(sheet: Sheet, section: Section) -> str:
     for row in table.rows:
         _order_line(sheet, row, money)
     last = sheet.row - 1
-    priced, unpriced = f"SUM(D{first}:D{last})", _NONE
+    priced, unpriced = f"SUM(E{first}:E{last})", _NONE
     start = last + _BEHIND_THE_SUM + 1
     for other in others:
-        rows = f"D{start}:D{start + len(other.rows) - 1}"
+        rows = f"E{start}:E{start + len(other.rows) - 1}"
         priced += f"+SUM({rows})"
         unpriced = f"({len(other.rows)}-COUNT({sheet.quoted}!{absolute(rows)}))"
-    sheet.put(1, None, GRAND_TEXT)
-    sheet.put(2, word("xlsx-net"), GRAND_TEXT)
-    sheet.put(_PIECES, None, GRAND_TEXT)
+    for column in (1, _NUMBER, _PIECES):
+        sheet.put(column, None, GRAND_TEXT)
+    sheet.put(_DESCRIPTION, word("xlsx-net"), GRAND_TEXT)
     comes_to = results_of(document.totals)["net"]
     sheet.calculate(_AMOUNT, priced, comes_to, GRAND, money)
     sheet.row += 1
     check_sum(sheet, _AMOUNT)
     sheet.row += 1
-    ordered = {(row.cells[0].value, row.cells[1].value) for row in table.rows}
+    ordered = {(row.cells[1].value, row.cells[2].value) for row in table.rows}
     for other in others:
         sheet.subheading(other.title)
         sheet.across(1, f"{other.caption} {word('xlsx-required-hint')}", TEXT)
         sheet.header((*other.columns, table.columns[_AMOUNT - 1]))
         for row in other.rows:
-            _required_line(sheet, row, (row.cells[0].value, row.cells[1].value) in ordered, money)
+            _required_line(sheet, row, (row.cells[1].value, row.cells[2].value) in ordered, money)
     return unpriced
 
 
 def _order_line(sheet: Sheet, row: Row, money: str) -> None:
-    number, description, pieces, amount = row.cells
+    vendor, number, description, pieces, amount = row.cells
     count = storable(pieces.value) if isinstance(pieces.value, int | Fraction) else 0
-    sheet.put(1, number.value, TEXT)
-    sheet.put(2, description.value, TEXT)
-    its = f"EXACT(bom_part_numbers,$A{sheet.row})*EXACT(bom_descriptions,$B{sheet.row})"
+    for column, cell in enumerate((vendor, number, description), 1):
+        sheet.put(column, cell.value, TEXT)
+    its = f"EXACT(bom_part_numbers,$B{sheet.row})*EXACT(bom_descriptions,$C{sheet.row})"
     sheet.calculate(_PIECES, f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", count, NUMBER, WHOLE)
     without = sheet.book.language.word("xlsx-no-price")
     comes_to = amount.value if isinstance(amount.value, Decimal) else without
@@ -225,12 +235,12 @@ def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
 
     Where parts of its name are ordered as well, the list of those has the line.
     """
-    number, description, pieces = row.cells
-    sheet.put(1, number.value, TEXT)
-    sheet.put(2, description.value, TEXT)
+    vendor, number, description, pieces = row.cells
+    for column, cell in enumerate((vendor, number, description), 1):
+        sheet.put(column, cell.value, TEXT)
     sheet.put(_PIECES, pieces.value, NUMBER, WHOLE)
     without, at = sheet.book.language.word("xlsx-no-price"), sheet.row
-    its = f'EXACT(bom_descriptions,$B{at})*(EXACT(bom_part_numbers,$A{at})+(bom_part_numbers=""))'
+    its = f'EXACT(bom_descriptions,$C{at})*(EXACT(bom_part_numbers,$B{at})+(bom_part_numbers=""))'
     if ordered:
         sheet.put(_AMOUNT, without, WORD_OF_NUMBERS)
     else:

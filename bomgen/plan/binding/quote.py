@@ -13,6 +13,7 @@ from bomgen.core.money import MAX_PRICE, MONEY, decimal
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.commercial_terms import (
+    DELIVERY,
     ORDER,
     SERVICE,
     SOFTWARE,
@@ -57,6 +58,9 @@ def quote(section: PlanSection) -> QuotePlan:
         tax=section.figure("tax", "share", zero=True),
         valid_days=section.figure("valid_days", "days"),
         payment=section.text("payment"),
+        delivery={key: text for key in DELIVERY if (text := section.text(key))},
+        bank=section.texts("bank"),
+        paper=section.text("paper") or "a4",
         terms=section.texts("terms"),
         date=section.text("date"),
         date_mark=section.value_mark("date") if section.has("date") else None,
