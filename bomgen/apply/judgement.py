@@ -29,6 +29,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import part_key
 from bomgen.reading.cells import Broken, TableCell, Value
@@ -51,7 +52,7 @@ class Computed(NamedTuple):
     prices: Mapping[str, Decimal]
     """Of the charges that are a share of the hardware, by the ids of their lines."""
     totals: Mapping[str, Decimal]
-    """List, discount, net, tax and amount."""
+    """List, discount, net, tax, that of each of several rates, and amount."""
     subtotals: tuple[Decimal, ...]
     """What the lines of each category come to, and which share of the net amount that is."""
     listed: Decimal
@@ -81,8 +82,10 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     amounts += [(line, *amounts_of(line, prices[line.id], currency)) for line in returned.lines if line.id in prices]
     listed = sum((before for _, before, _ in amounts), Fraction(0))
     net = sum((after for _, _, after in amounts), Fraction(0))
-    tax = Fraction(rounded(net * rates[TAX], currency))
+    taxes = _taxes(base, amounts, rates)
+    tax = sum(taxes, Fraction(0))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
+    totals |= {f"tax-{at}": part for at, part in enumerate(taxes)}
     by_category = group_by(amounts, lambda amount: amount[0].cells["category"].value).values()
     sums = [rounded(sum((after for *_, after in own), Fraction(0)), currency) for own in by_category]
     sums += [each / rounded(net, currency) for each in sums if net]
@@ -91,6 +94,20 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     by_number = sum((after for after, part in numbered if part in parts), Fraction(0))
     rounded_totals = {key: rounded(value, currency) for key, value in totals.items()}
     return Computed(prices, rounded_totals, tuple(sums), rounded(by_number, currency))
+
+
+def _taxes(
+    base: Base, amounts: Iterable[tuple[ReturnedLine, Fraction, Fraction]], rates: Mapping[Path, Fraction]
+) -> list[Fraction]:
+    """Return the tax at each rate of a workbook."""
+    taxes = base.report.quote.totals.taxes
+    rate_of = {base.words.word(f"category-{name}"): at for at, part in enumerate(taxes) for name in part.categories}
+    nets: dict[int, Fraction] = dict.fromkeys(range(max(len(taxes), 1)), Fraction(0))
+    for line, _, after in amounts:
+        nets[rate_of.get(str(line.cells["category"].value), 0)] += after
+    shares = (rates[(*TAX, at) if len(taxes) > 1 else TAX] for at in nets)
+    currency = base.report.plan.quote.currency
+    return [Fraction(rounded(net * share, currency)) for net, share in zip(nets.values(), shares, strict=True)]
 
 
 def _listed_parts(base: Base) -> set[tuple[Value, Value]]:

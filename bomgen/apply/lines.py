@@ -155,7 +155,8 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell,
             proposal.refuse(after, f"{label.value} {show(after.value)}; {SHARES.format(share)}")
         else:
             proposal.tell(after, str(label.value), share_in(before), Fraction(share))
-            proposal.set(base.path_of(cell), write_share(Fraction(share)))
+            for path in base.paths_of(cell):
+                proposal.set(path, write_share(Fraction(share)))
 
 
 def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> None:
@@ -249,6 +250,9 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
             continue  # a formula, which is judged by what the others come to
         elif line.charge and line.charge.price is not None:
             change_charge(proposal, change, line, "price", number)
+            if line.charge.currency:
+                path = (*CHARGES, proposal.base.charge_at(line) or 0, "currency")
+                proposal.set(path, proposal.base.report.plan.quote.currency)
         elif line.names:
             prices[change.line] = number, change
             proposal.tell(change.after, f"{change.line}, {title.lower()}", change.before.value, number)

@@ -17,7 +17,7 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_cells import CHARGES, QuoteCell, QuoteCells
+from bomgen.reading.quote_cells import CHARGES, TAX, QuoteCell, QuoteCells
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
 from bomgen.results.result import Report
 
@@ -76,10 +76,18 @@ class Base(NamedTuple):
         """Return what a cell of the workbook that the plan gives is; None for one that nobody edits."""
         return self.cells.get((sheet, cell.mark.line, cell.mark.column))
 
-    def path_of(self, cell: QuoteCell) -> Path:
-        """Return the key of the plan that a cell changes: its path names a charge by its id."""
+    def paths_of(self, cell: QuoteCell) -> tuple[Path, ...]:
+        """Return the keys of the plan that a cell changes: its path names a charge by its id, a tax rate by its place.
+
+        A tax rate that several categories have is changed for all of them.
+        """
+        if cell.path[: len(TAX)] == TAX and isinstance(given := value_at(self.source.data, TAX), dict):
+            [at] = cell.path[len(TAX) :] or (0,)
+            plan, totals = self.report.plan.quote, self.report.quote.totals
+            return tuple((*TAX, key) for key in given if plan.tax[key].value == totals.taxes[int(at)].share)
         ids: dict[str | int, int] = {charge.id: at for at, charge in enumerate(self.report.plan.quote.charges)}
-        return tuple(ids.get(step, step) for step in cell.path) if cell.path[: len(CHARGES)] == CHARGES else cell.path
+        named = cell.path[: len(CHARGES)] == CHARGES
+        return (tuple(ids.get(step, step) for step in cell.path) if named else cell.path,)
 
     def spares_in(self, quote: ReturnedQuote) -> dict[PartKey, int]:
         """Return the spare pieces of each part that has any in the plan or may have, as a workbook has them."""

@@ -175,7 +175,8 @@ def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult
     with watched(file.name):
         report = work_out(inputs := read_all(file, settings))
     side = compared_result_of(result(report), file.name, inputs.source)
-    totals = side.totals._replace(tax_share=report.quote.totals.tax_share)
+    rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
+    totals = side.totals._replace(rates=rates)
     shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
     return side._replace(totals=totals, shares=shares), report
 

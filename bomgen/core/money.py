@@ -32,6 +32,16 @@ def minor_units() -> Mapping[str, int]:
     return {code: int(key.removeprefix(_PLACES)) for key in listed if key.startswith(_PLACES) for code in listed[key]}
 
 
+class Tax(NamedTuple):
+    """The tax at one rate: the net amount of the lines that have it, and the tax on that, rounded once."""
+
+    share: Fraction
+    net: Decimal
+    tax: Decimal
+    categories: tuple[str, ...] = ()
+    """Categories of the plan with this rate; empty for the rate of all other lines, which comes first."""
+
+
 class Totals(NamedTuple):
     """The totals of a bill. Unpriced lines are excluded, and `complete` tells whether there were none."""
 
@@ -39,8 +49,8 @@ class Totals(NamedTuple):
     complete: bool
     list: Decimal
     discount: Decimal
-    tax_share: Fraction | None
-    tax: Decimal
+    taxes: tuple[Tax, ...]
+    """The tax at each rate; empty if the plan sets none."""
     amount: Decimal
     priced_lines: int
     lines: int
@@ -49,8 +59,18 @@ class Totals(NamedTuple):
     high: Decimal | None = None
     """The total at the highest prices; None if a line has neither a price nor a range."""
 
+    @property
+    def tax(self) -> Decimal:
+        """Return the tax at all rates."""
+        return sum((part.tax for part in self.taxes), Decimal(0) * minor_unit(self.currency))
 
-NO_TOTALS = Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0)
+    @property
+    def taxed(self) -> bool:
+        """Return whether a rate is more than 0."""
+        return any(part.share for part in self.taxes)
+
+
+NO_TOTALS = Totals("", True, Decimal(0), Decimal(0), (), Decimal(0), 0, 0)
 """The totals of a document without sums."""
 
 

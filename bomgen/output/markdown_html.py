@@ -236,11 +236,14 @@ class _View:
         if totals.discount:
             yield word("ui-list"), self.amount(totals.list), False
             yield word("xlsx-discount"), self.amount(totals.discount), False
-        if totals.discount or totals.tax_share:
+        if totals.discount or totals.taxed:
             yield word("xlsx-net"), self.amount(totals.list - totals.discount), False
-        if totals.tax_share is not None:
-            yield f"{word('quote-tax')} {self.language.share(totals.tax_share)}", self.amount(totals.tax), False
-        yield word("quote-total-with-tax" if totals.tax_share else "ui-total"), self.sum(totals.amount), True
+        for part in totals.taxes:
+            label = f"{word('quote-tax')} {self.language.share(part.share)}"
+            if len(totals.taxes) > 1:
+                label = word("quote-tax-on", tax=label, net=self.amount(part.net))
+            yield label, self.amount(part.tax), False
+        yield word("quote-total-with-tax" if totals.taxed else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:
         """Return a number of the cover; an amount is a lower bound if a price is missing."""

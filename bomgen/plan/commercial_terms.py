@@ -14,7 +14,7 @@ SOFTWARE, SUPPORT, SERVICE = "software", "support", "service"
 CHARGED = (SOFTWARE, SUPPORT, SERVICE)
 """Categories of the lines other than hardware."""
 DEFAULT = "default"
-"""The key of the discount of all categories that have no separate one."""
+"""The key of the discount, or the tax rate, of all categories that have no separate one."""
 
 
 class Party(NamedTuple):
@@ -60,6 +60,8 @@ class Charge(NamedTuple):
     """The unit of count: `order`, or the machines of a kind."""
     years: Figure | None
     price: Decimal | None
+    currency: str | None
+    """Currency of the price; None for that of the quote."""
     part: str | None
     share: Figure | None
     """Share of all hardware after discount."""
@@ -124,7 +126,8 @@ class QuotePlan(NamedTuple):
     """Range above it."""
     discounts: Discounts
     charges: tuple[Charge, ...]
-    tax: Figure | None
+    tax: Mapping[str, Figure]
+    """Tax rates by category, and `default`; empty if the plan sets none."""
     valid_days: Figure | None
     payment: str | None
     delivery: Mapping[str, str]

@@ -16,6 +16,7 @@ from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
+from bomgen.plan.commercial_terms import DEFAULT
 from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
@@ -142,7 +143,8 @@ def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Proble
 @rule
 def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit tax and discounts to 100 %."""
-    yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
+    for category, rate in plan.quote.tax.items():
+        yield from _at_most_one(plan, rate, "quote.tax" if category == DEFAULT else f"quote.tax.{category}")
     given = plan.quote.discounts
     for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
         for name, share in shares.items():

@@ -9,16 +9,16 @@ independently. A range without a price is a missing price with two ends: it leav
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
-from bomgen.core.money import Totals, exact, minor_unit, rounded
+from bomgen.core.money import Tax, Totals, exact, minor_unit, rounded
 from bomgen.core.provenance import Assumed, Cited, walk
-from bomgen.plan.commercial_terms import CHARGED, QuotePlan
+from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.price_book import Price, PriceBook
@@ -59,6 +59,14 @@ class QuoteLine(NamedTuple):
     def price(self) -> Price | None:
         """Return the price that was used."""
         return self.unit.price
+
+    @property
+    def stated(self) -> tuple[Decimal | None, str] | None:
+        """Return the amount and currency of the price book, or of a charge that names its currency."""
+        charge = self.line.charge
+        if charge and charge.currency:
+            return charge.price, charge.currency
+        return (self.price.amount, self.price.currency) if self.price else None
 
     @property
     def book(self) -> PriceBook | None:
@@ -169,8 +177,9 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
     nothing = Decimal(0) * minor_unit(plan.currency)
     before = sum((line.list_amount for line in lines if line.list_amount is not None), nothing)
     after = sum((line.amount for line in lines if line.amount is not None), nothing)
-    share = Fraction(plan.tax.value) if plan.tax else None
-    tax = rounded(exact(after) * (share or 0), plan.currency)
+    rates = {category: Fraction(rate.value) for category, rate in plan.tax.items()}
+    taxes = taxes_on(((line.line.category, line.amount) for line in lines), rates, plan.currency)
+    tax = sum((part.tax for part in taxes), nothing)
     charged = lines_to_price(lines)
     priced = sum(line.amount is not None for line in charged)
     return Totals(
@@ -178,14 +187,32 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
         complete=priced == len(charged),
         list=before,
         discount=before - after,
-        tax_share=share,
-        tax=tax,
+        taxes=taxes,
         amount=after + tax,
         priced_lines=priced,
         lines=len(charged),
         low=after + tax,
         high=after + tax if priced == len(charged) else None,
     )
+
+
+def taxes_on(
+    amounts: Iterable[tuple[str, Decimal | None]], rates: Mapping[str, Fraction], currency: str
+) -> tuple[Tax, ...]:
+    """Return the tax at each rate that applies to an amount, given with its category; the default rate comes first.
+
+    The tax is rounded once per rate. Without amounts, return the default rate; without rates, nothing.
+    """
+    if not rates:
+        return ()
+    by_rate = group_by(amounts, lambda amount: rates.get(amount[0], rates[DEFAULT]))
+    used = [rate for rate in dict.fromkeys((rates[DEFAULT], *rates.values())) if rate in by_rate] or [rates[DEFAULT]]
+    found: list[Tax] = []
+    for rate in used:
+        net = sum((exact(amount) for _, amount in by_rate.get(rate, ()) if amount is not None), Fraction(0))
+        named = tuple(name for name, share in rates.items() if share == rate and name != DEFAULT)
+        found.append(Tax(rate, rounded(net, currency), rounded(net * rate, currency), named if found else ()))
+    return tuple(found)
 
 
 # breakdown ----------------------------------------------------------------------------------------------------------

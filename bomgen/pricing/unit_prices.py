@@ -48,7 +48,8 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
             nothing = rounded(Fraction(0), plan.currency)
             yield Unit(nothing, nothing, nothing)
         elif line.charge and line.charge.price is not None:
-            yield Unit(line.charge.price, line.charge.price, line.charge.price)
+            price = converted(line.charge.price, line.charge.currency or plan.currency, plan)
+            yield Unit(price, price, price)
         else:
             yield unit_for(line.names, of_part[line.part or line.id], plan, books)
 
@@ -98,14 +99,21 @@ def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
 
 
 def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
-    """Return problems for price book currencies without an exchange rate in the plan, at the first place of each."""
-    message = "the price book {name} has prices in {currency}, the quote is in {own}; pin a rate under `quote.exchange`"
-    return [
-        Problem(
-            mark, "error", message.format(name=book.name, currency=currency, own=plan.currency), "currency", "quote"
-        )
+    """Return problems for currencies of price books and charges without a rate, at the first place of each."""
+    message = "{what} in {currency}, the quote is in {own}; pin a rate under `quote.exchange`"
+    used = [
+        (f"the price book {book.name} has prices", currency, mark)
         for book in books
         for currency, mark in book.currencies
+    ]
+    used += [
+        (f"the charge '{charge.name or charge.kind}' has its price", charge.currency, charge.mark)
+        for charge in plan.charges
+        if charge.currency
+    ]
+    return [
+        Problem(mark, "error", message.format(what=what, currency=currency, own=plan.currency), "currency", "quote")
+        for what, currency, mark in used
         if currency != plan.currency and currency not in plan.exchange
     ]
 

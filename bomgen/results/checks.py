@@ -25,6 +25,7 @@ from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.plan.commercial_terms import DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import Quote
 
@@ -53,6 +54,7 @@ RULES: dict[tuple[str, ...], list[Rule]] = {
     ("built", "quote"): [],
     ("design", "bill"): [],
     ("quote",): [],
+    ("quote", "plan"): [],
 }
 """Rules by their parameters, in the order of the module."""
 
@@ -71,9 +73,10 @@ def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
     return (*found, *(check for find in RULES["design", "bill"] for check in find(design, bill)))
 
 
-def check_money(quote: Quote) -> tuple[Check, ...]:
+def check_money(quote: Quote, plan: QuotePlan) -> tuple[Check, ...]:
     """Return the checks on the amounts of a quote."""
-    return tuple(check for find in RULES["quote",] for check in find(quote))
+    found = [check for find in RULES["quote", "plan"] for check in find(quote, plan)]
+    return (*found, *(check for find in RULES["quote",] for check in find(quote)))
 
 
 def checks_from_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
@@ -328,16 +331,21 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
 
 
 @rule
-def _totals_add_up(quote: Quote) -> Iterator[Check]:
+def _totals_add_up(quote: Quote, plan: QuotePlan) -> Iterator[Check]:
     """Check the totals against an independent calculation from quantities, prices, discounts and tax."""
     totals = quote.totals
     before = after = Decimal(0)
+    of_rate: dict[Fraction, Fraction] = {}
     for line in quote.lines:
         if line.unit.amount is not None:
             exact = line.line.pieces * Fraction(line.unit.amount)
             before += rounded(exact, totals.currency)
-            after += rounded(exact * (1 - line.discount), totals.currency)
-    tax = rounded(Fraction(after) * (totals.tax_share or 0), totals.currency)
+            net = rounded(exact * (1 - line.discount), totals.currency)
+            after += net
+            rate = plan.tax.get(line.line.category) or plan.tax.get(DEFAULT)
+            share = Fraction(rate.value) if rate else Fraction(0)
+            of_rate[share] = of_rate.get(share, Fraction(0)) + Fraction(net)
+    tax = sum((rounded(net * share, totals.currency) for share, net in of_rate.items()), Decimal(0))
     holds = (totals.list, totals.discount, totals.tax, totals.amount) == (before, before - after, tax, after + tax)
     yield _passed("totals", holds, message("totals-add-up"), "totals")
 

@@ -25,7 +25,7 @@ from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubts
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
@@ -306,6 +306,9 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 def _totals_data(totals: Totals) -> dict[str, Any]:
     return {
         **{key: _text(getattr(totals, key)) for key in ("list", "discount", "tax", "amount")},
+        "taxes": [
+            {"share": share_text(part.share), "net": _text(part.net), "tax": _text(part.tax)} for part in totals.taxes
+        ],
         "currency": totals.currency,
         "complete": totals.complete,
         "low": _text(totals.low),
@@ -343,7 +346,7 @@ def _text(amount: Decimal | None) -> str | None:
 
 
 def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
-    line, price = priced.line, priced.price
+    line, price, stated = priced.line, priced.price, priced.stated
     return {
         **{key: getattr(line, key) for key in ("id", "category", "fabric", "role", "part", "sku", "vendor")},
         "description": line.description,
@@ -361,9 +364,9 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "in_stock": line.in_stock,
         "doubts": list(doubts(priced, plan)),
         "cluster": line.cluster or None,
-        "original_price": _text(price.amount) if price else None,
-        "original_currency": price.currency if price else None,
-        "exchange_rate": _rate_text(price, plan),
+        "original_price": _text(stated[0]) if stated else None,
+        "original_currency": stated[1] if stated else None,
+        "exchange_rate": _rate_text(stated, plan),
         "required_by": line.required_by.id if line.required_by else None,
     }
 
@@ -373,10 +376,10 @@ def _existing_data(line: Line) -> dict[str, Any]:
     return {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
 
 
-def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
-    if price is None or price.amount is None:
+def _rate_text(stated: tuple[Decimal | None, str] | None, plan: QuotePlan) -> str | None:
+    if stated is None or stated[0] is None:
         return None
-    return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
+    return "1" if stated[1] == plan.currency else _text(plan.exchange[stated[1]].rate)
 
 
 def share_text(share: Fraction) -> str:

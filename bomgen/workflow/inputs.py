@@ -32,6 +32,7 @@ from bomgen.results.result import Input, Template
 from bomgen.workflow.plan_files import (
     BOOKS,
     COST_BOOKS,
+    CURRENCY,
     LOCK_KEY,
     LOGO,
     STANDARD_INPUT,
@@ -46,6 +47,7 @@ from bomgen.workflow.plan_files import (
     open_plan,
     read_once,
     real,
+    set_charge_currencies,
 )
 
 if TYPE_CHECKING:
@@ -182,6 +184,8 @@ def source_of(
     """
     source = extended(file, settings, {} if contents is None else contents)
     if settings:
+        if ".".join(map(str, CURRENCY)) in keys_of(settings):
+            set_charge_currencies(source, str(Catalog().assumption("quote-currency").value))
         source = override(source, settings)
     if without and isinstance(source.data, dict):
         source = source._replace(data={key: value for key, value in source.data.items() if key not in without})

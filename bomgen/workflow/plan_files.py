@@ -163,6 +163,7 @@ MAX_BASES = 20
 """Maximum number of files that a plan extends, directly or indirectly."""
 BOOKS: Path = ("quote", "price_book")
 COST_BOOKS: Path = ("quote", "cost_book")
+CURRENCY: Path = ("quote", "currency")
 LOGO: Path = ("quote", "vendor", "logo")
 TEMPLATES: Path = ("templates",)
 PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
@@ -184,6 +185,17 @@ def extended(file: PlanFile, settings: Sequence[str], contents: Contents) -> Sou
         source = override(source, chosen)
     own = (file.folder / FilePath(file.name).name).resolve()
     return _over_bases(file, source, PurePosixPath("."), {own: name}, contents)
+
+
+def set_charge_currencies(under: Source, assumed: str | None = None) -> None:
+    """Name the currency of a plan's charges, whose quote is about to get another one; `assumed` if it states none."""
+    quote = under.data.get("quote")
+    quote = quote if isinstance(quote, dict) else {}
+    currency, charges = quote.get("currency", assumed), quote.get("charges")
+    for at, charge in enumerate(charges if currency and isinstance(charges, list) else ()):
+        if isinstance(charge, dict) and "price" in charge and "currency" not in charge:
+            path: Path = ("quote", "charges", at, "currency")
+            charge["currency"], under.values[path] = currency, under.mark(path)
 
 
 def _over_bases(
@@ -210,8 +222,14 @@ def _over_bases(
         if len(base.files) > MAX_BASES or (under and len(under.files) + len(base.files) > MAX_BASES):
             message = f"values from more than {MAX_BASES} files; put some of them together"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
+        if under and CURRENCY in base.values:
+            set_charge_currencies(under)
         under = merged(under, base) if under else base
-    return merged(under, source) if under else source
+    if under is None:
+        return source
+    if CURRENCY in source.values:
+        set_charge_currencies(under)
+    return merged(under, source)
 
 
 def _named(source: Source) -> Iterator[tuple[Path, str]]:

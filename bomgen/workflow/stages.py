@@ -77,7 +77,7 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
         running=running([report.design for report in reports], priced),
         checks=(
             *(check for report in reports for check in report.checks),
-            *check_money(priced),
+            *check_money(priced, reports[0].plan.quote),
             *checks_from_problems(priced.problems),
         ),
         problems=_ordered(

@@ -326,6 +326,17 @@ def test_a_chinese_quote(applied: Applied) -> None:
     assert found.after.amount == Decimal("4240000.00")
 
 
+def test_a_tax_rate_of_several_is_set_at_its_categories() -> None:
+    """Two categories have the rate that was typed, and both get it; the total is that of the workbook."""
+    file = plan_of(QUOTE)
+    file = file._replace(content=file.content.replace(b"tax: 13%", b"tax: {default: 13%, service: 6%, software: 6%}"))
+    quote = Quote(workbook_of(file))
+    quote.total("bom_tax_rate_2").value = 0.05
+    found = apply_quote(quote.saved(), WORKBOOK, file)
+    assert found.problems == ()
+    assert "  tax: {default: 13%, service: 5%, software: 5%}" in text_after(found)
+
+
 def test_values_of_another_file_are_set_in_the_plan(applied: Applied) -> None:
     """Customer, discount and price book of plans/shared stay as they are for the other plans that extend them."""
 

@@ -43,6 +43,8 @@ PLAN: dict[str, Any] = {
 }
 MONEY = st.integers(1, 10**8).map(lambda thousandths: Decimal(thousandths) / 1000)
 SHARES = st.integers(0, 1000).map(lambda parts: Fraction(parts, 1000))
+TAXED = st.sampled_from(["switch", "service", "software", "storage"])
+"""Categories with a tax rate of their own; no line is storage."""
 CURRENCIES = ("USD", "EUR", "JPY", "KWD")
 
 
@@ -82,7 +84,7 @@ def terms(draw: st.DrawFn) -> dict[str, Any]:
             {"qm9700": share(draw(SHARES))},
             {"compute.switch.leaf": share(draw(SHARES))},
         ),
-        "tax": share(draw(SHARES)),
+        "tax": {"default": share(draw(SHARES)), **draw(st.dictionaries(TAXED, SHARES.map(share)))},
         "currency": draw(st.sampled_from(CURRENCIES)),
     }
 
@@ -126,7 +128,13 @@ def test_totals_are_the_sums_of_the_lines(report: Report, given: dict[str, Any],
     amounts = [line.amount for line in found.lines if line.amount is not None]
     assert sum((line.list_amount for line in found.lines if line.list_amount is not None), Decimal(0)) == totals.list
     assert sum(amounts, Decimal(0)) == totals.list - totals.discount
-    assert half_up(Fraction(totals.list - totals.discount) * given["tax"].value, places) == totals.tax
+    rates = [given["tax"].get(line.line.category, given["tax"]["default"]).value for line in found.lines]
+    nets = {rate: Fraction(0) for rate in rates}
+    for rate, line in zip(rates, found.lines, strict=True):
+        nets[rate] += Fraction(line.amount or 0)
+    taxes = {part.share: (Fraction(part.net), part.tax) for part in totals.taxes}
+    assert {rate: (net, half_up(net * rate, places)) for rate, net in nets.items()} == taxes
+    assert sum((tax for _, tax in taxes.values()), Decimal(0)) == totals.tax
     assert totals.list - totals.discount + totals.tax == totals.amount
 
 
@@ -155,7 +163,7 @@ def test_splitting_a_line_changes_nothing(report: Report, prices: list[Decimal |
     ]
     lines = (*report.bill.lines[:at], *halves, *report.bill.lines[at + 1 :])
     whole = [None if price is None else price.quantize(CENT) for price in prices]
-    given = {"tax": share(Fraction(13, 100)), "currency": "USD"}
+    given = {"tax": {"default": share(Fraction(13, 100))}, "currency": "USD"}
     one, other = priced(report, given, whole), priced(report, given, whole, Bill(lines))
     assert one.totals._replace(priced_lines=0, lines=0) == other.totals._replace(priced_lines=0, lines=0)
 

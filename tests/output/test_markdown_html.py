@@ -15,7 +15,7 @@ import pytest
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
 from bomgen.core.language import language
-from bomgen.core.money import Totals
+from bomgen.core.money import Tax, Totals
 from bomgen.output import markdown_html as text
 
 ENGLISH = language("en")
@@ -74,7 +74,16 @@ def _document(hostile: str = "Leaf switch", complete: bool = True, priced: int =
         Section("derivations", "Derivations", derivations=(_derivation(PATH, hostile), _derivation(ODD_PATH))),
     )
     list_price, discount, tax = Decimal("825000"), Decimal("123750"), Decimal("91162.5")
-    totals = Totals("USD", complete, list_price, discount, Fraction(13, 100), tax, Decimal("792412.5"), priced, 3)
+    totals = Totals(
+        "USD",
+        complete,
+        list_price,
+        discount,
+        (Tax(Fraction(13, 100), list_price - discount, tax),),
+        Decimal("792412.5"),
+        priced,
+        3,
+    )
     headline = (("GPUs", Cell(2048, "GPUs", PATH)), ("Total", Cell(Decimal("792412.5"), "USD")))
     return Document(hostile, "en", sections, hostile, (("Customer", hostile),), headline, totals, hostile)
 

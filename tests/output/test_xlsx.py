@@ -38,7 +38,7 @@ from bomgen.core.document import (
     Value,
 )
 from bomgen.core.language import Language, language
-from bomgen.core.money import Totals
+from bomgen.core.money import Tax, Totals
 from bomgen.output.writer import render
 from bomgen.output.xlsx.sheet import page_ends
 from bomgen.output.xlsx.workbook import workbook
@@ -128,9 +128,8 @@ def make(
     paid = half_up((tax or 0) * Fraction(net), places)
     priced = sum(line[4] is not None for line in lines)
     amount = net + paid
-    totals = Totals(
-        currency, priced == len(lines), full, full - net, tax, paid, amount, priced, len(lines), amount, amount
-    )
+    taxes = () if tax is None else (Tax(tax, net, paid),)
+    totals = Totals(currency, priced == len(lines), full, full - net, taxes, amount, priced, len(lines), amount, amount)
     bill = Section("bill", BILL, tables=(Table("bill", BILL, COLUMNS, tuple(rows)),))
     return Document(
         "Cluster",

@@ -454,6 +454,70 @@ def test_a_part_that_no_cage_takes_is_refused(quoted: Any) -> None:
     assert all(problem.message.startswith("alternative 'No': ") for problem in errors.value.problems)
 
 
+# tax and charges ----------------------------------------------------------------------------------------------------
+
+CHARGES = [{"kind": "installation", "price": 1000.09}, {"kind": "software", "name": "manager", "price": 2000.15}]
+
+
+def test_each_tax_rate_is_rounded_once(quoted: Any) -> None:
+    """13 % of 14 113 760 are 1 834 788.80; 6 % of 1000.09 + 2000.15 are 180.0144, not 60.01 + 120.01."""
+    tax = {"default": "13%", "service": "6%", "software": "6%"}
+    totals = result(quoted({"tax": tax, "charges": CHARGES}))["totals"]
+    assert totals["taxes"] == [
+        {"share": "0.13", "net": "14113760.00", "tax": "1834788.80"},
+        {"share": "0.06", "net": "3000.24", "tax": "180.01"},
+    ]
+    assert ("1834968.81", "15951729.05") == (totals["tax"], totals["amount"])
+
+
+def test_equal_rates_are_one_rate(quoted: Any) -> None:
+    """A mapping whose rates are equal, or apply to no line, gives what one rate gives."""
+    one, several = (
+        result(quoted({"tax": tax, "charges": CHARGES}))["totals"]
+        for tax in ("13%", {"default": "13%", "service": "13%", "storage": "6%"})
+    )
+    assert one == several
+    assert len(one["taxes"]) == 1
+
+
+def test_every_quote_has_a_row_for_each_tax_rate(quoted: Any) -> None:
+    """Rate, net amount and tax; the workbook calculates each."""
+    files = render(quoted({"tax": {"default": "13%", "service": "6%"}, "charges": CHARGES}), ("md", "html", "xlsx"))
+    for name in ("quote.md", "quote.html"):
+        text = files[name].decode()
+        for said in ("Tax 13 % on 14,115,760.15 USD", "Tax 6 % on 1,000.09 USD", "1,835,048.82 USD", "60.01 USD"):
+            assert said in re.sub("[\u00a0\u202f]", " ", text), name
+    names = load_workbook(io.BytesIO(files["quote.xlsx"])).defined_names
+    assert {"bom_tax_rate_1", "bom_tax_rate_2", "bom_tax_1", "bom_tax_2", "bom_tax"} <= set(names)
+
+
+def test_a_charge_in_its_own_currency_is_exchanged(quoted: Any) -> None:
+    """1000.09 EUR at 1.2 are 1200.108 USD; bom.json has both, and the rate."""
+    charges = [{**CHARGES[0], "currency": "EUR"}]
+    found = line(
+        quoted({"charges": charges, "exchange": {"EUR": {"rate": 1.2, "date": "2026-11-01"}}}), "service.installation"
+    )
+    assert ("1200.11", "1000.09", "EUR", "1.2") == tuple(
+        found[key] for key in ("unit_price", "original_price", "original_currency", "exchange_rate")
+    )
+
+
+def test_a_charge_keeps_the_currency_of_its_plan(tmp_path: Path) -> None:
+    """Another currency of the quote, by a setting or a plan that extends it, does not change what a charge costs."""
+    quote: dict[str, Any] = {"charges": [{"kind": "installation", "price": 1800}]}
+    quote["exchange"] = {"USD": {"rate": 7, "date": "2026-11-01"}}
+    plan = {"bomgen": 1, "name": "money", "cluster": CLUSTER, "fabrics": {"compute": FABRIC}}
+    chinese = {"extends": "base.yaml", "quote": {"currency": "CNY"}}
+    for stated in ({"currency": "USD"}, {}):
+        content = json.dumps({**plan, "quote": {**quote, **stated}}).encode()
+        (tmp_path / "base.yaml").write_bytes(content)
+        built = [work_out(PlanFile("plan.yaml", content, tmp_path, tmp_path), ["quote.currency=CNY"])]
+        if stated:
+            built.append(work_out(PlanFile("plan.yaml", json.dumps(chinese).encode(), tmp_path, tmp_path)))
+        for report in built:
+            assert "12600.00" == line(report, "service.installation")["unit_price"]
+
+
 # findings of those who tried to break it --------------------------------------------------------------------------
 
 

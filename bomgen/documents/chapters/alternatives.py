@@ -63,7 +63,7 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
             nothing: Amount = (Decimal(0) * minor_unit(own.totals.currency), False)
             rows.append(_compared(writer, word(f"category-{category}"), [each.get(category, nothing) for each in sums]))
     for label in ("xlsx-net", "ui-tax", "ui-total"):
-        if label != "ui-tax" or own.totals.tax_share is not None:
+        if label != "ui-tax" or own.totals.taxes:
             amounts = [_total(quote.totals, label) for quote in quotes]
             rows.append(_compared(writer, word(label), amounts))
     return Table("alternatives", word("table-alternatives"), tuple(columns), tuple(rows))

@@ -169,7 +169,8 @@ def price_note(writer: Writer, line: QuoteLine) -> str | None:
     if charge and charge.share:
         return writer.word("price-share", share=language.share(Fraction(charge.share.value)))
     if charge and charge.price is not None:
-        return charge.mark.recorded
+        stated = [language.money(charge.price, charge.currency)] if charge.currency else []
+        return writer.word("list-semicolon").join([charge.mark.recorded, *stated])
     if line.price is None or line.book is None:
         return None
     price, parts = line.price, [_source(writer, line.price, line.book.name)]
@@ -224,10 +225,15 @@ def terms(writer: Writer) -> Section:
     quote, word = writer.report.plan.quote, writer.word
     unit = f"{minor_unit(quote.currency):f}"
     text = [word("terms-rounding", unit=unit, currency=quote.currency)]
-    text.append(word("terms-tax" if quote.tax else "terms-no-tax"))
+    text.append(word(tax_terms(bool(quote.tax), len(writer.report.quote.totals.taxes))))
     if quote.payment:
         text.append(word("terms-payment", payment=quote.payment))
     return Section("terms", word("section-terms"), text=(*text, *quote.terms))
+
+
+def tax_terms(taxed: bool, rates: int) -> str:
+    """Return the word for how tax is calculated."""
+    return ("terms-tax-by-rate" if rates > 1 else "terms-tax") if taxed else "terms-no-tax"
 
 
 # costs --------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKin
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
+from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
     LeftOver,
@@ -145,8 +146,9 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     amount = language.money(totals.amount, totals.currency)
     if language.code == CHINESE and totals.currency == money.CURRENCY:
         notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
-    taxed = totals.tax_share and word("quote-covers-tax", share=language.share(totals.tax_share))
-    notes["tax"] = taxed or word("quote-no-tax")
+    shares = word("list-comma").join(language.share(part.share) for part in totals.taxes)
+    covers = "quote-covers-taxes" if len(totals.taxes) > 1 else "quote-covers-tax"
+    notes["tax"] = word(covers, share=shares) if totals.taxed else word("quote-no-tax")
     covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
     notes["lines"] = covers_all if totals.complete else _unpriced(quote, language)
     if required := _by_part(line for line in quote.lines if not line.counted):
@@ -421,14 +423,14 @@ def _category_amount(quoted_alternative: QuotedAlternative, category: str, curre
 
 
 def _total_label(totals: Totals, language: Language) -> str:
-    return language.word("quote-total-with-tax" if totals.tax_share else "ui-total")
+    return language.word("quote-total-with-tax" if totals.taxed else "ui-total")
 
 
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of usual items of a cluster order that this one lacks; None if there are none."""
     word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
     missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
-    if not quote.totals.tax_share:
+    if not quote.totals.taxed:
         missing.append(word("quote-without-tax"))
     text = [word("quote-without", names=word("list-comma").join(missing))] if missing else []
     required = [
@@ -579,7 +581,7 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if not quote.terms and not quote.delivery:
         text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
-    text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
+    text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:

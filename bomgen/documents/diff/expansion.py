@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.grouping import group_by
-from bomgen.core.money import ANY_AMOUNT, rounded
+from bomgen.core.money import ANY_AMOUNT, Tax, rounded
 from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
 from bomgen.documents.diff.side import ComparedResult, Item, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.pricing.quote import taxes_on
 
 
 class Ordered(NamedTuple):
@@ -49,12 +50,17 @@ class Expansion(NamedTuple):
     """Number of ordered parts without a price."""
     charges: Decimal
     """Amount of freight, installation, support and software for the order."""
-    tax: Decimal
-    """Tax on the order and its charges, at the new rate."""
+    taxes: tuple[Tax, ...]
+    """Tax on the order and its charges, at the new rates."""
     lines: tuple[OrderedLine, ...]
     """The order line by line, in the order of the new bill."""
     charged: tuple[OrderedLine, ...]
     """Charges of the order: shares of its amount, and piece charges for additional pieces."""
+
+    @property
+    def tax(self) -> Decimal:
+        """Return the tax at all rates."""
+        return sum_amounts(part.tax for part in self.taxes)
 
 
 def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
@@ -102,7 +108,11 @@ def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
         amount=amount,
         unpriced=sum(row.amount is None for row in order),
         charges=charges,
-        tax=rounded(new.totals.share_of_tax * Fraction(ANY_AMOUNT.add(amount, charges)), new.totals.currency),
+        taxes=taxes_on(
+            ((line.item.category, line.amount) for line in (*lines, *charged)),
+            new.totals.known_rates,
+            new.totals.currency,
+        ),
         lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
         charged=charged,
     )

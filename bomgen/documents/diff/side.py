@@ -17,6 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
 from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.commercial_terms import DEFAULT
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
@@ -113,8 +114,8 @@ class BillTotals(NamedTuple):
     tax: Decimal
     amount: Decimal
     complete: bool
-    tax_share: Fraction | None = None
-    """Tax rate of a plan; a bom.json has only the tax amount."""
+    rates: Mapping[str, Fraction] = MappingProxyType({})
+    """Tax rates of a plan by category; a bom.json does not have them."""
 
     @property
     def is_unknown(self) -> bool:
@@ -122,10 +123,10 @@ class BillTotals(NamedTuple):
         return not self.complete and not self.amount
 
     @property
-    def share_of_tax(self) -> Fraction:
-        """Return the tax as a share of the net amount, as exactly as known."""
+    def known_rates(self) -> Mapping[str, Fraction]:
+        """Return the tax rates by category, as exactly as known: of a bom.json, the mean rate."""
         net = Fraction(self.amount) - Fraction(self.tax)
-        return self.tax_share if self.tax_share is not None else Fraction(self.tax) / net if net else Fraction(0)
+        return self.rates or ({DEFAULT: Fraction(self.tax) / net} if net and self.tax else {})
 
 
 class Warned(NamedTuple):

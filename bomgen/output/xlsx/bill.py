@@ -16,7 +16,7 @@ from openpyxl.utils import get_column_letter
 
 from bomgen.core.document import Cell, Column, Row, Section
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
+from bomgen.core.money import Tax, Totals
 from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx.cells import (
     AMBER,
@@ -37,7 +37,7 @@ from bomgen.output.xlsx.cells import (
     money_format,
     places,
 )
-from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
+from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define, rate_names, tax_name
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.reading.quote_cells import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
@@ -288,11 +288,17 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",
         "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
         "net": f"ROUND(bom_list-bom_discount,{decimals})",
-        "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
+        "tax": _tax_formula(totals, decimals),
         "amount": f"ROUND(bom_net+bom_tax,{decimals})",
     }
     labels: dict[str, tuple[str, str]] = {}
+    several = len(totals.taxes) > 1
     for key, name in TOTAL_NAMES.items():
+        if several and key == "rate":
+            _rates(sheet, column)
+            continue
+        if several and key == "tax":
+            labels |= _taxes(sheet, column)
         grand = key == "amount"
         text, label = _label(book.language, totals, key, book.document.cover is not None)
         look = GRAND_LABEL if grand else TOTAL_LABEL
@@ -302,7 +308,8 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
             labels[key] = (sheet.put(column - 1, text, look).coordinate, text)
         if key == "rate":
             sheet.mark(column, "xlsx-rate")
-            address = sheet.put(column, totals.tax_share, INPUT, SHARE_FORMAT).coordinate
+            share = totals.taxes[0].share if totals.taxes else None
+            address = sheet.put(column, share, INPUT, SHARE_FORMAT).coordinate
             inputs.shares(sheet, address, text, "tax")
         elif key == "unpriced":
             address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
@@ -316,13 +323,63 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     return labels
 
 
+# Of several tax rates, each has its own input, net amount and tax; the first is that of all lines that no other has.
+
+
+def _rates(sheet: Sheet, column: int) -> None:
+    """Write an input for each tax rate."""
+    for at, part in enumerate(sheet.book.document.totals.taxes):
+        text = sheet.book.language.word("xlsx-rate-of", names=_taxed_lines(sheet.book.language, part))
+        sheet.put(column - 1, text, TOTAL_LABEL)
+        sheet.mark(column, "xlsx-rate", at)
+        address = sheet.put(column, part.share, INPUT, SHARE_FORMAT).coordinate
+        inputs.shares(sheet, address, text, "tax")
+        define(sheet, tax_name("rate", at), address)
+        sheet.row += 1
+
+
+def _taxes(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
+    """Write the tax at each rate. Returns the address and text of each label."""
+    totals, language = sheet.book.document.totals, sheet.book.language
+    decimals, money = decimals_of(totals), money_format(totals.currency)
+    labels = {}
+    for at, part in enumerate(totals.taxes):
+        text = language.word("xlsx-tax-of", names=_taxed_lines(language, part))
+        labels[f"tax-{at}"] = (sheet.put(column - 1, text, TOTAL_LABEL).coordinate, text)
+        net = "+".join(_net_of(language, category) for category in part.categories)
+        if not part.categories:
+            others = (category for each in totals.taxes for category in each.categories)
+            net = "-".join(["bom_net", *(_net_of(language, category) for category in others)])
+        formula = f"ROUND({tax_name('rate', at)}*ROUND({net},{decimals}),{decimals})"
+        define(sheet, tax_name("tax", at), sheet.calculate(column, formula, part.tax, NUMBER, money))
+        sheet.row += 1
+    return labels
+
+
+def _taxed_lines(language: Language, part: Tax) -> str:
+    names = [language.word(f"category-{category}") for category in part.categories]
+    return language.word("list-comma").join(names) or language.word("xlsx-other-lines")
+
+
+def _net_of(language: Language, category: str) -> str:
+    """A formula for what the lines of a category come to."""
+    return f"SUMPRODUCT(--EXACT(bom_categories,{literal(language.word(f'category-{category}'))}),bom_amounts)"
+
+
+def _tax_formula(totals: Totals, decimals: int) -> str:
+    if len(totals.taxes) > 1:
+        return "+".join(tax_name("tax", at) for at in range(len(totals.taxes)))
+    return f"ROUND(bom_tax_rate*bom_net,{decimals})"
+
+
 def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
     """What the total of a quote is called, and the formula for it, by the tax and by what has no price."""
     labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
     limits = [language.word("xlsx-at-least", label=label) for label in labels]
     texts = limits if _unpriced(totals) else labels
-    least, complete = (f"IF(N(bom_tax_rate)>0,{literal(taxed)},{literal(plain)})" for taxed, plain in (limits, labels))
-    return texts[0 if totals.tax_share else 1], f"IF(bom_unpriced>0,{least},{complete})"
+    rate = "+".join(f"N({name})" for name in rate_names(totals))
+    least, complete = (f"IF({rate}>0,{literal(taxed)},{literal(plain)})" for taxed, plain in (limits, labels))
+    return texts[0 if totals.taxed else 1], f"IF(bom_unpriced>0,{least},{complete})"
 
 
 def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
@@ -335,10 +392,10 @@ def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[
     limit = language.word("xlsx-at-least", label=plain)
     formula = f'IF(AND(bom_unpriced>0,COUNTIF(bom_prices,">0")>0),{literal(limit)},{literal(plain)})'
     text = limit if _unpriced(totals) and totals.list else plain
-    if key == "tax":
+    if key == "tax" and len(totals.taxes) < 2:
         missing = language.word("xlsx-no-tax")
         formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'
-        text = missing if totals.tax_share is None else text
+        text = text if totals.taxes else missing
     return text, formula
 
 

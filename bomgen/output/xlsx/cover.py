@@ -43,7 +43,7 @@ from bomgen.output.xlsx.cells import (
     number_format,
     storable,
 )
-from bomgen.output.xlsx.inputs import TOTAL_NAMES
+from bomgen.output.xlsx.inputs import TOTAL_NAMES, tax_name
 from bomgen.output.xlsx.sheet import Sheet
 
 # logo ---------------------------------------------------------------------------------------------------------------
@@ -211,12 +211,18 @@ def totals(sheet: Sheet, live: BillReferences) -> None:
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
     money, results = money_format(of_bill.currency), results_of(of_bill)
     sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
-    for key in _TOTALS:
+    shown = [(key, TOTAL_NAMES[key], results[key]) for key in _TOTALS]
+    if len(of_bill.taxes) > 1:
+        at = _TOTALS.index("tax")
+        shown[at : at + 1] = [
+            (f"tax-{rate}", tax_name("tax", rate), part.tax) for rate, part in enumerate(of_bill.taxes)
+        ]
+    for key, name, result in shown:
         address, label = live.labels[key]
         grand = key == "amount"
         sheet.calculate(1, address, label, GRAND_TEXT if grand else LABEL)
-        form = money if key in ("discount", "tax") else total_format(of_bill, sheet.book.language)
-        sheet.calculate(2, TOTAL_NAMES[key], results[key], GRAND if grand else NUMBER, form)
+        form = total_format(of_bill, sheet.book.language) if key in ("list", "net", "amount") else money
+        sheet.calculate(2, name, result, GRAND if grand else NUMBER, form)
         sheet.row += 1
     sheet.together[start] = sheet.row - 1
     sheet.row += 1

@@ -12,6 +12,7 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.money import Totals
 from bomgen.output.xlsx.cells import (
     INPUT,
     NUMBER,
@@ -87,6 +88,19 @@ TOTAL_NAMES = {
     "amount": "bom_amount",
 }
 """The defined names of the lines below the bill."""
+
+
+def tax_name(key: str, at: int) -> str:
+    """Return the defined name of one of several tax rates, or of the tax at it."""
+    return f"{TOTAL_NAMES[key]}_{at + 1}"
+
+
+def rate_names(totals: Totals) -> list[str]:
+    """Return the defined names of the tax rates."""
+    several = len(totals.taxes) > 1
+    return [tax_name("rate", at) for at in range(len(totals.taxes))] if several else [TOTAL_NAMES["rate"]]
+
+
 HARDWARE_NAME, SHARE_NAME = "bom_hardware", "bom_share_{}"
 """The defined names of what the hardware comes to, and of the numbered shares of it that are charged."""
 _ADDRESS = re.compile("([A-Z]+)([0-9]+)")

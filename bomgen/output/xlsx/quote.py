@@ -31,7 +31,7 @@ from bomgen.output.xlsx.cells import (
 )
 from bomgen.output.xlsx.cover import categories, logo, sides_and_facts, totals
 from bomgen.output.xlsx.groups import check_sum
-from bomgen.output.xlsx.inputs import absolute
+from bomgen.output.xlsx.inputs import absolute, rate_names
 from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
@@ -98,7 +98,7 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
-    formulas = _note_formulas(sheet.book.language, unpriced, len(live.lines) - document.totals.lines)
+    formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - document.totals.lines)
     if document.cover:
         for text, kind in zip(document.cover.notes, document.cover.kinds, strict=True):
             _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
@@ -109,20 +109,21 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
             _alternatives(sheet, section)
 
 
-def _note_formulas(language: Language, unpriced: str, free: int) -> dict[NoteKind, str]:
+def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
     """Return the formulas of the notes of the cover but that of the total: the reader may change the bill.
 
     `free` lines are not charged, because their parts come from stock.
     """
-    word = language.word
+    word, rates = book.language.word, rate_names(book.document.totals)
     lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
-    taxed = _splice(word("quote-covers-tax", share=_HOLE), percent("bom_tax_rate"))
+    shares = f"&{literal(word('list-comma'))}&".join(map(percent, rates))
+    taxed = _splice(word("quote-covers-taxes" if len(rates) > 1 else "quote-covers-tax", share=_HOLE), shares)
     left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
     return {
         "lines": f"IF(bom_unpriced=0,{every},{some})",
-        "tax": f"IF(N(bom_tax_rate)=0,{literal(word('quote-no-tax'))},{taxed})",
+        "tax": f"IF({'+'.join(f'N({rate})' for rate in rates)}=0,{literal(word('quote-no-tax'))},{taxed})",
         "required": f"IF({unpriced}=0,{literal(word('xlsx-required-priced'))},{left})",
     }
 

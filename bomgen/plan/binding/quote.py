@@ -13,6 +13,7 @@ from bomgen.core.money import MAX_PRICE, MONEY, decimal
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.commercial_terms import (
+    DEFAULT,
     DELIVERY,
     ORDER,
     SERVICE,
@@ -55,7 +56,7 @@ def quote(section: PlanSection) -> QuotePlan:
         estimate_above=section.catalog.assumption("price-estimate-above"),
         discounts=_discounts(section.below("discount")),
         charges=tuple(_charges(section)),
-        tax=section.figure("tax", "share", zero=True),
+        tax=_taxes(section),
         valid_days=section.figure("valid_days", "days"),
         payment=section.text("payment"),
         delivery={key: text for key in DELIVERY if (text := section.text(key))},
@@ -143,6 +144,13 @@ def _discounts(section: PlanSection) -> Discounts:
     return Discounts(_shares(section), by_name["parts"], by_name["lines"])
 
 
+def _taxes(section: PlanSection) -> dict[str, Figure]:
+    if isinstance(section.data.get("tax"), dict):
+        return _shares(section.below("tax"))
+    rate = section.figure("tax", "share", zero=True)
+    return {DEFAULT: rate} if rate else {}
+
+
 def _shares(section: PlanSection) -> dict[str, Figure]:
     """Return the shares of a mapping by key; nested mappings are left out."""
     found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
@@ -169,6 +177,7 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
             per=given.text("per") or ORDER,
             years=given.figure("years", "count"),
             price=price,
+            currency=given.text("currency"),
             part=given.text("part"),
             share=given.figure("share", "share", zero=True),
             once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),

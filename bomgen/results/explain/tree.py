@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, minor_unit
+from bomgen.core.money import MONEY, Totals, minor_unit
 from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import (
     Assumed,
@@ -181,7 +181,8 @@ class AmountTrees:
             of_hardware = self.words.money(priced.of, currency)
             return node._replace(origin=f"{share} * {of_hardware} of hardware after discount", place=line.charge.mark)
         if line.charge and line.charge.price is not None:
-            return node._replace(origin=str(line.charge.mark), place=line.charge.mark)
+            notes = self._exchanged(line.charge.price, line.charge.currency or currency)
+            return node._replace(origin=str(line.charge.mark), place=line.charge.mark, notes=tuple(notes))
         if priced.price and priced.book:
             return self._book_node(node, priced.price, priced.book)
         return node
@@ -195,13 +196,18 @@ class AmountTrees:
             notes.append(f"between {' and '.join(ends)} {price.currency}")
         notes += ["an estimate"] if price.estimate else []
         notes += [f"source: {price.source}"] if price.source else []
-        if price.currency != self.plan.currency and price.amount is not None:
-            rate = self.plan.exchange[price.currency]
-            amount = self.words.unit_price(price.amount, price.currency)
-            of_rate = f", {rate.source}" if rate.source else ""
-            notes.append(f"{amount} {price.currency} * {rate.rate} as of {rate.date}{of_rate} ({rate.mark})")
+        notes += self._exchanged(price.amount, price.currency)
         origin = f"{price.part} in {book.name} ({price.mark})"
         return node._replace(origin=origin, place=price.mark, notes=tuple(notes))
+
+    def _exchanged(self, amount: Decimal | None, currency: str) -> list[str]:
+        """Return a note on the exchange rate of an amount in another currency."""
+        if amount is None or currency == self.plan.currency:
+            return []
+        rate = self.plan.exchange[currency]
+        of_rate = f", {rate.source}" if rate.source else ""
+        shown = self.words.unit_price(amount, currency)
+        return [f"{shown} {currency} * {rate.rate} as of {rate.date}{of_rate} ({rate.mark})"]
 
     def totals(self, path: str) -> Iterator[tuple[str, Node]]:
         """Yield the totals at a path and below it."""
@@ -214,14 +220,21 @@ class AmountTrees:
         ]
         listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
         off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
-        tax = self._amount("tax", totals.tax, "(list - discount) * tax_share" if totals.tax_share else "no tax is set")
-        if self.plan.tax:
-            tax = tax._replace(inputs=(self.trees.tree(f"{TOTALS}.tax", self.plan.tax, "tax_share", 1),))
+        tax = self._amount("tax", totals.tax, self._how_taxed(totals))
+        rates = {Fraction(rate.value): rate for rate in reversed(list(self.plan.tax.values()))}
+        shares = (self.trees.tree(f"{TOTALS}.tax", rates[part.share], "tax_share", 1) for part in totals.taxes)
+        tax = tax._replace(inputs=tuple(shares))
         amount = self._amount("amount", totals.amount, "list - discount + tax")
         amount = amount._replace(inputs=(listed, off, tax), notes=(least,) if least else ())
         for node in (listed, off, tax, amount):
             if is_below(f"{TOTALS}.{node.name}", path):
                 yield f"{TOTALS}.{node.name}", self._cut(node, 0)
+
+    def _how_taxed(self, totals: Totals) -> str:
+        if len(totals.taxes) > 1:
+            nets = (f"{share_text(part.share)} * {part.net:f}" for part in totals.taxes)
+            return f"{' + '.join(nets)}, each rounded half up to {minor_unit(self.plan.currency)}"
+        return "(list - discount) * tax_share" if totals.taxed else "no tax is set"
 
     def _how_listed(self, priced: QuoteLine) -> str:
         pieces = f"{priced.line.pieces} * {self.words.unit_price(priced.unit.amount or Decimal(0), self.plan.currency)}"
