@@ -54,8 +54,8 @@ _UNIT_COLUMN = "unit"
 """The column of units, redundant if numbers are shown with their units."""
 _LONG = 15
 """Number of rows above which a table other than the bill is folded on screen."""
-_BENEATH = ("details", "place")
-"""Columns of a bill that a page shows below the description of a line."""
+_STACKED = ("vendor", "details", "place", "piece")
+"""Columns of a bill that a page shows in the cells of others: part number, description, quantity."""
 _MAY_BE_EMPTY = ("spare", "discount", "details")
 """Columns of a quote that are omitted if all their cells are 0 or empty."""
 _PARTS = 20
@@ -147,7 +147,6 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "amount": view.amount,
-        "beneath": view.beneath,
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
@@ -165,6 +164,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "nested": _nested,
         "picture": _picture,
         "share": language.share,
+        "stacked": view.stacked,
         "slug": slug,
         "keep_units": _keep_units,
         "leads": view.leads,
@@ -217,18 +217,18 @@ class _View:
         return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
 
     def bill_columns(self, table: Table, stacked: bool) -> list[int]:
-        """Return the non-empty columns of a bill; without those shown below the description where these are stacked."""
+        """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`."""
         return [
             index
             for index, column in enumerate(table.columns)
-            if not (stacked and column.key in _BENEATH)
+            if not (stacked and column.key in _STACKED)
             and (column.key not in _MAY_BE_EMPTY or any(row.cells[index].value for row in table.rows))
         ]
 
-    def beneath(self, fields: Sequence[Field], table: Table) -> list[str]:
-        """Return what a page shows below the description of a bill line."""
+    def stacked(self, fields: Sequence[Field], table: Table) -> dict[str, str]:
+        """Return the texts of a bill line that a page shows in the cells of others, by the key of their column."""
         texts = zip(table.columns, fields, strict=True)
-        return [field.lines[0][1] for column, field in texts if column.key in _BENEATH and field.lines[0][1]]
+        return {column.key: field.lines[0][1] for column, field in texts if column.key in _STACKED}
 
     def total_lines(self, document: Document) -> Iterator[tuple[str, str, bool]]:
         """Yield label and amount of each total, and whether it is the amount to pay."""
