@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from bomgen.catalog import parts, servers
 from bomgen.catalog.files import Catalog, Record, built_in
@@ -153,7 +153,7 @@ def storage_system(record: Record) -> parts.StorageSystem:
         capacity_bytes=record.figure("capacity", "bytes"),
         read=record.figure("read", "bytes/s"),
         write=record.figure("write", "bytes/s"),
-        ports=record.figure("ports", "count"),
+        ports=record.figure("ports", "count", zero=True),
         port_gbps=record.figure("port_gbps", "Gb/s"),
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
@@ -162,7 +162,21 @@ def storage_system(record: Record) -> parts.StorageSystem:
         power_w=record.figure("power", "W"),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        partners=tuple(_partners(record)),
+        back_end=_back_end(record),
     )
+
+
+def _partners(record: Record) -> Iterator[parts.Partner]:
+    for at, partner in enumerate(record.value("partners") or ()):
+        yield parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
+
+
+def _back_end(record: Record) -> parts.BackEnd | None:
+    if not record.value("back_end"):
+        return None
+    ports, switches = (record.need(key, "count", "back_end") for key in ("ports", "switches"))
+    return parts.BackEnd(str(record.value("back_end", "switch")), ports, switches)
 
 
 def appliance(record: Record) -> parts.Appliance:

@@ -251,7 +251,7 @@ def list_equipment(
     )
     appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
     switches = tuple(_switch_equipment(tier) for each in built for tier in each.fabric.tiers)
-    machines = cards + switches + appliances + _storage_equipment(plan, sizing)
+    machines = cards + switches + appliances + _storage_equipment(sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
         in_racks = facility.bought_servers(servers, spare)
@@ -594,13 +594,18 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
     return facility.Equipment(name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight)
 
 
-def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
-    named = plan.storage.servers
-    if named is None or sizing.stored is None or sizing.stored.servers is None:
-        return ()
-    count, name = sizing.stored.servers, named.identity.name
-    weight = named.weight_kg
-    return (facility.Equipment(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
+def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
+    return tuple(
+        facility.Equipment(
+            part.of.identity.name,
+            part.number,
+            part.of.power_w,
+            part.of.rack_units,
+            of_storage=True,
+            weight_kg=part.of.weight_kg,
+        )
+        for part in (sizing.stored.units if sizing.stored else ())
+    )
 
 
 def _server_name(plan: Plan) -> str:

@@ -203,9 +203,12 @@ def _panel(use: PanelUse, fabric: str) -> Line:
 
 
 def _storage(design: Design) -> Iterator[Line]:
-    named, stored = design.plan.storage.servers, design.sizing.stored
-    if named and stored and stored.servers:
-        yield line_of_part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
+    units = design.sizing.stored.units if design.sizing.stored else ()
+    for part in units:
+        identity, alone = part.of.identity, len(units) == 1
+        id = "storage" if alone else f"storage.{identity.id}"
+        path = "storage.servers" if alone else f"storage.parts.{identity.id}.servers"
+        yield line_of_part(id, identity.kind, identity, part.number, role="storage", path=path)
 
 
 def _racks(design: Design) -> Iterator[Line]:

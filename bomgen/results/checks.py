@@ -313,6 +313,8 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     circuits = [fabric.fabric.circuits for fabric in built if fabric.fabric.circuits]
     ends = sum(circuit["ends"].value for circuit in circuits)
     switches += sum(circuit["switches"].value for circuit in circuits)
+    units = stored.units if stored else ()
+    switches += sum(part.number.value for part in units if part.of.switch_ports)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
