@@ -194,6 +194,23 @@ def appliance(record: Record) -> parts.Appliance:
     )
 
 
+HOST_KINDS = ("appliance", "storage", "server")
+"""Kinds of machines that a fabric may have besides the GPU servers of the cluster."""
+
+
+def host(record: Record) -> parts.Appliance:
+    """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
+    found = appliance(record)
+    if record.kind != "server":
+        return found._replace(port_gbps=record.figure("port_gbps", "Gb/s") if record.kind == "storage" else None)
+    ports = server(record).storage
+    return found._replace(
+        cage=ports.cage if ports else parts.ANY,
+        ports_per_cage=ports.ports_per_cage if ports else found.ports_per_cage,
+        port_gbps=ports.gbps if ports else None,
+    )
+
+
 def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
     if ports is None or (gbps is None and record.value("nic") is None):

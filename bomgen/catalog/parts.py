@@ -184,6 +184,8 @@ class Appliance(NamedTuple):
     supplies: PowerSupplies | None = None
     subnet_manager: bool = False
     """Whether it runs the subnet manager of an InfiniBand fabric."""
+    port_gbps: Figure | None = None
+    """Rate of its ports; None if unknown: that of the fabric."""
 
 
 class Partner(NamedTuple):

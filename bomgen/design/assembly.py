@@ -34,7 +34,7 @@ from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.site.power import cards_of_rack, power_with_cards
@@ -584,8 +584,10 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
-    name, weight = part.identity.name, part.weight_kg
-    return facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
+    name, weight, of_storage = part.identity.name, part.weight_kg, part.identity.kind == STORAGE
+    return facility.Equipment(
+        name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage, weight_kg=weight
+    )
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:

@@ -17,6 +17,7 @@ from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import (
     CATEGORIES,
+    CATEGORY_OF_KIND,
     Line,
     add_spares,
     cable_id,
@@ -116,9 +117,9 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
         if hosts.part:
             place = slug(hosts.name)
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
-            yield line_of_part(
-                line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path
-            )
+            identity = hosts.part.identity
+            category = CATEGORY_OF_KIND.get(identity.kind, identity.kind)
+            yield line_of_part(line_id, category, identity, hosts.pieces, fabric=name, role="host", path=path)
     lines = [_module(use, name) for use in built.interconnect.modules]
     lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]

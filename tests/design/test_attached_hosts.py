@@ -169,3 +169,16 @@ def test_leaves_have_cages_for_the_parts_of_other_machines(
     assert bom["fabrics"]["storage"]["switches"]["total"] == switches
     assert all(check["status"] != "fail" for check in bom["checks"])
     assert "Downlink ports per leaf" in [each["name"] for each in bom["assumptions"]]
+
+
+def test_a_host_may_be_any_machine_of_the_catalogue_with_ports(built: Built) -> None:
+    """Storage nodes and servers are bought, racked and billed in their own categories, and have their own plugs."""
+    hosts = [
+        {"name": "scratch", "count": 8, "ports": 2, "part": "wekapod-nitro-15t"},
+        {"name": "login", "count": 2, "ports": 2, "part": "dgx-h100"},
+    ]
+    bom = built(plan({"storage": {"switch": "qm9700", "hosts": hosts}}, 31))
+    lines = {line["part"]: (line["category"], line["quantity"]) for line in bom["lines"] if line["role"] == "host"}
+    assert lines == {"wekapod-nitro-15t": ("storage", 8), "dgx-h100": ("server", 2)}
+    assert bom["site"]["storage_power_w"] == 8 * 800
+    assert all(check["status"] != "fail" for check in bom["checks"])

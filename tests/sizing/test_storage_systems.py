@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from bomgen.cabling.devices import number_devices
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.documents.chapters.summary import sentences, summarize_cluster
 from bomgen.documents.chapters.writer import Writer
-from bomgen.results.result import Report
+from bomgen.results.result import Report, result
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
@@ -126,6 +127,26 @@ def test_a_system_without_a_published_capacity_asks_for_it(built: Built, system:
     """A system sized for its bandwidth alone might not hold the data."""
     with pytest.raises(PlanErrors, match=r"set (`capacity` or `count`|count, capacity)"):
         built(plan({"dataset": "500 TB", "servers": system}))
+
+
+@pytest.mark.parametrize(
+    ("named", "parts", "sold"),
+    [
+        ("wekapod-nitro-15t", {"wekapod-nitro-15t": 8}, 968),
+        ("vast-dbox-df3015v2", {"vast-dbox-df3015v2": 2, "vast-cbox-gen6": 8, "sn3700": 2}, 558),
+    ],
+)
+def test_half_a_petabyte_for_sixteen_hgx_b300(worked: Worked, named: str, parts: Mapping[str, int], sold: int) -> None:
+    """The whole system is on the bill, in the racks and on the cables, and its cords are required."""
+    cluster = {"gpu": "b300-sxm", "server": "hgx-b300-8-generic", "servers": 16}
+    site = {"rack": {"units": 48, "power": "44 kW"}, "layout": "auto"}
+    report = worked({**plan({"dataset": "500 TB", "servers": named}), "cluster": cluster, "site": site})
+    bom = result(report)
+    assert pieces(bom) == parts
+    assert bom["storage"]["sold_capacity_bytes"] == sold * 10**12
+    machines = {kind.identity.id: kind for kind in number_devices(report.design).kinds if kind.identity}
+    assert {id: machines[id].number for id in parts} == parts
+    assert all(machines[id].height_u for id in parts)
 
 
 def test_the_offer_states_what_is_sold_and_what_was_asked_for(worked: Worked) -> None:
