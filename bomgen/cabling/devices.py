@@ -73,15 +73,15 @@ def number_devices(design: Design) -> DeviceTable:
         for built in design.fabrics
         for tier in built.fabric.tiers
     }
-    named, stored = design.plan.storage.servers, design.sizing.stored
+    stored = {part.of.identity.name: part for part in (design.sizing.stored.units if design.sizing.stored else ())}
     hosts: dict[str, DeviceKind] = {}
     for each, count in _other_machines(design.fabrics):
-        part = named if named and each.name == named.identity.name else each.part
+        part = stored[each.name].of if each.name in stored else each.part
         stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(each.name) or HOST
         hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
-    if named and stored and stored.servers and named.identity.name not in hosts:
-        name = named.identity.name
-        hosts[name] = found.add(_host(named, int(stored.servers.value)), f"{own}{ascii_slug(name) or HOST}")
+    for name in [name for name in stored if name not in hosts]:
+        unit = stored[name]
+        hosts[name] = found.add(_host(unit.of, int(unit.number.value)), f"{own}{ascii_slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
     of_spare = (
         found.add(_server_kind(server, spare), f"{own}spare-{stem}") if server and spare and spare.value else None
@@ -254,9 +254,11 @@ class RackContents(NamedTuple):
 
 def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> RackContents:
     """Return switches and other machines of known height, in the order in which their racks were counted."""
-    stored = design.plan.storage.servers
-    last = stored.identity.name if stored else None
-    hosts = sorted(machines.hosts.items(), key=lambda named: (named[1].identity is None, named[0] == last))
+    last = [part.identity.name for part in design.plan.storage.servers]
+    hosts = sorted(
+        machines.hosts.items(),
+        key=lambda named: (named[1].identity is None, last.index(named[0]) + 1 if named[0] in last else 0),
+    )
     of_hosts = (kind for _, kind in hosts)
     kinds = tuple(kind for kind in (*machines.tiers.values(), *of_hosts) if kind.height_u and kind.number)
     standing = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from bomgen.catalog import parts, servers
 from bomgen.catalog.files import Catalog, Record, built_in
@@ -157,7 +157,7 @@ def storage_system(record: Record) -> parts.StorageSystem:
         capacity_bytes=record.figure("capacity", "bytes"),
         read=record.figure("read", "bytes/s"),
         write=record.figure("write", "bytes/s"),
-        ports=record.figure("ports", "count"),
+        ports=record.figure("ports", "count", zero=True),
         port_gbps=record.figure("port_gbps", "Gb/s"),
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
@@ -166,7 +166,21 @@ def storage_system(record: Record) -> parts.StorageSystem:
         power_w=record.figure("power", "W"),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        partners=tuple(_partners(record)),
+        back_end=_back_end(record),
     )
+
+
+def _partners(record: Record) -> Iterator[parts.Partner]:
+    for at, partner in enumerate(record.value("partners") or ()):
+        yield parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
+
+
+def _back_end(record: Record) -> parts.BackEnd | None:
+    if not record.value("back_end"):
+        return None
+    ports, switches = (record.need(key, "count", "back_end") for key in ("ports", "switches"))
+    return parts.BackEnd(str(record.value("back_end", "switch")), ports, switches)
 
 
 def appliance(record: Record) -> parts.Appliance:
@@ -181,6 +195,23 @@ def appliance(record: Record) -> parts.Appliance:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         subnet_manager=bool(record.value("subnet_manager")),
+    )
+
+
+HOST_KINDS = ("appliance", "storage", "server")
+"""Kinds of machines that a fabric may have besides the GPU servers of the cluster."""
+
+
+def host(record: Record) -> parts.Appliance:
+    """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
+    found = appliance(record)
+    if record.kind != "server":
+        return found._replace(port_gbps=record.figure("port_gbps", "Gb/s") if record.kind == "storage" else None)
+    ports = server(record).storage
+    return found._replace(
+        cage=ports.cage if ports else parts.ANY,
+        ports_per_cage=ports.ports_per_cage if ports else found.ports_per_cage,
+        port_gbps=ports.gbps if ports else None,
     )
 
 

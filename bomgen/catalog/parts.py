@@ -194,29 +194,54 @@ class Appliance(NamedTuple):
     supplies: PowerSupplies | None = None
     subnet_manager: bool = False
     """Whether it runs the subnet manager of an InfiniBand fabric."""
+    port_gbps: Figure | None = None
+    """Rate of its ports; None if unknown: that of the fabric."""
+
+
+class Partner(NamedTuple):
+    """A part that completes a storage system, or several to choose from."""
+
+    parts: tuple[str, ...]
+    """Ids of the parts, one of which is needed."""
+    quantity: Figure | None
+    """Units of the part that has this partner for each unit of it, where nothing else sizes them."""
+
+
+class BackEnd(NamedTuple):
+    """Switches between the parts of a storage system."""
+
+    switch: str
+    """Id of the switch."""
+    ports: Figure
+    """Ports of a unit to the switches."""
+    switches: Figure
+    """Fewest switches, and their step."""
 
 
 class StorageSystem(NamedTuple):
     """A storage system, by the unit ordered; None for unpublished figures."""
 
     identity: Identity
-    least: Figure
+    least: Figure | None = None
     """Fewest units of a system."""
-    capacity_bytes: Figure | None
+    capacity_bytes: Figure | None = None
     """Usable capacity of a unit."""
-    read: Figure | None
+    read: Figure | None = None
     """Read bandwidth of a unit [bytes/s]."""
-    write: Figure | None
-    ports: Figure | None
-    """Ports of a unit on the storage fabric."""
-    port_gbps: Figure | None
-    cage: str
-    ports_per_cage: Figure
-    bmc_ports: Figure | None
-    rack_units: Figure | None
-    power_w: Figure | None
-    weight_kg: Figure | None
-    supplies: PowerSupplies | None
+    write: Figure | None = None
+    ports: Figure | None = None
+    """Ports of a unit on the storage fabric; 0 if it is reached through other parts."""
+    port_gbps: Figure | None = None
+    cage: str = ANY
+    ports_per_cage: Figure | None = None
+    bmc_ports: Figure | None = None
+    rack_units: Figure | None = None
+    power_w: Figure | None = None
+    weight_kg: Figure | None = None
+    supplies: PowerSupplies | None = None
+    partners: tuple[Partner, ...] = ()
+    """What an order of it needs besides, to be a complete system."""
+    back_end: BackEnd | None = None
 
 
 class Rack(NamedTuple):

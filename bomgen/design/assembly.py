@@ -34,7 +34,7 @@ from bomgen.optics.counting.uses import AttachedHosts, Interconnect
 from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import ADDED, USUAL, Attachment
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.site.power import cards_of_rack, power_with_cards
@@ -256,7 +256,7 @@ def list_equipment(
     )
     appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
     switches = tuple(_switch_equipment(tier) for each in built for tier in each.fabric.tiers)
-    machines = cards + switches + appliances + _storage_equipment(plan, sizing)
+    machines = cards + switches + appliances + _storage_equipment(sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
         in_racks = facility.bought_servers(servers, spare)
@@ -589,8 +589,10 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
-    name, weight = part.identity.name, part.weight_kg
-    return facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
+    name, weight, of_storage = part.identity.name, part.weight_kg, part.identity.kind == STORAGE
+    return facility.Equipment(
+        name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage, weight_kg=weight
+    )
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
@@ -599,13 +601,18 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
     return facility.Equipment(name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight)
 
 
-def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
-    named = plan.storage.servers
-    if named is None or sizing.stored is None or sizing.stored.servers is None:
-        return ()
-    count, name = sizing.stored.servers, named.identity.name
-    weight = named.weight_kg
-    return (facility.Equipment(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
+def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
+    return tuple(
+        facility.Equipment(
+            part.of.identity.name,
+            part.number,
+            part.of.power_w,
+            part.of.rack_units,
+            of_storage=True,
+            weight_kg=part.of.weight_kg,
+        )
+        for part in (sizing.stored.units if sizing.stored else ())
+    )
 
 
 def _server_name(plan: Plan) -> str:

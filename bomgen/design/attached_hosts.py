@@ -16,6 +16,7 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
 from bomgen.site.racks import units_bought
 from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.storage import StoredUnits
 
 RACK_DEVICES = "NVLink switches and power shelves"
 """Devices of a rack-scale system with separate management ports."""
@@ -51,9 +52,10 @@ def hosts_on_fabric(
     fabric: FabricPlan, plan: Plan, sizing: Sizing, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
     """Yield the machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
-    named, storage_servers = plan.storage.servers, sizing.stored.servers if sizing.stored else None
-    if fabric.role == STORAGE and named and storage_servers:
-        yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
+    units = sizing.stored.units if sizing.stored else ()
+    for part in units if fabric.role == STORAGE else ():
+        if part.of.ports:
+            yield Hosts(part.of.identity.name, part.number, part.of.ports, plug=part.of.plug)
     for other in others:
         if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
             leaf = other.fabric.tiers[-1]
@@ -62,12 +64,12 @@ def hosts_on_fabric(
                 f"{other.plan.name} leaf", leaf.count, ports, None, uplink_plug(leaf.switch), leaves_of=other.plan.name
             )
     if fabric.role == OUT_OF_BAND:
-        yield from _management_hosts(fabric, plan, storage_servers, others, pdus)
+        yield from _management_hosts(fabric, units, others, pdus)
         yield from _rack_devices(plan, sizing)
 
 
 def _management_hosts(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
+    fabric: FabricPlan, units: Sequence[StoredUnits], others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
     switches: Figure | None = None
     for other in others:
@@ -84,9 +86,10 @@ def _management_hosts(
         return
     for hosts in listed.values():
         yield Hosts(hosts.name, hosts.pieces, fabric.machine_ports)
-    if plan.storage.servers and storage_servers:
-        ports = plan.storage.servers.bmc_ports or fabric.machine_ports
-        yield Hosts(plan.storage.servers.identity.name, storage_servers, ports)
+    for part in units:
+        ports = fabric.switch_ports if part.of.switch_ports else part.of.bmc_ports or fabric.machine_ports
+        if ports:
+            yield Hosts(part.of.identity.name, part.number, ports)
 
 
 def _rack_devices(plan: Plan, sizing: Sizing) -> Iterator[Hosts]:

@@ -240,7 +240,7 @@ def _is_covered(plan: Plan) -> bool:
     site = plan.site
     on_floor = site is not None and site.layout.given
     filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
-    return plain and server is not None and not on_floor and not filled_by_hand and plan.storage.servers is None
+    return plain and server is not None and not on_floor and not filled_by_hand and not plan.storage.servers
 
 
 def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> Iterator[FabricRange]:

@@ -482,8 +482,7 @@ def _parts(plan: Plan) -> Iterator[Identity]:
         yield from (tier.switch.identity for tier in fabric.tier_plans.values())
         if fabric.nic:
             yield fabric.nic.identity
-    if plan.storage.servers:
-        yield plan.storage.servers.identity
+    yield from (part.identity for part in plan.storage.servers)
     if site := plan.site:
         yield from (part.identity for part in (site.rack, site.pdu, site.management_pdu) if part)
 
@@ -521,8 +520,7 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
     used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
     if plan.cluster.server:
         used.append((plan.cluster.server.identity, plan.cluster.mark, "cluster.server"))
-    if plan.storage.servers:
-        used.append((plan.storage.servers.identity, plan.storage.servers.mark, "storage.servers"))
+    used += [(part.identity, part.mark, "storage.servers") for part in plan.storage.servers]
     for fabric in plan.fabrics:
         parts = [tier.switch.identity for tier in fabric.tier_plans.values()]
         parts += [fabric.nic.identity] if fabric.nic else []
@@ -541,11 +539,21 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that storage servers have a count, or a capacity or bandwidth per server."""
-    named = plan.storage.servers
-    if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
-        text = f"the number of units of {named.identity.name} is not specified; set count, capacity, read or write"
-        yield Problem(named.mark, "error", text, "missing-key", "storage.servers")
+    """Require that parts of a storage system have a count, or something to count them by that no other part has."""
+    for part in plan.storage.servers:
+        by_ratio = any(partner.quantity for partner in part.partners)
+        if not (part.pieces or part.rated or by_ratio or part.switch_ports):
+            text = f"the number of units of {part.identity.name} is not specified; set count, capacity, read or write"
+            yield Problem(part.mark, "error", text, "missing-key", "storage.servers")
+    for key in ("capacity_bytes", "read", "write"):
+        alike = [part for part in plan.storage.servers if part.pieces is None and getattr(part, key)]
+        for part in alike[1:]:
+            text = (
+                f"the numbers of {alike[0].identity.name} and {part.identity.name} follow from the same need; "
+                "set `count` of one of them"
+            )
+            yield Problem(part.mark, "error", text, "storage-counts", "storage.servers")
+            return
 
 
 @rule

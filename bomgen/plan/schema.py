@@ -20,6 +20,8 @@ PLAN, BASE = "plan", "base"
 _DEVICES = {SERVER: "server or host"}
 _CHOSEN = "Default: selected by rate, cage and length."
 _EXAMPLE = "generic-400g"
+_IN_WORDS = {"transceiver": "module"}
+"""Kinds of parts that messages call by another name."""
 
 
 @cache
@@ -118,8 +120,11 @@ def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | Non
     if len(kinds) == 1:
         return str(refused)
     names = [id for kind in kinds for id in catalog.ids(kind)]
-    hint = suggestion(name.lower(), names, "`bomgen catalog transceiver` and `cable` list what there is")
-    return f"no module or cable '{name}'; {hint}"
+    first, *others = kinds
+    listed = " and ".join((f"`bomgen catalog {first}`", *(f"`{kind}`" for kind in others)))
+    hint = suggestion(name.lower(), names, f"{listed} list what there is")
+    *those, last = (_IN_WORDS.get(kind, kind) for kind in kinds)
+    return f"no {', '.join(those)} or {last} '{name}'; {hint}"
 
 
 def _names(

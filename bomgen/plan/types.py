@@ -242,7 +242,7 @@ class Compute(NamedTuple):
 
 
 class StorageServers(NamedTuple):
-    """Storage servers or appliances that the plan specifies; None for missing values."""
+    """Storage servers, appliances or other parts of a storage system; None for missing values."""
 
     mark: Mark
     identity: parts.Identity
@@ -255,8 +255,8 @@ class StorageServers(NamedTuple):
     power_w: Figure | None
     rack_units: Figure | None
     weight_kg: Figure | None
-    ports: Figure
-    """Ports of each on a storage fabric."""
+    ports: Figure | None
+    """Ports of each on a storage fabric; None: it is reached through the other parts of its system."""
     plug: Plug | None = None
     """The plug; None if unknown: assumed to be that of the GPU servers."""
     least: Figure | None = None
@@ -265,6 +265,19 @@ class StorageServers(NamedTuple):
     """Management ports of each; None if unknown."""
     supplies: parts.PowerSupplies | None = None
     """Power supplies of each; None if unknown."""
+    partners: tuple[parts.Partner, ...] = ()
+    """The parts that complete its system."""
+    back_end: parts.BackEnd | None = None
+    """The switches that it shares with the other parts of its system."""
+    switch_ports: Figure | None = None
+    """Of such a switch: its ports; None for other parts."""
+    added: bool = False
+    """Whether it completes a system that the plan names only a part of."""
+
+    @property
+    def rated(self) -> bool:
+        """Return whether its capacity or bandwidth is known."""
+        return bool(self.capacity_bytes or self.read or self.write)
 
 
 class StorageLevel(NamedTuple):
@@ -307,7 +320,8 @@ class Storage(NamedTuple):
     """The extremes of the published clusters, most and fewest interruptions; None: the plan gives its value."""
     restart_days: Figure
     """Time from an interruption to the resumption of training."""
-    servers: StorageServers | None
+    servers: tuple[StorageServers, ...]
+    """The parts of the storage system that is bought."""
 
 
 class UsualNic(NamedTuple):

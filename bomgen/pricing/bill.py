@@ -20,6 +20,7 @@ from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import (
     CATEGORIES,
+    CATEGORY_OF_KIND,
     SERVER,
     Line,
     add_spares,
@@ -155,9 +156,9 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
         if hosts.part:
             place = slug(hosts.name)
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
-            yield line_of_part(
-                line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path
-            )
+            identity = hosts.part.identity
+            category = CATEGORY_OF_KIND.get(identity.kind, identity.kind)
+            yield line_of_part(line_id, category, identity, hosts.pieces, fabric=name, role="host", path=path)
     lines = [_module(use, name) for use in built.interconnect.modules]
     lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
@@ -242,9 +243,12 @@ def _panel(use: PanelUse, fabric: str) -> Line:
 
 
 def _storage(design: Design) -> Iterator[Line]:
-    named, stored = design.plan.storage.servers, design.sizing.stored
-    if named and stored and stored.servers:
-        yield line_of_part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
+    units = design.sizing.stored.units if design.sizing.stored else ()
+    for part in units:
+        identity, alone = part.of.identity, len(units) == 1
+        id = "storage" if alone else f"storage.{identity.id}"
+        path = "storage.servers" if alone else f"storage.parts.{identity.id}.servers"
+        yield line_of_part(id, identity.kind, identity, part.number, role="storage", path=path)
 
 
 def _racks(design: Design) -> Iterator[Line]:

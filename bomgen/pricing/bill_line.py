@@ -23,6 +23,8 @@ CATEGORIES = (
     *("rack", "pdu", "cooling", "management", "accessory", "software", "support", "service"),
 )
 """Categories in the order of a bill."""
+CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
+"""Bill categories of part kinds, where the two differ in name."""
 
 
 class Line(NamedTuple):

@@ -18,10 +18,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
-from bomgen.pricing.bill_line import GPU, SERVER, Line, count_units, line_of_part, over_years
+from bomgen.pricing.bill_line import CATEGORY_OF_KIND, GPU, SERVER, Line, count_units, line_of_part, over_years
 
-CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
-"""Bill categories of part kinds, where the two differ in name."""
 CLUSTER_UNITS = ("server", "gpu", "switch", "rack")
 """Units that a requirement can be counted by, besides the part itself."""
 MAX_DEPTH = 10

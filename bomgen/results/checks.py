@@ -316,12 +316,16 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     circuits = [fabric.fabric.circuits for fabric in built if fabric.fabric.circuits]
     ends = sum(circuit["ends"].value for circuit in circuits)
     switches += sum(circuit["switches"].value for circuit in circuits)
+    units = stored.units if stored else ()
+    bought = (hosts for fabric in built for hosts in fabric.plan.hosts if hosts.part)
+    hosts = sum(each.pieces.value for each in bought if each.part and each.part.identity.kind == "storage")
+    switches += sum(part.number.value for part in units if part.of.switch_ports)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
         ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric)) + ends),
         ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric)) + ends),
-        ("storage", stored.servers.value if stored and stored.servers else 0),
+        ("storage", sum(part.number.value for part in units if not part.of.switch_ports) + hosts),
     ):
         if design.plan.scope is not None and category not in design.plan.scope:
             continue

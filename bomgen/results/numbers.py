@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import slug
@@ -12,7 +12,7 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
-from bomgen.sizing.storage import Stored, bandwidth_of_servers
+from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
@@ -137,7 +137,7 @@ def _opinions(opinions: Opinions) -> dict[Path, Figure | None]:
     return found
 
 
-def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path, Figure | None]:
+def _storage_numbers(stored: Stored, named: Sequence[StorageServers]) -> dict[Path, Figure | None]:
     found: dict[Path, Figure | None] = {}
     if checkpoint := stored.checkpoint:
         found |= {
@@ -156,15 +156,28 @@ def _storage_numbers(stored: Stored, named: StorageServers | None) -> dict[Path,
         ("storage", "write_per_server"): stored.bandwidth.write_per_server,
         ("storage", "servers"): stored.servers,
     }
-    if named and stored.servers:
-        for key, rated, of_one in (
-            ("read", named.read, stored.read_of_one),
-            ("write", named.write, stored.write_of_one),
-        ):
-            delivered = bandwidth_of_servers(stored.servers, of_one) if of_one else None
-            found["storage", f"rated_{key}_per_storage_server"] = rated
-            found["storage", f"delivered_{key}_bytes_per_second"] = delivered
+    found |= {
+        ("storage", "rated_read_per_storage_server"): _only(part.read for part in named),
+        ("storage", "delivered_read_bytes_per_second"): stored.delivered_read,
+        ("storage", "rated_write_per_storage_server"): _only(part.write for part in named),
+        ("storage", "delivered_write_bytes_per_second"): stored.delivered_write,
+        ("storage", "sold_capacity_bytes"): stored.sold_capacity_bytes,
+    }
+    for part in stored.units if len(stored.units) > 1 else ():
+        base: Path = ("storage", "parts", part.of.identity.id)
+        found |= {
+            (*base, "servers"): part.number,
+            (*base, "capacity_bytes"): part.capacity_bytes,
+            (*base, "read_bytes_per_second"): part.read,
+            (*base, "write_bytes_per_second"): part.write,
+        }
     return found
+
+
+def _only(figures: Iterable[Figure | None]) -> Figure | None:
+    """Return the one known figure; None if there are several or none."""
+    known = [figure for figure in figures if figure]
+    return known[0] if len(known) == 1 else None
 
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -22,9 +22,10 @@ from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import USUAL
 from bomgen.plan.fabric_demand import SINGLE
-from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Training
+from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, StorageServers, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS
+from bomgen.sizing.storage import Stored, StoredUnits
 from bomgen.sizing.training.run import SECONDS_A_DAY
 from bomgen.sizing.training.states import adapts
 
@@ -130,7 +131,7 @@ def _machines(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
         yield _warning(built, message("no-storage"), "no-storage", "hosts")
     listed = [hosts for hosts in built.plan.hosts if hosts.part is None]
     if built.plan.role == STORAGE and listed and plan.storage.servers:
-        text = message("storage-twice", name=plan.storage.servers.identity.name)
+        text = message("storage-twice", name=plan.storage.servers[0].identity.name)
         yield _warning(built, text, "twice", "hosts")
     for hosts in built.plan.hosts:
         rails = built.fabric.planes.value if built.fabric.planes else 1
@@ -435,15 +436,20 @@ def _storage(designed: Design) -> Iterator[Problem]:
             text = message("checkpoint-time", written=f"{float(written):.0f}", every=f"{float(every):.0f}")
             place = first_given(storage.checkpoint_every) or storage.mark
             yield Problem(place, "warning", text, "checkpoint-time", "storage.checkpoint_interval_days")
-    named = storage.servers
-    if stored is None or named is None:
+    if stored is None:
         return
+    for named, found in zip(storage.servers, stored.units, strict=True):
+        yield from _slowed_storage(named, found)
+    yield from _short_storage(storage.servers, stored)
+
+
+def _slowed_storage(named: StorageServers, cabled: StoredUnits) -> Iterator[Problem]:
     slowed = [
         (rated, found)
-        for rated, found in ((named.read, stored.read_of_one), (named.write, stored.write_of_one))
+        for rated, found in ((named.read, cabled.of.read), (named.write, cabled.of.write))
         if rated and found and found.value < rated.value
     ]
-    if slowed:
+    if slowed and named.ports:
         rated, carried = max(slowed, key=lambda each: each[0].value)
         text = message(
             "storage-ports",
@@ -453,35 +459,40 @@ def _storage(designed: Design) -> Iterator[Problem]:
             rated=f"{float(rated.value / GIGA):g}",
         )
         yield Problem(named.mark, "warning", text, "storage-ports", "storage.servers")
-    if named.pieces is None:
-        return
+
+
+def _short_storage(named: Sequence[StorageServers], stored: Stored) -> Iterator[Problem]:
+    """Yield warnings about needs that a storage system falls short of, or has no published figure for."""
     needs = (
-        ("storage-short-capacity", "TB", TERA, stored.capacity_bytes, named.capacity_bytes),
-        ("storage-short-read", "GB/s", GIGA, stored.bandwidth.read, stored.read_of_one),
-        ("storage-short-write", "GB/s", GIGA, stored.bandwidth.write, stored.write_of_one),
+        (("storage-short-capacity", "storage-unrated-capacity"), TERA, stored.capacity_bytes, "capacity_bytes"),
+        (("storage-short-read", "storage-unrated-read"), GIGA, stored.bandwidth.read, "read"),
+        (("storage-short-write", "storage-unrated-write"), GIGA, stored.bandwidth.write, "write"),
     )
-    for code, unit, scale, need, of_one in needs:
-        if need and of_one and (all_ := named.pieces.value * of_one.value) < need.value:
+    sold = [part for part in stored.units if not part.of.switch_ports]
+    for (short, unrated), scale, need, key in needs:
+        unit = "TB" if scale == TERA else "GB/s"
+        parts = [part for part in sold if getattr(part.of, key)]
+        if need and sold and not parts and not any(part.of.identity.inline for part in sold):
+            serving = sold if key == "capacity_bytes" else [part for part in sold if part.of.ports]
+            names = [part.of.identity.name for part in serving or sold]
+            text = message(unrated, names=names, needed=f"{float(need.value / scale):g}", unit=unit)
+            yield Problem(named[0].mark, "warning", text, "storage-unrated", "storage.servers")
+        if not need or not parts or any(part.pieces is None for part in named if getattr(part, key)):
+            continue
+        held = sum(getattr(part, key).value for part in parts)
+        if held < need.value:
+            last, of_one = parts[-1], getattr(parts[-1].of, key).value
+            more = ceil(Fraction(need.value - held) / of_one)
             text = message(
-                code,
-                count=named.pieces.value,
-                name=named.identity.name,
-                held=f"{float(all_ / scale):g}",
+                short,
+                count=last.number.value,
+                name=last.of.identity.name,
+                held=f"{float(held / scale):g}",
                 unit=unit,
                 needed=f"{float(need.value / scale):g}",
-                enough=ceil(Fraction(need.value) / of_one.value),
+                enough=last.number.value + more,
             )
-            yield Problem(named.mark, "warning", text, "storage-short", "storage.servers")
-
-
-def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
-    """Yield warnings about storage components that still have to be selected, and are in no total."""
-    named = designed.plan.storage.servers
-    for item in billed.open_items:
-        if named and item.required_by == named.identity and all(part.kind == STORAGE for part in item.parts):
-            names = [part.name for part in item.parts]
-            text = message("storage-boxes-unchosen", name=named.identity.name, names=names)
-            yield Problem(named.mark, "warning", text, "storage-incomplete", "storage.servers")
+            yield Problem(last.of.mark, "warning", text, "storage-short", "storage.servers")
 
 
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:

@@ -14,12 +14,13 @@ as cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from math import ceil, isqrt
 from typing import NamedTuple
 
+from bomgen.catalog.parts import BackEnd
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import (
@@ -34,7 +35,7 @@ from bomgen.core.provenance import (
     quotient,
     sum_of,
 )
-from bomgen.core.units import GIGA, HOURS_A_DAY
+from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
@@ -83,6 +84,29 @@ class Level(NamedTuple):
     write: Figure
 
 
+class StoredUnits(NamedTuple):
+    """The units of one part of a storage system; a figure is None when it is unknown."""
+
+    of: StorageServers
+    """The part, with its bandwidth as cabled."""
+    number: Figure
+
+    @property
+    def capacity_bytes(self) -> Figure | None:
+        """Return the usable capacity of all units."""
+        return capacity_of_units(self.number, self.of.capacity_bytes) if self.of.capacity_bytes else None
+
+    @property
+    def read(self) -> Figure | None:
+        """Return the read bandwidth of all units [bytes/s]."""
+        return bandwidth_of_servers(self.number, self.of.read) if self.of.read else None
+
+    @property
+    def write(self) -> Figure | None:
+        """Return the write bandwidth of all units [bytes/s]."""
+        return bandwidth_of_servers(self.number, self.of.write) if self.of.write else None
+
+
 class Stored(NamedTuple):
     """The storage of a cluster; a figure is None when it is unknown or not specified."""
 
@@ -95,14 +119,45 @@ class Stored(NamedTuple):
     dataset_bytes: Figure | None
     capacity_bytes: Figure | None
     """Capacity for checkpoints and data, as far as they are known."""
-    servers: Figure | None
-    read_of_one: Figure | None
-    """Read bandwidth of one specified storage server as cabled [bytes/s]; None if unknown."""
-    write_of_one: Figure | None
+    units: tuple[StoredUnits, ...]
+    """The storage system: each of its parts; empty if the plan specifies none."""
+
+    @property
+    def servers(self) -> Figure | None:
+        """Return the units of all parts, without the switches between them; None if the plan specifies none."""
+        return _sum(sum_of_units, (part.number for part in self.units if not part.of.switch_ports))
+
+    @property
+    def sold_capacity_bytes(self) -> Figure | None:
+        """Return the usable capacity of the storage system; None if it is unknown."""
+        return _sum(sum_of_capacities, (part.capacity_bytes for part in self.units))
+
+    @property
+    def delivered_read(self) -> Figure | None:
+        """Return the read bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
+        return _sum(sum_of_bandwidths, (part.read for part in self.units))
+
+    @property
+    def delivered_write(self) -> Figure | None:
+        """Return the write bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
+        return _sum(sum_of_bandwidths, (part.write for part in self.units))
 
 
 bandwidth_of_servers = product("bandwidth_of_servers", "bytes/s", "servers", "of_server")
 """Combined bandwidth of all servers."""
+capacity_of_units = product("capacity_of_units", "bytes", "servers", "of_server")
+"""Usable capacity of all units of a part."""
+sum_of_units = sum_of("sum_of_units", "servers", "servers", "more_servers")
+"""Units of several parts of a storage system."""
+sum_of_capacities = sum_of("sum_of_capacities", "bytes", "capacity", "more")
+"""Usable capacity of several parts of a storage system."""
+sum_of_bandwidths = sum_of("sum_of_bandwidths", "bytes/s", "carried", "more")
+"""Bandwidth of several parts of a storage system."""
+
+
+def _sum(formula: Formula, terms: Iterable[Figure | None]) -> Figure | None:
+    known = [term for term in terms if term]
+    return reduce(formula, known) if known else None
 
 
 @formula("bytes/s", LEVELS)
@@ -146,6 +201,30 @@ storage_servers = maximum("storage_servers", "servers", "for_capacity", "for_rea
 """Storage servers that meet every need."""
 storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "least")
 """Storage servers that meet every need, at least the smallest configuration sold."""
+storage_servers_beside = product("storage_servers_beside", "servers", "units", "each")
+"""Storage servers by the vendor's ratio to another part of the system, where no capacity or bandwidth is known."""
+links_of_units = product("links_of_units", "links", "units", "ports")
+"""Links of a part's units to the switches of the system."""
+sum_of_back_end_links = sum_of("sum_of_back_end_links", "links", "links", "more")
+"""Links of all parts to the switches of the system."""
+
+
+@formula("bytes")
+def capacity_left(need: int, met: int) -> int:
+    """Capacity that parts of a given number leave to the others."""
+    return max(need - met, 0)
+
+
+@formula("bytes/s")
+def bandwidth_left(need: int, met: int) -> int:
+    """Bandwidth that parts of a given number leave to the others."""
+    return max(need - met, 0)
+
+
+@formula("switches")
+def back_end_switches(links: int, ports: int, switches: int) -> int:
+    """Switches between the parts of a storage system, in pairs or whatever is sold together, for all links."""
+    return ceil(Fraction(links) / (ports * switches)) * switches
 
 
 def contents(training: Training) -> Contents:
@@ -159,9 +238,8 @@ def contents(training: Training) -> Contents:
 
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
     """Return the storage of a plan at the rates that the ports of its machines carry on the storage fabrics."""
-    storage, named = plan.storage, plan.storage.servers
+    storage = plan.storage
     of_server = _carried(plan, attached, partial(_server_ports, plan))
-    of_named = _carried(plan, attached, partial(_storage_ports, named)) if named else None
     if of_server:
         storage = storage._replace(
             read_per_server=_limited(required_as_cabled, storage.read_per_server, of_server),
@@ -174,12 +252,15 @@ def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
                 for name, level in storage.levels.items()
             },
         )
-    if named and of_named:
-        named = named._replace(
-            read=_limited(rate_as_cabled, named.read, of_named), write=_limited(rate_as_cabled, named.write, of_named)
-        )
-        storage = storage._replace(servers=named)
-    return storage
+    return storage._replace(servers=tuple(_part_as_cabled(part, plan, attached) for part in storage.servers))
+
+
+def _part_as_cabled(part: StorageServers, plan: Plan, attached: Mapping[str, Attachment]) -> StorageServers:
+    carried = _carried(plan, attached, partial(_storage_ports, part, part.ports)) if part.ports else None
+    if carried is None:
+        return part
+    read, write = (_limited(rate_as_cabled, rated, carried) for rated in (part.read, part.write))
+    return part._replace(read=read, write=write)
 
 
 def _limited(as_cabled: Formula, bandwidth: Figure | None, carried: Figure) -> Figure | None:
@@ -199,11 +280,11 @@ def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figur
     return bytes_of_ports(attached.ports_per_server, port_rate(plan.cluster, fabric, attached))
 
 
-def _storage_ports(named: StorageServers, fabric: FabricPlan, attached: Attachment) -> Figure:
+def _storage_ports(named: StorageServers, ports: Figure, fabric: FabricPlan, attached: Attachment) -> Figure:
     """Return the bandwidth of the ports of a storage server, each at the rate of its slower end."""
     rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
     own = named.plug.port_gbps if named.plug else None
-    return bytes_of_ports(named.ports, fabric_demand.slower_end(own, rate) if own else rate)
+    return bytes_of_ports(ports, fabric_demand.slower_end(own, rate) if own else rate)
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
@@ -229,7 +310,7 @@ def size_storage(
 ) -> Stored | None:
     """Return the storage of a cluster; None when the plan has none.
 
-    Raises Infeasible when the number of storage servers depends on a capacity that nothing gives.
+    Raises Infeasible when the number of units of a part depends on a figure that nothing gives.
     """
     if not storage.given:
         return None
@@ -245,9 +326,7 @@ def size_storage(
         checkpoint_capacity_bytes=room,
         dataset_bytes=data,
         capacity_bytes=capacity,
-        servers=_servers(storage.servers, carried, capacity) if storage.servers else None,
-        read_of_one=storage.servers.read if storage.servers else None,
-        write_of_one=storage.servers.write if storage.servers else None,
+        units=size_units(storage.servers, carried, capacity),
     )
 
 
@@ -257,19 +336,73 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
     return Level(name, found.read, found.write)
 
 
-def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None) -> Figure:
-    if named.pieces:
-        return named.pieces
-    needs = ((capacity, named.capacity_bytes), (carried.read, named.read), (carried.write, named.write))
-    found = [servers_for(need, of_one) if need and of_one else ZERO_SERVERS for need, of_one in needs]
-    if named.capacity_bytes and not any(figure.value for figure in found):
+def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Figure | None) -> tuple[StoredUnits, ...]:
+    """Return the units of each part of a storage system: as given, else for what the part has of each need.
+
+    A part without capacity and bandwidth follows the vendor's ratio to its partners, a switch the links of all parts.
+
+    Raises Infeasible when the number of units of a part depends on a figure that nothing gives.
+    """
+    open_parts = [part for part in named if part.pieces is None]
+    unrated = [part for part in open_parts if not (part.identity.inline or part.switch_ports)]
+    if capacity and unrated and not any(part.capacity_bytes for part in named):
+        names = " and ".join(part.identity.name for part in unrated)
+        text = f"no capacity of {names} is known, and {float(capacity.value / TERA):g} TB are required; set `capacity`"
+        raise Infeasible(f"{text} or `count` in `storage.servers`", because=capacity, rule="unknown-capacity")
+    given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
+    met = (
+        _sum(sum_of_capacities, (part.capacity_bytes for part in given)),
+        _sum(sum_of_bandwidths, (part.read for part in given)),
+        _sum(sum_of_bandwidths, (part.write for part in given)),
+    )
+    needs = (capacity, carried.read, carried.write)
+    formulas = (capacity_left, bandwidth_left, bandwidth_left)
+    left = [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
+    counts = {part.of.identity.id: part.number for part in given}
+    for part in sorted(open_parts, key=_order):
+        counts[part.identity.id] = _count(part, left, counts, named)
+    return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
+
+
+def _order(part: StorageServers) -> tuple[bool, bool]:
+    """Return the rank of a part by what sizes it: itself, then its partners, then the links of all parts."""
+    return part.switch_ports is not None, not part.rated
+
+
+def _count(
+    part: StorageServers, left: Sequence[Figure | None], counts: Mapping[str, Figure], named: Sequence[StorageServers]
+) -> Figure:
+    if part.switch_ports and part.back_end:
+        return _count_switches(part.switch_ports, part.back_end, counts, named)
+    of_one = (part.capacity_bytes, part.read, part.write)
+    found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
+    if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
         message = (
-            f"the number of units of {named.identity.name} is not specified and the data set size is unknown; "
+            f"the number of units of {part.identity.name} is not specified and the data set size is unknown; "
             "set `dataset` or `servers.count`"
         )
-        raise Infeasible(message, because=named.capacity_bytes, rule="unknown-capacity")
+        raise Infeasible(message, because=part.capacity_bytes, rule="unknown-capacity")
     needed = storage_servers(*found)
-    return storage_servers_sold(needed, named.least) if named.least else needed
+    if not part.rated:
+        beside = (
+            storage_servers_beside(counts[id], partner.quantity)
+            for partner in part.partners
+            for id in partner.parts
+            if id in counts and partner.quantity
+        )
+        needed = _sum(sum_of_units, beside) or needed
+    return storage_servers_sold(needed, part.least) if part.least else needed
+
+
+def _count_switches(
+    ports: Figure, back_end: BackEnd, counts: Mapping[str, Figure], named: Sequence[StorageServers]
+) -> Figure:
+    links = [
+        links_of_units(counts[part.identity.id], part.back_end.ports)
+        for part in named
+        if part.back_end and part.back_end.switch == back_end.switch and not part.switch_ports
+    ]
+    return back_end_switches(reduce(sum_of_back_end_links, links), ports, back_end.switches)
 
 
 # interruptions ------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
-from bomgen.results.warnings import design_warnings, ineffective_keys, unchosen_storage
+from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 from bomgen.workflow.plan_files import COST_BOOKS
@@ -166,7 +166,6 @@ def _report_cluster(
     noted = [
         *warned,
         *design_warnings(designed),
-        *unchosen_storage(designed, own_bill),
         *ineffective_keys(inputs.source, designed, billed, racked),
         *_rack_problems(elevated, plan),
     ]

@@ -146,22 +146,39 @@ def test_slow_machines_take_modules_of_their_own_rate(built: Built) -> None:
     assert {line["part"]: line["quantity"] for line in ends} == {"generic-400g": 31 * 8 + 4, "generic-200g": 3}
 
 
+QSFP112_OF_200G = {"ports": 1, "port_gbps": 200, "cage": "qsfp112"}
+
+
 @pytest.mark.parametrize(
     ("servers", "part", "count", "fabric", "switches"),
     [
         # 60 ports down in place of 62: with 64 there would be 9 leaves, but 8 spines.
         (127, "wekapod-nitro-8t", 25, {"link": "200G"}, 10 + 5),
         (600, "wekapod-prime-2118", 40, {"link": "200G", "oversubscription": 3}, 35),
-        (492, "vast-cbox-gen6", 43, {"switch": "sn5600", "oversubscription": 2, "homing": "single"}, 36),
-        (121, "vast-dbox-df3015v2", 98, {"topology": "rail-optimized", "build_out": "full"}, 46),
+        (492, 2, 43, {"switch": "sn5600", "oversubscription": 2, "homing": "single"}, 36),
+        (121, 4, 98, {"topology": "rail-optimized", "build_out": "full"}, 46),
     ],
 )
 def test_leaves_have_cages_for_the_parts_of_other_machines(
-    built: Built, servers: int, part: str, count: int, fabric: dict[str, Any], switches: int
+    built: Built, servers: int, part: str | int, count: int, fabric: dict[str, Any], switches: int
 ) -> None:
     """The division with the fewest switches has too few cages: a plan that leaves it open is not refused for that."""
     fabrics = {"storage": {"switch": "qm9700", **fabric}}
-    bom = built(plan(fabrics, servers, storage={"servers": {"part": part, "count": count}}))
+    described = {"part": part} if isinstance(part, str) else {"ports": part, "nic": QSFP112_OF_200G}
+    bom = built(plan(fabrics, servers, storage={"servers": {**described, "count": count}}))
     assert bom["fabrics"]["storage"]["switches"]["total"] == switches
     assert all(check["status"] != "fail" for check in bom["checks"])
     assert "Downlink ports per leaf" in [each["name"] for each in bom["assumptions"]]
+
+
+def test_a_host_may_be_any_machine_of_the_catalogue_with_ports(built: Built) -> None:
+    """Storage nodes and servers are bought, racked and billed in their own categories, and have their own plugs."""
+    hosts = [
+        {"name": "scratch", "count": 8, "ports": 2, "part": "wekapod-nitro-15t"},
+        {"name": "login", "count": 2, "ports": 2, "part": "dgx-h100"},
+    ]
+    bom = built(plan({"storage": {"switch": "qm9700", "hosts": hosts}}, 31))
+    lines = {line["part"]: (line["category"], line["quantity"]) for line in bom["lines"] if line["role"] == "host"}
+    assert lines == {"wekapod-nitro-15t": ("storage", 8), "dgx-h100": ("server", 2)}
+    assert bom["site"]["storage_power_w"] == 8 * 800
+    assert all(check["status"] != "fail" for check in bom["checks"])

@@ -105,18 +105,14 @@ def test_too_few_are_warned_of(worked: Worked, servers: dict[str, Any], words: l
     assert servers["count"] == next(line for line in report.bill.lines if line.category == "storage").quantity.value
 
 
-def test_boxes_to_be_chosen_are_in_no_total(worked: Worked) -> None:
-    """A CBox holds no data: the DBoxes that do are still to be chosen; a licence to be chosen is no box."""
-    [message] = rules(
-        worked(plan({"dataset": "1 PB", "servers": {"part": "vast-cbox", "count": 8}})), "storage-incomplete"
-    )
-    assert message == (
-        "CBox, 1U-1N-GEN6 requires one of DBox DF-3015V2, DBox DF-5630, and none is selected; its capacity, "
-        "bandwidth, ports, rack units, power and price are excluded from all totals"
-    )
-    licensed = worked(plan({"servers": {"part": "wekapod-nitro-15t", "count": 8}}))
-    assert licensed.bill.open_items
-    assert rules(licensed, "storage-incomplete") == []
+def test_bandwidth_that_nobody_publishes_is_said(worked: Worked) -> None:
+    """A number by the vendor's ratio does not say that the system is fast enough."""
+    found = rules(worked(plan({"dataset": "1 PB", "servers": "vast-dbox-df3015v2"})), "storage-unrated")
+    assert [message.split(" so that")[0] for message in found] == [
+        "no read bandwidth of CBox, 1U-1N-GEN6 is known,",
+        "no write bandwidth of CBox, 1U-1N-GEN6 is known,",
+    ]
+    assert rules(worked(plan({"servers": {"part": "wekapod-nitro-15t", "count": 8}})), "storage-unrated") == []
 
 
 def test_without_a_part_number_nothing_can_be_ordered(worked: Worked) -> None:

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from bomgen.cabling.devices import number_devices
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.results.result import Report
+from bomgen.core.language import language
+from bomgen.documents.chapters.summary import sentences, summarize_cluster
+from bomgen.documents.chapters.writer import Writer
+from bomgen.results.result import Report, result
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
@@ -46,7 +50,7 @@ def test_units_carry_what_is_read_written_and_stored(built: Built, needs: Mappin
 @pytest.mark.parametrize(
     ("system", "switch", "server"),
     [
-        ({"part": "vast-cbox-gen6", "count": 4}, "sn5600", "dell-xe9680-h200"),
+        (["vast-cbox-gen6", "vast-dbox-df3015v2"], "sn5600", "dell-xe9680-h200"),
         ("ddn-ai400x3", "qm9700", "dgx-h200"),
         ("wekapod-nitro-8t", "sn5600", "dell-xe9680-h200"),
     ],
@@ -67,10 +71,92 @@ def test_other_parts_take_idle_cages_of_a_leaf(built: Built) -> None:
     assert storage["endpoints"] == 32 * 2 + 42 * 2 + 5 * 2
 
 
-def test_a_system_without_bandwidth_asks_for_its_number(built: Built) -> None:
-    """Nobody publishes what a CBox of VAST carries."""
-    with pytest.raises(PlanErrors, match="set count, capacity, read or write"):
-        built(plan({"dataset": "1 PB", "servers": "vast-cbox-gen6"}))
+def pieces(bom: Mapping[str, Any]) -> dict[str, int]:
+    """The quantity of each part of the storage system on the bill."""
+    return {line["part"]: line["quantity"] for line in bom["lines"] if line["role"] == "storage"}
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["vast-dbox-df3015v2", ["vast-dbox-df3015v2"], [{"part": "vast-cbox-gen6", "count": "auto"}, "vast-dbox-df3015v2"]],
+)
+def test_a_system_of_several_parts_is_completed(built: Built, named: Any) -> None:
+    """500 TB take two DBoxes of 279 TB, four CBoxes for each of them, and a pair of switches for 8 + 16 links."""
+    bom = built(plan({"dataset": "500 TB", "servers": named}))
+    assert pieces(bom) == {"vast-cbox-gen6": 8, "vast-dbox-df3015v2": 2, "sn3700": 2}
+    assert bom["storage"]["sold_capacity_bytes"] == 558 * 10**12
+    assert bom["storage"]["servers"] == 10
+    assert bom["storage"]["parts"]["sn3700"] == {"servers": 2}
+    assert bom["storage"]["parts"]["vast-dbox-df3015v2"] == {"servers": 2, "capacity_bytes": 558 * 10**12}
+    on_storage = bom["fabrics"]["storage"]["hosts"]
+    assert on_storage == {"cbox-1u-1n-gen6": {"count": 8, "ports": 2}}
+    managed = bom["fabrics"]["out_of_band"]["hosts"]
+    assert {name: managed[name]["count"] for name in managed if name != "switches"} == {
+        "cbox-1u-1n-gen6": 8,
+        "dbox-df-3015v2": 2,
+        "sn3700": 2,
+    }
+
+
+def test_parts_are_sized_by_what_they_have(built: Built) -> None:
+    """CBoxes whose bandwidth the plan gives follow from it; DBoxes of a given number leave a smaller need."""
+    parts = [{"part": "vast-cbox-gen6", "read": "20 GB/s", "write": "10 GB/s"}, "vast-dbox-df5630"]
+    needs = {"dataset": "3 PB", "read_per_server": "5 GB/s", "write_per_server": "1 GB/s"}
+    bom = built(plan({**needs, "servers": parts}))
+    assert pieces(bom) == {"vast-cbox-gen6": 8, "vast-dbox-df5630": 3, "sn3700": 2}
+    assert bom["storage"]["delivered_read_bytes_per_second"] == 160 * 10**9
+    mixed = [*parts[:1], {"part": "vast-dbox-df5630", "count": 2}, "vast-dbox-df3015v2"]
+    assert pieces(built(plan({**needs, "servers": mixed})))["vast-dbox-df3015v2"] == 3
+
+
+def test_a_part_alone_is_refused_where_its_partner_is_a_choice(built: Built) -> None:
+    """CBoxes hold no data; which flash they take is for the plan to say."""
+    for named in ("vast-cbox-gen6", {"part": "vast-cbox-gen6", "count": 8}):
+        with pytest.raises(PlanErrors, match=r"add \{part: vast-dbox-df3015v2\} or \{part: vast-dbox-df5630\}"):
+            built(plan({"dataset": "1 PB", "servers": named}))
+
+
+def test_powerscale_brings_its_switches(built: Built) -> None:
+    """Three nodes at least, with a pair of switches behind them."""
+    bom = built(plan({"dataset": "500 TB", "servers": {"part": "powerscale-f910", "capacity": "300 TB"}}))
+    assert pieces(bom) == {"powerscale-f910": 3, "dell-s5232f": 2}
+
+
+@pytest.mark.parametrize("system", ["ibm-sss6000", "oceanstor-a800", "powerscale-f910"])
+def test_a_system_without_a_published_capacity_asks_for_it(built: Built, system: str) -> None:
+    """A system sized for its bandwidth alone might not hold the data."""
+    with pytest.raises(PlanErrors, match=r"set (`capacity` or `count`|count, capacity)"):
+        built(plan({"dataset": "500 TB", "servers": system}))
+
+
+@pytest.mark.parametrize(
+    ("named", "parts", "sold"),
+    [
+        ("wekapod-nitro-15t", {"wekapod-nitro-15t": 8}, 968),
+        ("vast-dbox-df3015v2", {"vast-dbox-df3015v2": 2, "vast-cbox-gen6": 8, "sn3700": 2}, 558),
+    ],
+)
+def test_half_a_petabyte_for_sixteen_hgx_b300(worked: Worked, named: str, parts: Mapping[str, int], sold: int) -> None:
+    """The whole system is on the bill, in the racks and on the cables, and its cords are required."""
+    cluster = {"gpu": "b300-sxm", "server": "hgx-b300-8-generic", "servers": 16}
+    site = {"rack": {"units": 48, "power": "44 kW"}, "layout": "auto"}
+    report = worked({**plan({"dataset": "500 TB", "servers": named}), "cluster": cluster, "site": site})
+    bom = result(report)
+    assert pieces(bom) == parts
+    assert bom["storage"]["sold_capacity_bytes"] == sold * 10**12
+    machines = {kind.identity.id: kind for kind in number_devices(report.design).kinds if kind.identity}
+    assert {id: machines[id].number for id in parts} == parts
+    assert all(machines[id].height_u for id in parts)
+
+
+def test_the_offer_states_what_is_sold_and_what_was_asked_for(worked: Worked) -> None:
+    """WEKA for 500 TB: eight nodes at least, 968 TB."""
+    report = worked(plan({"dataset": "500 TB", "servers": "wekapod-nitro-15t"}))
+    for text in (summarize_cluster, sentences):
+        assert [line for line in text(Writer(report, language("en"))) if line.startswith("Storage:")] == [
+            "Storage: 8 × WEKApod Nitro node, 14 x 15.36 TB; 968 TB usable sold, 500 TB requested; "
+            "400 GB/s read, 256 GB/s write."
+        ]
 
 
 def test_an_unknown_system_is_refused_where_it_is_named(built: Built) -> None:

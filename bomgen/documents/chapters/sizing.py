@@ -25,9 +25,31 @@ def storage(writer: Writer) -> Section | None:
     stored = writer.report.design.sizing.stored
     if stored is None:
         return None
-    tables = (writer.table("storage"), _levels(writer, stored))
+    parts = (_parts(writer, stored),) if len(stored.units) > 1 else ()
+    tables = (writer.table("storage"), *parts, _levels(writer, stored))
     notes = (Note("info", writer.word("capacity-unknown")),) if stored.dataset_bytes is None else ()
     return Section("storage", writer.word("section-storage"), tables=tables, notes=notes)
+
+
+def _parts(writer: Writer, stored: Stored) -> Table:
+    columns = (
+        Column("name", writer.word("column-name"), "text", 34),
+        Column("servers", writer.word("column-quantity"), "number", 14),
+        Column("capacity", writer.word("column-usable"), "number", 20),
+        Column("read", writer.word("column-read"), "number", 20),
+        Column("write", writer.word("column-write"), "number", 20),
+    )
+    rows = tuple(
+        row_of(
+            writer.language.message(part.of.identity.name),
+            *(
+                Cell(figure.value, figure.unit) if figure else ""
+                for figure in (part.number, part.capacity_bytes, part.read, part.write)
+            ),
+        )
+        for part in stored.units
+    )
+    return Table("storage-parts", writer.word("table-storage-parts"), columns, rows)
 
 
 def _levels(writer: Writer, stored: Stored) -> Table:

@@ -24,7 +24,7 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most two sentences about a cluster: sizing target and networks."""
+    """Yield at most three sentences about a cluster: sizing target, networks, storage."""
     yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
     networks = [
         writer.word(
@@ -38,6 +38,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     ]
     if networks:
         yield writer.word("quote-networks", networks=writer.word("list-semicolon").join(networks))
+    yield from _storage(writer)
 
 
 def sentences(writer: Writer) -> Iterator[str]:
@@ -49,6 +50,26 @@ def sentences(writer: Writer) -> Iterator[str]:
     yield from of_serving(writer)
     for built in writer.report.design.fabrics:
         yield from _direct(writer, built) if built.plan.switchless else (_fabric(writer, built),)
+    yield from _storage(writer)
+
+
+def _storage(writer: Writer) -> Iterator[str]:
+    """Yield a sentence about the storage that is sold: its parts, capacity and bandwidth, and what was requested."""
+    stored = writer.report.design.sizing.stored
+    if stored is None or not stored.units:
+        return
+    number, word = writer.language.number, writer.word
+    names = [(number(part.number.value), writer.language.message(part.of.identity.name)) for part in stored.units]
+    facts = [word("list-comma").join(word("storage-units", count=count, name=name) for count, name in names)]
+    capacities = (
+        ("storage-usable", stored.sold_capacity_bytes),
+        ("storage-requested", stored.capacity_bytes),
+    )
+    rates = (("storage-read", stored.delivered_read), ("storage-write", stored.delivered_write))
+    for group in (capacities, rates):
+        known = [word(key, value=writer.shown(figure)) for key, figure in group if figure]
+        facts += [word("list-comma").join(known)] if known else []
+    yield word("sentence-storage", facts=word("list-semicolon").join(facts))
 
 
 def summarize_machines(writer: Writer) -> str:

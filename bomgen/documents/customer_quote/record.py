@@ -445,9 +445,9 @@ def _headline(writer: Writer) -> str:
                     switch=writer.language.message(built.fabric.tiers[0].switch.identity.name),
                 )
             )
-    capacity = ("storage", "bought_capacity_bytes")
-    if capacity in writer.numbers:
-        said.append(word("quote-headline-storage", capacity=writer.shown(writer.numbers[capacity])))
+    stored = design.sizing.stored
+    if stored and stored.sold_capacity_bytes:
+        said.append(word("quote-headline-storage", capacity=writer.shown(stored.sold_capacity_bytes)))
     if design.facility.racks and writer.report.plan.scope is None:
         said.append(word("quote-headline-racks", racks=number(design.facility.racks.value)))
     return word("list-semicolon").join(said)

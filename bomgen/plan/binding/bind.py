@@ -21,7 +21,8 @@ from bomgen.plan.attachment import ports_of_nics
 from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
-from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
+from bomgen.plan.binding.storage import storage
+from bomgen.plan.binding.workload import compute, fine_tuning, inference, training
 from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")

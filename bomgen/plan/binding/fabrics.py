@@ -123,11 +123,23 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
         count = listed.figure("count", "count")
         if count is not None:
             ports = listed.quantity("ports", "count", "host-ports")
-            part = listed.part("part", "appliance", part_records.appliance)
+            part = _host_part(listed)
             nic = listed.part("nic", "nic", part_records.nic)
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
             found.append(Hosts(str(listed.data["name"]), count, ports, part, plug))
     return tuple(sorted(found, key=lambda hosts: hosts.name))
+
+
+def _host_part(listed: PlanSection) -> parts.Appliance | None:
+    """Return the machine that is bought for each host: described, or of any kind of the catalogue that has ports."""
+    named = listed.data.get("part")
+    if not isinstance(named, str):
+        return listed.part("part", part_records.HOST_KINDS[0], part_records.host)
+    if wrong := unknown_part(listed.catalog, part_records.HOST_KINDS, named):
+        listed.problem("part", wrong, "unknown-part")
+        return None
+    kinds = (kind for kind in part_records.HOST_KINDS if unknown_part(listed.catalog, (kind,), named) is None)
+    return listed.part("part", next(kinds), part_records.host)
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
@@ -208,7 +220,7 @@ def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) 
     protocol = leaf.switch.protocol if leaf else None
     if protocol and part.protocols and protocol not in part.protocols:
         return None
-    return Plug(part.cage, part.ports_per_cage, None)
+    return Plug(part.cage, part.ports_per_cage, part.port_gbps)
 
 
 def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:

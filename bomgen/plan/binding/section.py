@@ -29,13 +29,21 @@ class PlanSection(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         """The section's mapping; empty when there is none."""
+        data = self._at(self.path)
+        return data if isinstance(data, dict) else {}
+
+    def value(self, key: str | int) -> Any:
+        """Return the value of a key, or of a list index; None when it is missing."""
+        return self._at((*self.path, key))
+
+    def _at(self, path: Path) -> Any:
         data = self.source.data
-        for step in self.path:
+        for step in path:
             if isinstance(data, list) and isinstance(step, int):
                 data = data[step]
             else:
                 data = data.get(step) if isinstance(data, dict) else None
-        return data if isinstance(data, dict) else {}
+        return data
 
     @property
     def mark(self) -> Mark:
@@ -55,11 +63,11 @@ class PlanSection(NamedTuple):
         listed = self.below(key)
         return [listed.below(index) for index in range(len(self.data.get(key) or ()))]
 
-    def value_mark(self, key: str) -> Mark:
+    def value_mark(self, key: str | int) -> Mark:
         """Return the place of the value of a key."""
         return self.source.mark((*self.path, key))
 
-    def problem(self, key: str, message: str, rule: str) -> None:
+    def problem(self, key: str | int, message: str, rule: str) -> None:
         """Note a problem with the value of a key."""
         dotted = ".".join(str(step) for step in (*self.path, key))
         self.problems.append(Problem(self.value_mark(key), "error", message, rule, dotted))
@@ -128,9 +136,9 @@ class PlanSection(NamedTuple):
         raw = self.data.get(key) or ()
         return (raw,) if isinstance(raw, str) else tuple(map(str, raw))
 
-    def part(self, key: str, kind: str, build: Callable[[Record], T]) -> T | None:
+    def part(self, key: str | int, kind: str, build: Callable[[Record], T]) -> T | None:
         """Return the part at a key, by id or described by a mapping; None when it is missing or wrong."""
-        raw = self.data.get(key)
+        raw = self.value(key)
         if raw is None:
             return None
         try:
@@ -143,7 +151,7 @@ class PlanSection(NamedTuple):
             self.problems.extend(self._moved(problem, key) for problem in errors.problems)
         return None
 
-    def _moved(self, problem: Problem, key: str) -> Problem:
+    def _moved(self, problem: Problem, key: str | int) -> Problem:
         if problem.mark.file == self.source.file:
             return problem
         return Problem(self.value_mark(key), "error", f"{problem.message} (in {problem.mark})", problem.rule)

@@ -1,4 +1,4 @@
-"""Binding of the workload block of a plan, and of the storage that it reads from and writes to."""
+"""Binding of the workload block of a plan."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from math import exp, log, sqrt
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
-from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, difference, formula, product, require, sum_of
-from bomgen.core.units import parse
-from bomgen.plan.binding.fabrics import plug_of
+from bomgen.core.provenance import Figure, difference, formula, product, require, sum_of
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import (
     ESTIMATE,
@@ -26,10 +23,6 @@ from bomgen.plan.types import (
     OwnSpeed,
     OwnStep,
     Parallelism,
-    Plug,
-    Storage,
-    StorageLevel,
-    StorageServers,
     Targets,
     Training,
     Tuning,
@@ -43,8 +36,6 @@ Z95 = 1.6448536269514722
 """Standard deviations between the mean and the 95th percentile of a normal distribution."""
 MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
 """Largest ratio of the 95th percentile of a log-normal distribution to its mean."""
-STORAGE_SERVER = "storage server"
-"""The name of a storage server without one."""
 
 
 def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
@@ -319,96 +310,4 @@ def compute(section: PlanSection) -> Compute | None:
         target=target,
         precision=section.word("precision", "compute-precision"),
         sparsity=section.word("sparsity", "compute-sparsity"),
-    )
-
-
-def storage(section: PlanSection) -> Storage:
-    """Return the storage of the plan, with assumptions about interruptions where it gives none."""
-    assumption = section.catalog.assumption
-    published = assumption("interruption-gpu-hours-low"), assumption("interruption-gpu-hours-high")
-    return Storage(
-        mark=section.mark if section.data else section.source.mark(()),
-        given=bool(section.data),
-        checkpoint_every=section.figure("checkpoint_every", "days"),
-        keep=section.quantity("keep", "count", "checkpoints-kept"),
-        dataset_bytes=section.figure("dataset", "bytes"),
-        read_per_server=section.figure("read_per_server", "bytes/s"),
-        write_per_server=section.figure("write_per_server", "bytes/s"),
-        level=section.word("level", "storage-level"),
-        levels=_storage_levels(section.catalog),
-        unit_servers=assumption("storage-unit-servers"),
-        server_gpus=assumption("storage-server-gpus"),
-        interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
-        interruption_range=None if section.has("interruption_gpu_hours") else published,
-        restart_days=section.quantity("restart", "days", "restart-time", zero=True),
-        servers=_storage_servers(section),
-    )
-
-
-STORAGE_FIGURES = {
-    "read_of_server": "storage-server-read",
-    "write_of_server": "storage-server-write",
-    "read_of_four_units": "storage-units-read",
-    "write_of_four_units": "storage-units-write",
-}
-"""The messages that name the figures of a level."""
-
-
-def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
-    record = catalog.find("assumption", "storage-bandwidth")
-    references, confidence = record.references(list(record.data["source"])), str(record.data["confidence"])
-
-    def cited(level: str, key: str) -> Figure:
-        of = message(STORAGE_FIGURES[key], level=level)
-        return Figure(parse(record.value("value", level, key), "bytes/s"), "bytes/s", Cited(of, references, confidence))
-
-    return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}
-
-
-def _storage_servers(storage: PlanSection) -> StorageServers | None:
-    """Return the storage system of the plan: from the catalogue, with the plan's values overriding it, or described."""
-    section, given = storage.below("servers"), storage.data.get("servers")
-    named = storage.part("servers", "storage", part_records.storage_system) if isinstance(given, str) else None
-    if section.has("part"):
-        named = section.part("part", "storage", part_records.storage_system)
-    if named is None and (isinstance(given, str) or section.has("part") or not section.data):
-        return None
-    nic = section.part("nic", "nic", part_records.nic)
-    plug = plug_of(nic) if nic else _plug_of_system(named)
-    return StorageServers(
-        mark=storage.value_mark("servers") if isinstance(given, str) else section.mark,
-        identity=named.identity if named else _described_storage(section),
-        pieces=section.figure("count", "count"),
-        capacity_bytes=section.figure("capacity", "bytes") or (named and named.capacity_bytes),
-        read=section.figure("read", "bytes/s") or (named and named.read),
-        write=section.figure("write", "bytes/s") or (named and named.write),
-        power_w=section.figure("power", "W") or (named and named.power_w),
-        rack_units=section.figure("rack_units", "U") or (named and named.rack_units),
-        weight_kg=section.figure("weight", "kg") or (named and named.weight_kg),
-        ports=section.figure("ports", "count")
-        or (named and named.ports)
-        or section.quantity("ports", "count", "storage-server-ports"),
-        plug=plug,
-        least=named and named.least,
-        bmc_ports=named and named.bmc_ports,
-        supplies=named and named.supplies,
-    )
-
-
-def _plug_of_system(system: parts.StorageSystem | None) -> Plug | None:
-    if system is None or system.cage == parts.ANY:
-        return None
-    return Plug(system.cage, system.ports_per_cage, system.port_gbps)
-
-
-def _described_storage(section: PlanSection) -> parts.Identity:
-    name = section.text("name") or STORAGE_SERVER
-    return parts.Identity(
-        kind="storage",
-        id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
-        name=name,
-        vendor=section.text("vendor"),
-        part_number=section.text("part_number"),
-        mark=section.mark,
-        inline=True,
     )

@@ -1,0 +1,203 @@
+"""Binding of the storage block of a plan: demand, levels, and the parts of the storage system.
+
+A system of several parts, such as servers and boxes of flash with switches between them, is completed: what its vendor
+ships with the parts that the plan names is added, and where there is a choice, the plan has to make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.core.diagnostics import Problem
+from bomgen.core.messages import message
+from bomgen.core.provenance import Cited, Figure, Mark
+from bomgen.core.units import parse
+from bomgen.plan.binding.fabrics import AUTO, plug_of
+from bomgen.plan.binding.section import PlanSection
+from bomgen.plan.types import Plug, Storage, StorageLevel, StorageServers
+
+STORAGE_SERVER = "storage server"
+"""The name of a storage server without one."""
+PARTS = "storage.servers"
+"""The plan key of the parts of the storage system."""
+
+
+def storage(section: PlanSection) -> Storage:
+    """Return the storage of the plan, with assumptions about interruptions where it gives none."""
+    assumption = section.catalog.assumption
+    published = assumption("interruption-gpu-hours-low"), assumption("interruption-gpu-hours-high")
+    return Storage(
+        mark=section.mark if section.data else section.source.mark(()),
+        given=bool(section.data),
+        checkpoint_every=section.figure("checkpoint_every", "days"),
+        keep=section.quantity("keep", "count", "checkpoints-kept"),
+        dataset_bytes=section.figure("dataset", "bytes"),
+        read_per_server=section.figure("read_per_server", "bytes/s"),
+        write_per_server=section.figure("write_per_server", "bytes/s"),
+        level=section.word("level", "storage-level"),
+        levels=_storage_levels(section.catalog),
+        unit_servers=assumption("storage-unit-servers"),
+        server_gpus=assumption("storage-server-gpus"),
+        interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
+        interruption_range=None if section.has("interruption_gpu_hours") else published,
+        restart_days=section.quantity("restart", "days", "restart-time", zero=True),
+        servers=_complete(_named_parts(section), section),
+    )
+
+
+STORAGE_FIGURES = {
+    "read_of_server": "storage-server-read",
+    "write_of_server": "storage-server-write",
+    "read_of_four_units": "storage-units-read",
+    "write_of_four_units": "storage-units-write",
+}
+"""The messages that name the figures of a level."""
+
+
+def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
+    record = catalog.find("assumption", "storage-bandwidth")
+    references, confidence = record.references(list(record.data["source"])), str(record.data["confidence"])
+
+    def cited(level: str, key: str) -> Figure:
+        of = message(STORAGE_FIGURES[key], level=level)
+        return Figure(parse(record.value("value", level, key), "bytes/s"), "bytes/s", Cited(of, references, confidence))
+
+    return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}
+
+
+def _named_parts(storage: PlanSection) -> Iterator[StorageServers]:
+    """Yield the parts of the storage system that the plan names; a part named twice is a problem."""
+    given = storage.data.get("servers")
+    listed = storage.below("servers")
+    places = [(listed, at) for at in range(len(given))] if isinstance(given, list) else [(storage, "servers")]
+    seen = set[str]()
+    for parent, key in places:
+        found = _named_part(parent, key)
+        if found and found.identity.id in seen:
+            parent.problem(key, f"{found.identity.name} is listed twice; list it once, with a `count`", "duplicate")
+        elif found:
+            seen.add(found.identity.id)
+            yield found
+
+
+def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
+    """Return a part of the storage system: from the catalogue, with the plan's values overriding it, or described."""
+    section, by_id = parent.below(key), isinstance(parent.value(key), str)
+    named = parent.part(key, "storage", part_records.storage_system) if by_id else None
+    if section.has("part"):
+        named = section.part("part", "storage", part_records.storage_system)
+    if named is None and (by_id or section.has("part") or not section.data):
+        return None
+    mark = section.mark if key == "servers" and not by_id else parent.value_mark(key)
+    part = _of_system(named or _described_system(section), mark, section)
+    nic = section.part("nic", "nic", part_records.nic)
+    return part._replace(
+        pieces=None if section.data.get("count") == AUTO else section.figure("count", "count"),
+        capacity_bytes=section.figure("capacity", "bytes") or part.capacity_bytes,
+        read=section.figure("read", "bytes/s") or part.read,
+        write=section.figure("write", "bytes/s") or part.write,
+        power_w=section.figure("power", "W") or part.power_w,
+        rack_units=section.figure("rack_units", "U") or part.rack_units,
+        weight_kg=section.figure("weight", "kg") or part.weight_kg,
+        ports=section.figure("ports", "count") or part.ports,
+        plug=plug_of(nic) if nic else part.plug,
+    )
+
+
+def _described_system(section: PlanSection) -> parts.StorageSystem:
+    """Return a storage system of which the plan gives all that is known."""
+    name = section.text("name") or STORAGE_SERVER
+    identity = parts.Identity(
+        kind="storage",
+        id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
+        name=name,
+        vendor=section.text("vendor"),
+        part_number=section.text("part_number"),
+        mark=section.mark,
+        inline=True,
+    )
+    return parts.StorageSystem(identity=identity)
+
+
+def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) -> StorageServers:
+    """Return units of a storage system, as many as are needed."""
+    ports = system.ports or section.catalog.assumption("storage-server-ports")
+    plug = None
+    if system.cage != parts.ANY and system.ports_per_cage:
+        plug = Plug(system.cage, system.ports_per_cage, system.port_gbps)
+    return StorageServers(
+        mark=mark,
+        identity=system.identity,
+        pieces=None,
+        capacity_bytes=system.capacity_bytes,
+        read=system.read,
+        write=system.write,
+        power_w=system.power_w,
+        rack_units=system.rack_units,
+        weight_kg=system.weight_kg,
+        ports=ports if ports.value else None,
+        plug=plug,
+        least=system.least,
+        bmc_ports=system.bmc_ports,
+        supplies=system.supplies,
+        partners=system.partners,
+        back_end=system.back_end,
+    )
+
+
+def _complete(named: Iterator[StorageServers], storage: PlanSection) -> tuple[StorageServers, ...]:
+    """Return the parts with those that complete their systems: partners without a choice, and the back-end switches."""
+    found = list(named)
+    for part in found:
+        for partner in part.partners:
+            if {other.identity.id for other in found}.isdisjoint(partner.parts):
+                found += _partner(part, partner, storage)
+    shared = {part.back_end.switch: part for part in reversed(found) if part.back_end}
+    found += [switch for id in sorted(shared) if (switch := _back_end_switch(shared[id], storage))]
+    return tuple(found)
+
+
+def _partner(part: StorageServers, partner: parts.Partner, storage: PlanSection) -> Sequence[StorageServers]:
+    """Return the part that completes the system of another; none, with a problem noted, if the plan has to choose."""
+    if len(partner.parts) > 1:
+        choice = " or ".join(f"{{part: {id}}}" for id in partner.parts)
+        text = f"{part.identity.name} is no complete storage system; add {choice} to `{PARTS}`"
+        storage.problems.append(Problem(part.mark, "error", text, "incomplete-storage", PARTS))
+        return ()
+    try:
+        system = part_records.storage_system(storage.catalog.find("storage", partner.parts[0]))
+    except UnknownPart as error:
+        text = f"{part.identity.name} is completed by an unknown part: {error}"
+        storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))
+        return ()
+    return (_of_system(system, part.mark, storage)._replace(added=True),)
+
+
+def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServers | None:
+    """Return the switches between the parts of a system; None, with a problem noted, if the catalogue has none."""
+    if part.back_end is None:
+        return None
+    try:
+        switch = part_records.switch(storage.catalog.find("switch", part.back_end.switch))
+    except UnknownPart as error:
+        text = f"the parts of {part.identity.name} are joined by an unknown switch: {error}"
+        storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))
+        return None
+    return StorageServers(
+        mark=part.mark,
+        identity=switch.identity,
+        pieces=None,
+        capacity_bytes=None,
+        read=None,
+        write=None,
+        power_w=switch.power_w,
+        rack_units=switch.rack_units,
+        weight_kg=switch.weight_kg,
+        ports=None,
+        supplies=switch.supplies,
+        back_end=part.back_end,
+        switch_ports=max(switch.groups, key=lambda group: group.port_gbps.value).ports,
+        added=True,
+    )
