@@ -584,14 +584,16 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
-    name, weight = part.identity.name, part.weight_kg
-    return facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
+    name, weight, supplies = part.identity.name, part.weight_kg, part.supplies
+    return facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight, supplies=supplies)
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
     switch = tier.switch
-    name, weight = switch.identity.name, switch.weight_kg
-    return facility.Equipment(name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight)
+    name, weight, supplies = switch.identity.name, switch.weight_kg, switch.supplies
+    return facility.Equipment(
+        name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight, supplies=supplies
+    )
 
 
 def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
@@ -599,8 +601,8 @@ def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, 
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()
     count, name = sizing.stored.servers, named.identity.name
-    weight = named.weight_kg
-    return (facility.Equipment(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
+    stored = facility.Equipment(name, count, named.power_w, named.rack_units, of_storage=True)
+    return (replace(stored, weight_kg=named.weight_kg, supplies=named.supplies),)
 
 
 def _server_name(plan: Plan) -> str:
