@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ from bomgen.fabric.types import Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, Site, StorageServers
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup
-from bomgen.site.racks import management_capacity
+from bomgen.site.rack_count import fill_rooms, rooms_of_racks
+from bomgen.site.racks import compute_capacity, management_capacity
 
 SERVERS = "server"
 LEAST_DIGITS = 2
@@ -272,10 +273,27 @@ def _others(
     design: Design, machines: DeviceTable, site: Site, racks: Floor
 ) -> Iterator[tuple[DeviceKind, FloorPositions]]:
     packed = stack_of_machines(design, machines, site)
-    found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
+    if len(racks.management):
+        found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
+    else:
+        found = _above_servers(design, machines, site, racks, packed.standing)
     for kind, place in zip(packed.kinds, found, strict=True):
         box = np.arange(kind.number, dtype=np.int64) // kind.of_box
         yield kind, FloorPositions(place.rack[box], place.unit[box])
+
+
+def _above_servers(
+    design: Design, machines: DeviceTable, site: Site, racks: Floor, standing: Sequence[MachineGroup]
+) -> list[FloorPositions]:
+    """Return the positions of machines above the servers, whose racks they share."""
+    server, per_rack, spare = design.facility.server, design.facility.servers_per_rack, machines.spare
+    if server is None or server.rack_units is None or per_rack is None:
+        return [floor_plan.no_positions(kind.pieces) for kind in standing]
+    servers = machines.servers.number + (spare.number if spare else 0)
+    rooms = rooms_of_racks(site, server, int(per_rack.value), servers)
+    units = _whole(compute_capacity(site).units)
+    used = [units - free for free, _ in rooms]
+    return floor_plan.stack_above(racks.compute, standing, fill_rooms([kind.item for kind in standing], rooms), used)
 
 
 def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, FloorPositions]]:

@@ -590,15 +590,16 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
     name, weight, of_storage = part.identity.name, part.weight_kg, part.identity.kind == STORAGE
-    return facility.Equipment(
-        name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage, weight_kg=weight
-    )
+    found = facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage)
+    return replace(found, weight_kg=weight, supplies=part.supplies)
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
     switch = tier.switch
-    name, weight = switch.identity.name, switch.weight_kg
-    return facility.Equipment(name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight)
+    name, weight, supplies = switch.identity.name, switch.weight_kg, switch.supplies
+    return facility.Equipment(
+        name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight, supplies=supplies
+    )
 
 
 def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
@@ -610,6 +611,7 @@ def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
             part.of.rack_units,
             of_storage=True,
             weight_kg=part.of.weight_kg,
+            supplies=part.of.supplies,
         )
         for part in (sizing.stored.units if sizing.stored else ())
     )

@@ -53,7 +53,8 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.power import Equipment, power_of
-from bomgen.site.racks import management_racks, pdus_of_racks, sum_of_racks
+from bomgen.site.rack_count import count_other_racks
+from bomgen.site.racks import pdus_of_racks, sum_of_racks
 from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
@@ -119,28 +120,43 @@ def _count_racks(
     site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
 ) -> SiteContents:
     contents = count_racks(site, server, servers, (), [])
-    if contents.management_racks is None and (management := _pack_racks(site, machines)):
+    if contents.management_racks is None and (management := _pack_racks(site, contents, machines)):
         pdus = pdus_of_racks(management, site.management_pdus)
         return contents._replace(management_racks=management, management_pdus=pdus)
     return contents
 
 
-def _pack_racks(site: Site, machines: Sequence[Equipment]) -> Figure | None:
-    """Return the racks of everything but servers, packed for each row of their counts."""
+def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Figure | None:
+    """Return the racks of everything but servers, packed for each row of their counts.
+
+    Only where the racks of the servers are so few that other machines may share them, their numbers matter as well.
+    """
+    servers, racks = contents.servers, contents.compute_racks
     counts = [machine.count.value for machine in machines]
-    rows = next((len(count) for count in counts if isinstance(count, ExactVector)), None)
+    few = [figure.value if figure else 0 for figure in (racks, servers)]
+    rows = next((len(count) for count in (*counts, *few) if isinstance(count, ExactVector)), None)
     if rows is None:
-        return management_racks(site, machines, [])
-    vectors = [count.integers() if isinstance(count, ExactVector) else np.full(rows, count) for count in counts]
-    unique, inverse = np.unique(np.stack(vectors), axis=1, return_inverse=True)
+        return count_other_racks(site, contents, machines, [])
+    vectors = [_integers(count, rows) for count in counts]
+    most = site.shared_racks.value if site.shared_racks else 0
+    shared = [np.where(_integers(few[0], rows) <= most, _integers(count, rows), 0) for count in few]
+    unique, inverse = np.unique(np.stack([*shared, *vectors]), axis=1, return_inverse=True)
     packed = []
-    for counts_of_row in unique.T.tolist():
+    for racks_of_row, servers_of_row, *counts_of_row in unique.T.tolist():
         pieces = zip(machines, counts_of_row, strict=True)
-        of_row = [replace(each, count=Figure(count, each.count.unit, each.count.origin)) for each, count in pieces]
-        packed.append(management_racks(site, of_row, []))
-    racks = [each.value if each else 0 for each in packed]
+        of_row = [replace(each, count=replace(each.count, value=count)) for each, count in pieces]
+        at = contents._replace(
+            servers=replace(servers, value=servers_of_row) if servers and racks_of_row else None,
+            compute_racks=replace(racks, value=racks_of_row) if racks and racks_of_row else None,
+        )
+        packed.append(count_other_racks(site, at, of_row, []))
+    numbers = [each.value if each else 0 for each in packed]
     first = next((each for each in packed if each), None)
-    return first and Figure(integer_vector(np.array(racks)[inverse.ravel()]), first.unit, first.origin)
+    return first and Figure(integer_vector(np.array(numbers)[inverse.ravel()]), first.unit, first.origin)
+
+
+def _integers(count: ExactVector | int, rows: int) -> Integers:
+    return count.integers() if isinstance(count, ExactVector) else np.full(rows, count)
 
 
 class FabricRange(NamedTuple):
@@ -238,9 +254,11 @@ def _is_covered(plan: Plan) -> bool:
         for fabric in plan.fabrics
     )
     site = plan.site
-    on_floor = site is not None and site.layout.given
+    on_floor = site is not None and (site.layout.given or site.racks)
+    shared = site is not None and site.management_racks is not None and not site.management_racks.value
     filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
-    return plain and server is not None and not on_floor and not filled_by_hand and not plan.storage.servers
+    plain = plain and not on_floor and not shared and not filled_by_hand
+    return plain and server is not None and not plan.storage.servers
 
 
 def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> Iterator[FabricRange]:

@@ -484,7 +484,12 @@ class Site(NamedTuple):
     pdus_per_rack: Figure
     """PDUs per rack; 0 for a rack-scale system, which comes with its power supply."""
     servers_per_rack: Figure | None
+    racks: Figure | None
+    """Most racks; None: no limit."""
     management_racks: Figure | None
+    """Racks of all other machines; 0: they stand in those of the servers. None: as many as they need."""
+    shared_racks: Figure | None
+    """Most racks of servers that other machines share by themselves; None: the plan describes management racks."""
     management_pdus: Figure
     management_power_w: Figure
     """Power limit of a management rack."""

@@ -27,6 +27,7 @@ from bomgen.site.power import (
     sum_of_power,
 )
 from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
+from bomgen.site.rack_count import count_racks, full_rack, refuse_more_racks
 from bomgen.site.racks import (
     MACHINE_POWER,
     OVERLOADS,
@@ -34,13 +35,9 @@ from bomgen.site.racks import (
     RACK_LOAD,
     RACK_POWER,
     RACK_UNITS,
+    SHARED_RACKS,
     bought_servers,
-    management_racks,
-    pdus_of_racks,
-    racks_of_servers,
-    racks_of_systems,
     servers_of_fullest_rack,
-    servers_of_rack,
     sum_of_racks,
     trays_of_racks,
     units_bought,
@@ -185,29 +182,6 @@ def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]
     return compute_power
 
 
-def count_racks(
-    site: Site | None,
-    server: Server | None,
-    servers: Figure | None,
-    machines: Sequence[Equipment],
-    warnings: list[tuple[str, str]],
-) -> SiteContents:
-    """Return the racks of a site and their PDUs, for arguments as those of `install`.
-
-    Doubtful points are added to `warnings`.
-    """
-    per_rack = servers_of_rack(site, server, servers, warnings) if site and server else None
-    compute = None
-    if site and servers and server and server.trays:
-        compute = racks_of_systems(servers, server.trays)
-    elif servers and per_rack:
-        compute = racks_of_servers(servers, per_rack)
-    management = management_racks(site, machines, warnings) if site else None
-    pdus = pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None
-    other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
-    return SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
-
-
 def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
     limits = {
         RACK_POWER: site.rack_power_w,
@@ -215,18 +189,32 @@ def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
         RACK_UNITS: site.rack_units,
         MACHINE_POWER: site.management_power_w,
         RACK_LOAD: None,
+        SHARED_RACKS: site.management_racks,
     }
     problems = []
     for text, rule in warnings:
         if rule in OVERLOADS:
             key, limit = ".".join(("site", *OVERLOADS[rule])), limits[rule]
             more = f"name a rack that bears more with `{key}`" if rule == RACK_LOAD else f"raise `{key}`"
+            more = f"{more} or `site.rack.power`" if rule == SHARED_RACKS else more
             fewer = ", lower `site.servers_per_rack`" if site.servers_per_rack and rule != MACHINE_POWER else ""
             hint = f"{more}{fewer}, or set `site.allow_overload: true`"
             mark = (first_given(limit) if limit else None) or site.mark
             problems.append(Problem(mark, "error", f"{text}; {hint}", rule, key))
     if problems and not site.allow_overload:
         raise PlanErrors(problems)
+
+
+def _power_by_racks(
+    compute_power: Figure | None, contents: SiteContents, machines: Sequence[Equipment]
+) -> tuple[Figure | None, Figure | None]:
+    """Return the power of the machines in compute racks, and of those in management racks."""
+    cards = known_power(machine for machine in machines if machine.in_server)
+    others = known_power(machine for machine in machines if not machine.in_server)
+    inside = sum_of_power(compute_power, cards) if compute_power and cards else compute_power or cards
+    if contents.management_racks is None or contents.management_racks.value or inside is None or others is None:
+        return inside, others
+    return sum_of_power(inside, others), None
 
 
 def size_facility(
@@ -286,19 +274,15 @@ def size_facility(
     racks = sum_of_racks(compute, management) if compute and management else compute or management
     load, supplied = NO_LOAD, NO_SUPPLY
     if site:
-        load = site_load(site, contents, machines, power)
+        full = full_rack(site, contents, machines)
+        load = site_load(site, contents, full, machines, power)
         warnings.extend(load.warnings)
         _refuse_overload(site, warnings)
-        cards = known_power(machine for machine in machines if machine.in_server)
+        refuse_more_racks(site, contents, machines)
         supplied = supply(
-            site,
-            server,
-            contents.per_rack,
-            load.compute_rack_power_w,
-            sum_of_power(compute_power, cards) if compute_power and cards else compute_power or cards,
-            known_power(machine for machine in machines if not machine.in_server),
+            site, server, full, load.compute_rack_power_w, _power_by_racks(compute_power, contents, machines)
         )
-        warnings.extend(supply_warnings(site, server, contents.per_rack, load.compute_rack_power_w, supplied))
+        warnings.extend(supply_warnings(site, server, full, load.compute_rack_power_w, supplied))
     return Facility(
         racks=racks,
         compute_racks=compute,

@@ -30,6 +30,11 @@ class MachineGroup(NamedTuple):
     height_u: int
     power_w: int
 
+    @property
+    def item(self) -> tuple[int, int, int]:
+        """The machines as the packing takes them: height, power, count."""
+        return self.height_u, self.power_w, self.pieces
+
 
 class FloorPositions(NamedTuple):
     """Positions, one entry per machine: rack number over all rows, and lowest unit, from 1."""
@@ -104,11 +109,36 @@ def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, pow
     return places
 
 
+def no_positions(machines: int) -> FloorPositions:
+    """Return the positions of machines without a rack."""
+    return FloorPositions(*(np.full(machines, NOWHERE, dtype=np.int64) for _ in range(2)))
+
+
+def stack_above(
+    racks: Column, kinds: Sequence[MachineGroup], counts: Sequence[Sequence[int]], used: Sequence[int]
+) -> list[FloorPositions]:
+    """Stack machines of several kinds, with a count per rack each, above the units in use of the racks.
+
+    Machines beyond these counts are at NOWHERE.
+    """
+    top = np.array(used, dtype=np.int64)
+    places = []
+    for kind, of_racks in zip(kinds, counts, strict=True):
+        held = np.array(of_racks, dtype=np.int64)
+        number = np.repeat(np.arange(len(held)), held)
+        turn = _column([np.arange(count) for count in of_racks])
+        place, placed = no_positions(kind.pieces), len(number)
+        place.rack[:placed], place.unit[:placed] = racks[number], top[number] + turn * kind.height_u + 1
+        top += held * kind.height_u
+        places.append(place)
+    return places
+
+
 def _pack_lowest(
     kinds: Sequence[MachineGroup], units: int, power_w: int, racks: int
 ) -> tuple[tuple[RackRun, ...], ...]:
     """Return the packing of lowest height into the given racks; if none fits, into as many racks as needed."""
-    items = [(kind.height_u, kind.power_w, kind.pieces) for kind in kinds]
+    items = [kind.item for kind in kinds]
     height = sum(kind.height_u * kind.pieces for kind in kinds)
     lowest = max([ceil(height / racks) if racks else units, *(kind.height_u for kind in kinds)], default=units)
     for limit in range(min(lowest, units), units + 1):
@@ -120,7 +150,7 @@ def _pack_lowest(
 
 def racks_needed(kinds: Sequence[MachineGroup], units: int, power_w: int) -> int:
     """Return the number of racks of `units` and `power_w` that machines of several kinds fill."""
-    return _count_racks(pack_racks([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
+    return _count_racks(pack_racks([kind.item for kind in kinds], units, power_w))
 
 
 def _count_racks(runs: Sequence[Sequence[RackRun]]) -> int:

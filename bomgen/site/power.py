@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
+from bomgen.catalog.parts import PowerSupplies
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import HOURS_A_DAY
@@ -29,6 +30,7 @@ class Equipment:
     """Whether they belong to storage, not to the network."""
     weight_kg: Figure | None = None
     """Per machine."""
+    supplies: PowerSupplies | None = None
 
 
 # power --------------------------------------------------------------------------------------------------------------

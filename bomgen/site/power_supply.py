@@ -19,6 +19,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, ceil_div, difference, formula, product, sum_of
 from bomgen.plan.types import Site
 from bomgen.site.power import in_words
+from bomgen.site.weight_and_heat import FullRack
 
 ALL, ONE_MORE = "n", "n+1"
 """Levels of redundancy besides 2n: no feed may be lost, or one."""
@@ -48,6 +49,8 @@ NO_SUPPLY = Supply({}, {}, None, {}, None, None)
 
 outlets_of_servers = product("outlets_of_servers", "outlets", "servers", "supplies")
 """Outlets that the servers of a rack need, one per power supply."""
+sum_of_outlets = sum_of("sum_of_outlets", "outlets", "outlets", "more_outlets")
+"""PDU outlets of different devices."""
 outlets_of_pdus = product("outlets_of_pdus", "outlets", "pdus", "outlets_of_pdu")
 """Outlets of the PDUs of a rack."""
 feeds_of_pdus = product("feeds_of_pdus", "feeds", "pdus", "feeds_per_pdu")
@@ -109,23 +112,21 @@ sum_of_loads = sum_of("sum_of_loads", "W", "load_w", "more_load_w")
 def supply(
     site: Site,
     server: Server | None,
-    per_rack: Figure | None,
+    full: FullRack | None,
     rack_power_w: Figure | None,
-    compute_power_w: Figure | None,
-    other_power_w: Figure | None,
+    powers: tuple[Figure | None, Figure | None],
 ) -> Supply:
     """Return the power supply of a site.
 
-    A compute rack has `per_rack` servers that draw `rack_power_w`; all servers draw `compute_power_w`, and the machines
-    of management racks `other_power_w`.
+    The machines of the fullest compute rack draw `rack_power_w`; those of all compute racks, and of all management
+    racks, draw `powers`.
     """
-    pdus, counted = site.pdus_per_rack, bool(per_rack and site.pdus_per_rack.value)
+    compute_power_w, other_power_w = powers
+    pdus, counted = site.pdus_per_rack, bool(full and site.pdus_per_rack.value)
     dealt_out = site.management_pdus if server and server.rack_scale else pdus
     feeds = site.feeds or (feeds_of_pdus(dealt_out, site.feeds_per_pdu) if dealt_out.value else None)
     lost = feeds_lost(site.redundancy, feeds) if feeds else None
-    outlets, pdu_outlets, pdu_load = {}, {}, None
-    if server and server.supplies and per_rack:
-        outlets = {OUTLET[server.supplies.inlet]: outlets_of_servers(per_rack, server.supplies.pieces)}
+    outlets, pdu_outlets, pdu_load = _outlets(server, full) if full else {}, {}, None
     if counted and site.pdu:
         pdu_outlets = {form: outlets_of_pdus(pdus, each) for form, each in site.pdu.outlets.items()}
     if counted and feeds and lost and rack_power_w:
@@ -141,6 +142,18 @@ def supply(
             ((compute_power_w, pdus if counted else None), (other_power_w, site.management_pdus)), feeds, lost
         ),
     )
+
+
+def _outlets(server: Server | None, full: FullRack) -> dict[str, Figure]:
+    """Return the outlets that the machines of a rack need, by form; none where those of a machine are unknown."""
+    found: dict[str, Figure] = {}
+    of_server = [(server.supplies, full.servers)] if server else []
+    for supplies, count in (*of_server, *((machine.supplies, count) for machine, count in full.others)):
+        if supplies is None:
+            return {}
+        form, more = OUTLET[supplies.inlet], outlets_of_servers(count, supplies.pieces)
+        found[form] = sum_of_outlets(found[form], more) if form in found else more
+    return found
 
 
 def _feed_power(
@@ -214,20 +227,22 @@ class SuppliedRack(NamedTuple):
 
 
 def supply_warnings(
-    site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
+    site: Site, server: Server | None, full: FullRack | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:
     """Yield warnings about the power supply of a full compute rack: message and rule."""
-    if per_rack is None:
+    if full is None:
         return
-    high = server.rack_units if server else None
+    heights = [(server.rack_units, full.servers)] if server else []
+    heights += [(machine.height_u, count) for machine, count in full.others]
+    used = [height.value * count.value for height, count in heights if height]
     rack = SuppliedRack(
         name=message("compute-rack"),
-        machines=message("servers-of-rack"),
+        machines=message("machines-of-rack" if full.others else "servers-of-rack"),
         power_w=rack_power_w,
         outlets=found.compute_rack_outlets,
         pdu=site.pdu,
         pdus=int(site.pdus_per_rack.value),
-        room_u=int(site.rack_units.value - per_rack.value * high.value) if high else None,
+        room_u=int(site.rack_units.value - sum(used)) if server and server.rack_units else None,
         own_feeds=int(site.feeds.value) if site.feeds else 0,
         fewer=message("fewer-servers"),
     )
@@ -235,6 +250,8 @@ def supply_warnings(
     yield from pdu_warnings(site, rack, found.feeds)
     if server:
         yield from power_supply_warnings(site, rack, found.feeds, server.identity.name, server.supplies)
+    for machine, _ in full.others:
+        yield from power_supply_warnings(site, rack, found.feeds, machine.name, machine.supplies)
 
 
 def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:

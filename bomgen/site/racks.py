@@ -169,13 +169,14 @@ def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:
 Warnings = list[tuple[str, str]]
 """Message and rule."""
 RACK_POWER, RACK_COOLING, RACK_UNITS = "rack-power", "rack-cooling", "rack-units"
-MACHINE_POWER, RACK_LOAD = "machine-power", "rack-load"
+MACHINE_POWER, RACK_LOAD, SHARED_RACKS = "machine-power", "rack-load", "shared-racks"
 OVERLOADS = {
     RACK_POWER: ("rack", "power"),
     RACK_COOLING: ("rack", "cooling"),
     RACK_UNITS: ("rack", "units"),
     MACHINE_POWER: ("management", "power"),
     RACK_LOAD: ("rack", "part"),
+    SHARED_RACKS: ("management", "racks"),
 }
 """The rules about overloaded racks, each with the key of `site` that sets the limit: errors unless allowed."""
 
@@ -311,9 +312,7 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
     if site.management_racks:
         return site.management_racks
     racked = [machine for machine in machines if not machine.in_server]
-    unknown = [machine.name for machine in racked if machine.height_u is None]
-    if unknown:
-        warnings.append((message("unknown-height", names=dict.fromkeys(unknown)), "unknown-height"))
+    warn_of_unknown_height(racked, warnings)
     offered = management_capacity(site)
     items = []
     for machine in racked:
@@ -322,6 +321,13 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
             items.append(RackItem(machine.height_u, power, machine.count))
             warnings.extend(_oversized_machine_warnings(offered, machine.name, machine.height_u, power))
     return count_racks(items, offered)
+
+
+def warn_of_unknown_height(racked: Iterable[Equipment], warnings: Warnings) -> None:
+    """Add a warning about machines of unknown height to `warnings`."""
+    unknown = dict.fromkeys(machine.name for machine in racked if machine.height_u is None)
+    if unknown:
+        warnings.append((message("unknown-height", names=unknown), "unknown-height"))
 
 
 def _oversized_machine_warnings(

@@ -13,7 +13,7 @@ from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.plan.types import Site
-from bomgen.site.power import Equipment, power_of
+from bomgen.site.power import Equipment, power_of, sum_of_power
 from bomgen.site.racks import RACK_LOAD, units_bought
 
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
@@ -62,6 +62,14 @@ class Load(NamedTuple):
 
 
 NO_LOAD = Load(None, None, None, None, None, None)
+
+
+class FullRack(NamedTuple):
+    """The rack of servers with the highest power."""
+
+    servers: Figure
+    others: tuple[tuple[Equipment, Figure], ...]
+    """The machines that share it, and how many."""
 
 
 class SiteContents(NamedTuple):
@@ -140,7 +148,9 @@ def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment
     return found
 
 
-def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment], power_w: Figure | None) -> Load:
+def site_load(
+    site: Site, contents: SiteContents, full: FullRack | None, machines: Iterable[Equipment], power_w: Figure | None
+) -> Load:
     """Return weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
     server, warnings = contents.server, []
     whole = weigh(_everything(site, contents, machines))
@@ -150,10 +160,16 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
     weight, drawn, floor = None, None, None
     if server and server.rack_scale:
         weight, drawn = server.weight_kg, server.power_w
-    elif server and contents.per_rack:
-        drawn = power_of(contents.per_rack, server.power_w) if server.power_w else None
+    elif server and full:
+        drawn = power_of(full.servers, server.power_w) if server.power_w else None
+        for machine, count in full.others:
+            drawn = drawn and machine.power_w and sum_of_power(drawn, power_of(count, machine.power_w))
         inside = weigh(
-            [WeighedItems("", contents.per_rack, server.weight_kg), weighed(site.pdu, site.pdus_per_rack, PDU)]
+            [
+                WeighedItems("", full.servers, server.weight_kg),
+                *(WeighedItems(machine.name, count, machine.weight_kg) for machine, count in full.others),
+                weighed(site.pdu, site.pdus_per_rack, PDU),
+            ]
         )
         weight = inside.weight_kg if server.weight_kg else None
         warnings += _overloaded(site.rack, weight)

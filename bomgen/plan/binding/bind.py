@@ -206,6 +206,8 @@ def _site(section: PlanSection, server: Server | None) -> Site:
         allow_overload=bool(section.data.get("allow_overload")),
         pdus_per_rack=pdus_of_system() if rack_scale else rack.quantity("pdus", "count", "rack-pdus", zero=True),
         servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
+        racks=section.figure("racks", "count"),
+        shared_racks=None if section.has("management") else section.catalog.assumption("shared-racks"),
         management_racks=management.figure("racks", "count", zero=True),
         management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
         management_power_w=management.figure("power", "W") or usual_power,

@@ -18,6 +18,7 @@ from bomgen.site.power_supply import (
     outlets_of_servers,
     pdu_warnings,
     power_supply_warnings,
+    sum_of_outlets,
     unrated_pdu_warnings,
 )
 from bomgen.site.weight_and_heat import PDU, RACK, WeighedItems, heat_of, weigh, weighed
@@ -30,8 +31,6 @@ units_of = product("units_of", "U", "pieces", "height_u")
 """Rack units of equal devices."""
 sum_of_units = sum_of("sum_of_units", "U", "units", "more_units")
 """Rack units of different devices."""
-sum_of_outlets = sum_of("sum_of_outlets", "outlets", "outlets", "more_outlets")
-"""PDU outlets of different devices."""
 
 
 def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:
