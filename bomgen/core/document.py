@@ -185,7 +185,10 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a derivation: a name, its value, and its origin: the formula in words, a place or a document."""
+    """One line of a derivation: a name, its value, and its origin: the formula in words, a place or a document.
+
+    The name of an input of a formula contains the value: `4 servers`.
+    """
 
     depth: int
     name: str
@@ -198,6 +201,8 @@ class Step:
     """The code's own expression of a formula that `origin` describes."""
     estimate: tuple[Value, Value] | None = None
     """The range of an estimate."""
+    parameter: str = ""
+    """The code's own name of an input of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
