@@ -1,6 +1,6 @@
 "use strict";
 // The page is complete without this. With it a link to a derivation opens it and comes back, printing opens all that is
-// folded, and the bill can be sorted, filtered and folded.
+// folded, tables can be sorted, and the bill filtered and folded.
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -36,9 +36,16 @@
   // Contents and search in the bar
 
   const bar = document.querySelector(".bar");
-  bar.addEventListener("click", (event) => {
-    if (event.target.closest("a")) bar.querySelector("details").open = false;
-  });
+  if (bar) {
+    const contents = bar.querySelector("details");
+    const beside = matchMedia("(min-width: 75rem)"); // as in the styles
+    const place = () => { contents.open = beside.matches; };
+    beside.addEventListener("change", place);
+    place();
+    bar.addEventListener("click", (event) => {
+      if (event.target.closest("a")) place();
+    });
+  }
   const numbers = all('details[id^="why-"]').map((details) => [details.querySelector("summary").textContent.trim().replace(/\s+/g, " "), details.id]);
   if (numbers.length) {
     const places = new Map(numbers);
@@ -79,7 +86,7 @@
     show(false);
   }
 
-  // The bill
+  // Tables
 
   const wrap = (cell, label) => {
     const button = document.createElement("button");
@@ -89,15 +96,49 @@
     return button;
   };
 
+  const order = new Intl.Collator(document.documentElement.lang, { numeric: true });
+  const compare = (one, other, column, sign) => {
+    const [a, b] = [one.cells[column], other.cells[column]];
+    const [x, y] = [a.dataset.rank, b.dataset.rank];
+    if (x === undefined && y === undefined) return sign * order.compare(a.textContent, b.textContent);
+    if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
+    return sign * (x - y);
+  };
+  const sortable = (table, groups, show) => {
+    const flat = table.createTBody();
+    const heads = [...table.tHead.rows[0].cells];
+    const sort = (head) => {
+      const next = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
+      for (const other of heads) other.setAttribute("aria-sort", other === head ? next : "none");
+      table.classList.toggle("sorted", next !== "none");
+      if (next === "none") {
+        for (const group of groups) group.body.append(...group.rows);
+      } else {
+        const sign = next === "ascending" ? 1 : -1;
+        const rows = groups.flatMap((group) => group.rows);
+        flat.append(...rows.sort((one, other) => compare(one, other, heads.indexOf(head), sign)));
+      }
+      show();
+    };
+    for (const head of heads) {
+      head.setAttribute("aria-sort", "none");
+      wrap(head).addEventListener("click", () => sort(head));
+    }
+  };
+  const grouped = (table) => [...table.tBodies].map((body) => ({
+    body,
+    head: body.querySelector(".group"),
+    rows: all("tr:not(.group)", body),
+  }));
+
+  for (const table of all("table[data-sortable]")) sortable(table, grouped(table), () => {});
+
+  // The bill
+
   const bill = (tools, table) => {
     const filter = tools.querySelector("input");
     const count = tools.querySelector("output");
-    const flat = table.createTBody();
-    const groups = [...table.tBodies].filter((body) => body !== flat).map((body) => ({
-      body,
-      head: body.querySelector(".group"),
-      rows: all("tr:not(.group)", body),
-    }));
+    const groups = grouped(table);
     const lines = groups.flatMap((group) => group.rows.map((row) => ({
       row,
       group,
@@ -132,33 +173,7 @@
       });
     }
 
-    const order = new Intl.Collator(document.documentElement.lang, { numeric: true });
-    const compare = (one, other, column, sign) => {
-      const [a, b] = [one.row.cells[column], other.row.cells[column]];
-      if (a.className === "stack" || a.className === "text") return sign * order.compare(a.textContent, b.textContent);
-      const [x, y] = [a.dataset.rank, b.dataset.rank];
-      if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
-      return sign * (x - y);
-    };
-    const heads = [...table.tHead.rows[0].cells];
-    const sort = (head) => {
-      const next = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
-      for (const other of heads) other.setAttribute("aria-sort", other === head ? next : "none");
-      table.classList.toggle("sorted", next !== "none");
-      if (next === "none") {
-        for (const group of groups) group.body.append(...group.rows);
-      } else {
-        const sign = next === "ascending" ? 1 : -1;
-        const sorted = [...lines].sort((one, other) => compare(one, other, heads.indexOf(head), sign));
-        flat.append(...sorted.map((line) => line.row));
-      }
-      show();
-    };
-    for (const head of heads) {
-      head.setAttribute("aria-sort", "none");
-      wrap(head).addEventListener("click", () => sort(head));
-    }
-
+    sortable(table, groups, show);
     filter.addEventListener("input", () => {
       if (filter.value) for (const group of groups) group.folded = false;
       show();

@@ -10,34 +10,52 @@ import click
 
 from bomgen.catalog.files import Catalog
 from bomgen.cli.documents import give
-from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, complain, print_text, refuse_overwriting, say
+from bomgen.cli.messages import (
+    NOT_WRITTEN,
+    PASSED,
+    WRONG_PLAN,
+    choose_form,
+    complain,
+    print_text,
+    refuse_overwriting,
+    say,
+)
 from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.resources import languages
 from bomgen.core.safety import read_sent
-from bomgen.output.writer import OutputError, write_new
+from bomgen.output.writer import OutputError, render_page, write_new
 from bomgen.reading.bill_columns import ROLES
 from bomgen.xray.contents import to_data, xray_document
 from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
 from bomgen.xray.types import Xray
 
-FORMS = ("text", "md", "html", "json")
+SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
+PLANS = (".yaml", ".yml")
+"""Suffixes of FILE by which it is a plan, whatever the format of the findings."""
 SEVERITIES = ("error", "doubt")
 
 
 @click.command()
 @click.argument("bill", shell_complete=files)
-@click.option("-f", "--format", "form", type=click.Choice(FORMS), default=FORMS[0], help="[default: text]")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice([*SUFFIXES.values()]),
+    help="Format of the findings. [default: by the suffix of FILE, else text]",
+)
 @click.option(
     "-o",
     "--output",
-    metavar="PLAN",
+    metavar="FILE",
     callback=named_path,
     shell_complete=files,
-    help="Write a plan that rebuilds the bill; an existing file is never overwritten.",
+    help="Write the plan that rebuilds the bill to a .yaml file, or the findings to a file of another format; an "
+    "existing file is never overwritten.",
 )
 @click.option(
     "--columns",
@@ -58,7 +76,13 @@ SEVERITIES = ("error", "doubt")
 )
 @talk_options
 def xray(
-    bill: str, form: str, output: str | None, columns: tuple[str, ...], fail_on: str | None, every: bool, code: str
+    bill: str,
+    form: str | None,
+    output: str | None,
+    columns: tuple[str, ...],
+    fail_on: str | None,
+    every: bool,
+    code: str,
 ) -> None:
     """Check a vendor's BILL (xlsx, xls, ods, csv, pdf) and find the fabrics that explain its quantities.
 
@@ -69,6 +93,7 @@ def xray(
 
     \b
       bomgen xray quote.xlsx
+      bomgen xray quote.xlsx -o findings.html
       bomgen xray quote.xlsx -o rebuilt.yaml --fail-on error
 
     Exit codes: 0 done, with or without findings; 1 the bill cannot be read, or no plan explains it; 4 --fail-on.
@@ -78,6 +103,9 @@ def xray(
     refuse_overwriting(output, bill)
     if output is not None and Path(output).exists():
         raise click.UsageError(f"{output} exists; name a new file with -o")
+    plan = output if output is not None and _is_plan(output, form) else None
+    page = None if plan else output
+    form = choose_form(form, page, SUFFIXES, ())
     asked, catalog = asked_columns(columns, ROLES), Catalog()
     try:
         inspection = inspect(open_bill(read_sent(Path(bill)), bill, catalog, asked), catalog)
@@ -86,10 +114,10 @@ def xray(
     except PlanErrors as errors:
         print_problems(errors.problems, lambda _: "")
         sys.exit(WRONG_PLAN)
-    _show(inspection.found, form, every, code)
-    if output is not None:
+    _show(inspection.found, form, every, code, page)
+    if plan is not None:
         try:
-            _write(plan_text(inspection, plan_name(output), catalog), output)
+            _write(plan_text(inspection, plan_name(plan), catalog).encode(), plan)
         except PlanErrors as errors:
             print_problems(errors.problems, lambda _: "")
             sys.exit(WRONG_PLAN)
@@ -99,18 +127,28 @@ def xray(
         sys.exit(PASSED)
 
 
-def _show(found: Xray, form: str, every: bool, code: str) -> None:
+def _is_plan(output: str, form: str | None) -> bool:
+    """Return whether the file is for the plan: by its suffix, or if nothing else says what it is for."""
+    suffix = Path(output).suffix.lower()
+    return suffix in PLANS or (form is None and suffix not in SUFFIXES)
+
+
+def _show(found: Xray, form: str, every: bool, code: str, output: str | None) -> None:
+    """Print the findings, or write them to a new file."""
     words = language(code)
     if form == "json":
-        print_text(json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n")
-        return
-    give(xray_document(found, words), words, form, every=every)
+        text = json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n"
+        _write(text.encode(), output) if output else print_text(text)
+    elif output:
+        _write(render_page(xray_document(found, words), words, form, every), output)
+    else:
+        give(xray_document(found, words), words, form, every=every)
 
 
-def _write(text: str, output: str) -> None:
-    """Write the plan as a new file. Ends the command if it cannot be written."""
+def _write(content: bytes, output: str) -> None:
+    """Write a new file. Ends the command if it cannot be written."""
     try:
-        write_new(text.encode(), Path(output))
+        write_new(content, Path(output))
     except FileExistsError:
         complain(f"bomgen: not written: {output} exists")
         sys.exit(NOT_WRITTEN)

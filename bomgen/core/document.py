@@ -100,6 +100,8 @@ class Column:
     title: str
     kind: ColumnKind = "text"
     width: int = USUAL_WIDTH
+    main: bool = field(default=False, repr=False)
+    """Whether a narrow screen shows the column; it shows the first ones of a table that declares none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class Table:
     """Rows that a terminal shows at first; the rest are counted."""
     keys: int = 1
     """Columns at the left that identify a row; a terminal repeats them where it splits a wide table."""
+    sortable: bool = field(default=False, repr=False)
+    """Whether the reader of a page sorts the rows by any column; the texts of a row are then never stacked."""
 
 
 def heading_of(table: Table, index: int) -> str:
@@ -181,7 +185,10 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a derivation: a name, its value, and its origin: the formula in words, a place or a document."""
+    """One line of a derivation: a name, its value, and its origin: the formula in words, a place or a document.
+
+    The name of an input of a formula contains the value: `4 servers`.
+    """
 
     depth: int
     name: str
@@ -194,6 +201,8 @@ class Step:
     """The code's own expression of a formula that `origin` describes."""
     estimate: tuple[Value, Value] | None = None
     """The range of an estimate."""
+    parameter: str = ""
+    """The code's own name of an input of a formula."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
         found = _ExpressionWriter(origin, language, show).term(origin.formula.expression)
     except _NotArithmetic:
         inputs = [
-            _name_input(name, each, language, show)
+            name_input(name, each, language, show)
             for name, each in informative_inputs(figure)
             if type(each.value) is not tuple
         ]
@@ -93,7 +93,8 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
     return Described(found.text, found.value)
 
 
-def _name_input(name: str, figure: Figure, language: Language, show: Callable[[Figure], str]) -> str:
+def name_input(name: str, figure: Figure, language: Language, show: Callable[[Figure], str]) -> str:
+    """Return the value of a formula's input with the words for it, as the formula shows them."""
     one, _, several = language.inputs[name].partition(SEVERAL)
     text = one if figure.value == 1 or not several else several
     if NUMBER in text and isinstance(figure.value, int | float | Fraction):
@@ -144,7 +145,7 @@ class _ExpressionWriter:
     def _name(self, name: str) -> _Term:
         if name in self.inputs:
             figure = self.inputs[name]
-            return _Term(_name_input(name, figure, self.language, self.show), ATOM, figure.value)
+            return _Term(name_input(name, figure, self.language, self.show), ATOM, figure.value)
         value = self.constants.get(name)
         if not isinstance(value, int | float | Fraction | str):
             raise _NotArithmetic

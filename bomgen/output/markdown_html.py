@@ -66,6 +66,8 @@ _AMOUNT_COLUMN = "amount"
 """The column with a total per group of the bill."""
 _FEW_NUMBERS = 2
 """Number columns up to which texts are not stacked, however wide."""
+_MAIN_COLUMNS = 3
+"""Columns that a narrow screen shows of a table that declares none."""
 _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
 """Control characters, including bidirectional overrides, and lone surrogates."""
 _ADDRESS = re.compile(r"https?://[^\s<>|\\`\"'()\[\]]+")
@@ -152,6 +154,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "code": _code,
         "code_spans": _code_spans,
         "ends": _ends,
+        "extra": _extra,
         "fields": view.fields,
         "group_sum": view.group_sum,
         "groups": view.groups,
@@ -349,7 +352,16 @@ class _View:
 def _stacks(table: Table) -> bool:
     """Return whether a table of numbers is too wide for a page."""
     numbers = sum(column.kind != "text" for column in table.columns)
-    return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
+    wide = numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
+    return wide and not table.sortable
+
+
+def _extra(table: Table) -> list[int]:
+    """Return the numbers of the columns of a page that a narrow screen hides, from 1."""
+    stacked = _stacks(table)
+    columns = [column for column in table.columns if not stacked or column.kind != "text"]
+    main = [column for column in columns if column.main] or columns[: _MAIN_COLUMNS - stacked]
+    return [number for number, column in enumerate(columns, 1 + stacked) if column not in main]
 
 
 def _parts(width: int, of: int) -> int:

@@ -124,6 +124,17 @@ def test_formats_and_languages(tmp_path: Path) -> None:
     assert "mma4z00-ns" in page
 
 
+@pytest.mark.parametrize("arguments", [("-o", "x.html"), ("-f", "html", "-o", "x.html"), ("-f", "html", "-o", "x.out")])
+def test_findings_go_to_a_file(arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """-o writes the findings in the format of its suffix or of -f, and never over a file that exists."""
+    monkeypatch.chdir(tmp_path)
+    Path("line.csv").write_text('P/N,Description,Qty\nMMA4Z00-NS,"OSFP, 1310nm SMF",2\n', encoding="utf-8")
+    done = call("xray", "line.csv", *arguments)
+    assert (done.exit_code, done.stdout) == (0, f"{arguments[-1]}\n")
+    assert Path(arguments[-1]).read_text("utf-8") == call("xray", "line.csv", "-f", "html").stdout
+    assert call("xray", "line.csv", *arguments).exit_code == 2
+
+
 def test_nothing_is_written_over(rival: Path) -> None:
     """A plan that exists stays as it is."""
     plan = rival.with_name("mine.yaml")

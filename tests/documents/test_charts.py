@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import pytest
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
-from bomgen.documents.charts.types import Bars, Chart, HeatMap, OneLine, PairMatrix
-from bomgen.output.drawing.canvas import NARROW
-from bomgen.output.drawing.charts import chart_svg, tones
+from bomgen.documents.charts.types import Bars, Chart, HeatMap, OneLine, PairMatrix, Point, Points
+from bomgen.output.drawing.canvas import NARROW, text_width
+from bomgen.output.drawing.charts import PLANE, chart_svg, tones
 from bomgen.output.writer import render
 from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
@@ -196,16 +197,39 @@ def test_charts_are_well_formed_and_fit(name: str, code: str) -> None:
         assert described
         assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
         left, top, width, height = map(float, root.attrib["viewBox"].split())
-        assert (left, top, width) == (0, 0, NARROW)
+        assert (left, top, width) == (0, 0, PLANE if isinstance(chart.shape, Points) else NARROW)
         for each in root.iter("{http://www.w3.org/2000/svg}rect"):
             x, y, wide, high = (float(each.attrib[key]) for key in ("x", "y", "width", "height"))
             assert x >= 0
-            assert x + wide <= NARROW + 2
+            assert x + wide <= width + 2
             assert y + high <= height
         if isinstance(chart.shape, Bars):
             assert all(bar.text in described for bar in chart.shape.bars)
         if isinstance(chart.shape, OneLine):
             assert all(box.text in described for level in chart.shape.levels for box in level)
+
+
+def test_numbers_of_many_points_do_not_overlap() -> None:
+    """Sixty points of a front have their numbers, none of which covers another, a point or the line of the front."""
+    places = [(x, 1000 / x) for x in range(10, 130, 2)]
+    points = tuple(Point(str(number), *place, "design", number % 3 > 0) for number, place in enumerate(places, 1))
+    svg = chart_svg(Chart("front", "t", "t", Points(points, ("x", "y"), (("1", "2"), ("1", "2")))), "f", language("en"))
+    root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
+    numbers = {
+        str(each.text): (float(each.attrib["x"]), float(each.attrib["y"]), float(each.attrib["font-size"]))
+        for each in root.iter("{http://www.w3.org/2000/svg}text")
+        if each.attrib["class"] == "number"
+    }
+    circles = [*root.iter("{http://www.w3.org/2000/svg}circle")]
+    assert [*numbers] == [point.name for point in points]
+    assert {each.attrib["fill-opacity"] for each in circles} == {"0", "1"}
+    wide = {name: text_width(name, size) / 2 for name, (_, _, size) in numbers.items()}
+    for (one, (x, y, size)), (other, (left, top, _)) in combinations(numbers.items(), 2):
+        assert abs(x - left) >= wide[one] + wide[other] or abs(y - top) >= size, (one, other)
+    for name, (x, y, size) in numbers.items():
+        for circle in circles:
+            far = (abs(x - float(circle.attrib["cx"])) - wide[name], abs(y - float(circle.attrib["cy"])) - size / 2)
+            assert max(far) >= 3, name
 
 
 def test_a_floor_of_a_large_cluster_stays_small() -> None:

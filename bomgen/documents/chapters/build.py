@@ -155,11 +155,11 @@ def bill_table(writer: Writer) -> Table:
         Column("role", writer.word("column-role"), "text", 20),
         Column("sku", writer.word("column-sku"), "text", 28),
         Column("description", writer.word("column-description"), "text", 44),
-        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("quantity", writer.word("column-quantity"), "number", 10, main=True),
         Column("spare", writer.word("column-spare"), "number", 8),
         Column("unit_price", writer.word("column-unit-price"), "money", 14),
         Column("discount", writer.word("column-discount"), "share", 10),
-        Column("amount", writer.word("column-amount"), "money", 18),
+        Column("amount", writer.word("column-amount"), "money", 18, main=True),
         Column("explain", writer.word("column-why"), "text", 60),
     )
     ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))

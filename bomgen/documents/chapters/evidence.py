@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
+from bomgen.core.formula_words import name_input
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
@@ -84,7 +85,7 @@ def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
     for cluster in clusters:
         titles |= {dotted((*cluster.within, *path)): derivation_title(cluster, path) for path in cluster.numbers}
     derivations = tuple(
-        Derivation(path, titles[path], tuple(steps(writer, path, figure)))
+        Derivation(path, titles[path], tuple(steps(writer, path, figure, titles)))
         for path, figure in writer.paths.figures.items()
         if "#" not in path and isinstance(figure.origin, Derived)
     )
@@ -103,31 +104,26 @@ def derivation_title(writer: Writer, path: Path) -> str:
     return writer.named(writer.label(path))
 
 
-def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
-    """Yield the derivation steps of a number; inputs with their own derivation are referenced, not repeated."""
-    name = figure.origin.formula.name if isinstance(figure.origin, Derived) else path.rpartition(".")[2]
+def steps(writer: Writer, path: str, figure: Figure, titles: Mapping[str, str]) -> Iterator[Step]:
+    """Yield the derivation steps of a number; inputs with their own derivation are referenced, not repeated.
+
+    Numbers of the result have their titles as names, other inputs the words of the formula that they belong to.
+    """
     seen: set[int] = set()
-    stack = [(0, name, figure)]
+    stack = [(0, "", figure)]
     while stack:
-        depth, label, node = stack.pop()
-        own = writer.paths.of.get(id(node), "#")
+        depth, parameter, node = stack.pop()
+        own = writer.paths.of.get(id(node), "#") if depth else path
+        name = titles.get(own) or name_input(parameter, node, writer.language, writer.shown)
+        again, see, expression = id(node) in seen and bool(node.inputs), None, ""
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(
-                depth,
-                label,
-                writer.held(node),
-                writer.unit(node),
-                writer.word("see", path=own),
-                own,
-                estimate=node.bounds,
-            )
-            continue
-        again = id(node) in seen and bool(node.inputs)
-        value, unit = writer.held(node), writer.unit(node)
-        if again:
-            yield Step(depth, label, value, unit, writer.word("above"), estimate=node.bounds)
+            origin, see = writer.word("see", path=own), own
+        elif again:
+            origin = writer.word("above")
         else:
+            origin = writer.origin(node)
             expression = node.origin.formula.text if isinstance(node.origin, Derived) else ""
-            yield Step(depth, label, value, unit, writer.origin(node), expression=expression, estimate=node.bounds)
             seen.add(id(node))
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(informative_inputs(node)))
+        value, unit = writer.held(node), writer.unit(node)
+        yield Step(depth, name, value, unit, origin, see, expression, node.bounds, "" if own in titles else parameter)

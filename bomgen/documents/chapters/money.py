@@ -126,11 +126,11 @@ def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
     plan, language = writer.report.plan.quote, writer.language
     columns = (
         Column("part", writer.word("column-part"), "text", 26),
-        Column("price", writer.word("column-unit-price"), "money", 16),
+        Column("price", writer.word("column-unit-price"), "money", 16, main=True),
         Column("low", writer.word("column-lowest"), "money", 14),
         Column("high", writer.word("column-highest"), "money", 14),
         Column("date", writer.word("fact-date"), "text", 16),
-        Column("age", writer.word("column-age"), "number", 10),
+        Column("age", writer.word("column-age"), "number", 10, main=True),
         Column("valid_until", writer.word("fact-valid-until"), "text", 16),
         Column("remark", writer.word("column-remark"), "text", 14),
         Column("source", writer.word("column-source"), "text", 50),

@@ -54,10 +54,10 @@ def serving(writer: Writer) -> Section | None:
 def _prediction(writer: Writer) -> Table:
     """Return a table of the prediction: low, typical and high; a high rate needs few GPUs."""
     columns = (
-        Column("name", writer.word("column-name"), "text", 34),
-        Column("low", writer.word("column-low"), "number", 16),
-        Column("typical", writer.word("column-typical"), "number", 16),
-        Column("high", writer.word("column-high"), "number", 16),
+        Column("name", writer.word("column-name"), "text", 34, main=True),
+        Column("low", writer.word("column-low"), "number", 16, main=True),
+        Column("typical", writer.word("column-typical"), "number", 16, main=True),
+        Column("high", writer.word("column-high"), "number", 16, main=True),
         Column("unit", writer.word("column-unit"), "text", 14),
     )
     rows = []

@@ -76,10 +76,10 @@ def _text(writer: Writer, elevations: Elevations) -> Iterator[str]:
 def _groups(writer: Writer, elevations: Elevations) -> Table:
     word = writer.word
     columns = (
-        Column("racks", word("column-racks"), "text", 20),
+        Column("racks", word("column-racks"), "text", 20, main=True),
         Column("row", word("column-row"), "text", 7),
-        Column("number", word("column-racks-number"), "number", 8),
-        Column("power", word("column-power"), "number", 12),
+        Column("number", word("column-racks-number"), "number", 8, main=True),
+        Column("power", word("column-power"), "number", 12, main=True),
         Column("weight", word("column-weight"), "number", 11),
         Column("units", word("column-units-used"), "number", 10),
         Column("outlets", word("column-outlets"), "text", 20),
@@ -163,13 +163,13 @@ def _pdus(group: Elevation) -> str:
 def _slots(writer: Writer, elevations: Elevations) -> Table:
     word = writer.word
     columns = (
-        Column("racks", word("column-racks"), "text", 20),
+        Column("racks", word("column-racks"), "text", 20, main=True),
         Column("row", word("column-row"), "text", 7),
-        Column("units", word("column-units"), "text", 13),
+        Column("units", word("column-units"), "text", 13, main=True),
         Column("pieces", word("column-pieces"), "number", 8),
         Column("power", word("column-power"), "number", 11),
         Column("weight", word("column-weight"), "number", 11),
-        Column("devices", word("column-devices"), "text", 34),
+        Column("devices", word("column-devices"), "text", 34, main=True),
         Column("part", word("column-part"), "text", 20),
     )
     rows = tuple(row for group in elevations.groups[:MOST_GROUPS] for row in _group_rows(writer, group))

@@ -176,12 +176,12 @@ def _prediction(writer: Writer) -> Iterator[Table]:
 
 def _nearest(writer: Writer, predicted: Predicted) -> Table:
     columns = (
-        Column("source", writer.word("column-source"), "text", 30),
+        Column("source", writer.word("column-source"), "text", 30, main=True),
         Column("gpus", writer.word("column-gpus"), "text", 20),
         Column("model", writer.word("column-model"), "text", 24),
         Column("split", writer.word("column-split"), "text", 40),
-        Column("step", writer.word("column-step"), "number", 16),
-        Column("rate", writer.word("column-token-rate"), "number", 20),
+        Column("step", writer.word("column-step"), "number", 16, main=True),
+        Column("rate", writer.word("column-token-rate"), "number", 20, main=True),
     )
     rows = []
     sized, workload = writer.report.design.sizing, writer.report.plan.training

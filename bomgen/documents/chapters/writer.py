@@ -188,9 +188,9 @@ class Writer:
         """Return a table of numbers with their origin: of rows, or of its parts in sequence."""
         rows = rows or [self.row(path) for part in parts or (id,) for path in self.paths_of(part)]
         columns = (
-            Column("name", self.word("column-name"), "text", 34),
-            Column("value", self.word("column-value"), "number", 20),
+            Column("name", self.word("column-name"), "text", 34, main=True),
+            Column("value", self.word("column-value"), "number", 20, main=True),
             Column("unit", self.word("column-unit"), "text", 14),
-            Column("how", self.word("column-how"), "text", 70),
+            Column("how", self.word("column-how"), "text", 70, main=True),
         )
         return Table(id, self.word(f"table-{id}"), columns, tuple(rows))

@@ -80,6 +80,8 @@ class Point(NamedTuple):
     x: Length
     y: Length
     text: str
+    joined: bool = True
+    """Whether the point is on the line that joins the best ones."""
 
 
 class Points(NamedTuple):

@@ -9,7 +9,7 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import MONEY, decimal
-from bomgen.documents.charts.types import Chart, Point, Points
+from bomgen.documents.charts.types import Chart, Length, Point, Points
 from bomgen.documents.search.candidates import WIDEST, Ends, Measured, SearchedDesign
 from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import MEASURES
@@ -56,19 +56,28 @@ def front_chart(front: Front, language: Language) -> Chart | None:
     if len(front.minimised) < 2 or not front.rows:
         return None
     word, (first, second) = language.word, front.minimised[:2]
+    places = [(row.candidate.measures[second] or 0, row.candidate.measures[first] or 0) for row in front.rows]
+    nearest = _front_of_two(places)
     points = tuple(
-        Point(
-            str(number),
-            row.candidate.measures[second] or 0,
-            row.candidate.measures[first] or 0,
-            describe_design(front, row.candidate),
-        )
-        for number, row in enumerate(front.rows, 1)
+        Point(str(number), *place, describe_design(front, row.candidate), place in nearest)
+        for number, (place, row) in enumerate(zip(places, front.rows, strict=True), 1)
     )
     first_ends, second_ends = _axis(front, first, language), _axis(front, second, language)
-    title = word("search-chart", first=word(f"search-{first}"), second=word(f"search-{second}"))
     names = word(f"search-{second}"), word(f"search-{first}")
-    return Chart("front", title, word("search-chart-text"), Points(points, names, (second_ends, first_ends)))
+    title = word("search-chart", first=names[1], second=names[0])
+    text = word("search-chart-text")
+    if len(nearest) < len({*places}):
+        text = word("search-chart-text-front", first=names[1], second=names[0])
+    return Chart("front", title, text, Points(points, names, (second_ends, first_ends)))
+
+
+def _front_of_two(places: Sequence[tuple[Length, Length]]) -> set[tuple[Length, Length]]:
+    """Return the places that no other one beats in two measures."""
+    found = list[tuple[Length, Length]]()
+    for place in sorted({*places}):
+        if not found or place[1] < found[-1][1]:
+            found.append(place)
+    return {*found}
 
 
 def describe_design(front: Front, candidate: SearchedDesign) -> str:
@@ -107,10 +116,12 @@ def _front_table(front: Front, language: Language) -> Table:
         ranges["cost"] = ("low", "high")
     if any("days" in row.candidate.ends for row in front.rows):
         ranges["days"] = ("fewest", "most")
-    columns = [Column("number", word("search-number"), "number", 6)]
-    columns += [Column(axis.key, short_key(axis.key), "text", 18) for _, axis in axes]
+    columns = [Column("number", word("search-number"), "number", 6, main=True)]
+    columns += [
+        Column(axis.key, short_key(axis.key), "text", 18, main=index == 0) for index, (_, axis) in enumerate(axes)
+    ]
     for name in shown:
-        columns.append(Column(name, word(f"search-{name}"), "number", 18))
+        columns.append(Column(name, word(f"search-{name}"), "number", 18, main=name in front.minimised[:2]))
         columns += [
             Column(key, word(f"search-{key}", coverage=str(front.space.confidence or WIDEST)), "number", 18)
             for key in ranges.get(name, ())
@@ -126,7 +137,7 @@ def _front_table(front: Front, language: Language) -> Table:
                 cells += [Cell(end, _unit(name, found.currency)) for end in _ends(row, name)]
         cells.append(Cell(_describe_next(front, row, language)))
         rows.append(Row(tuple(cells)))
-    return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True)
+    return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True, sortable=True)
 
 
 def _ends(row: FrontRow, name: str) -> Ends:

@@ -208,6 +208,13 @@ class Canvas:
         look = _style_of_box(dashed, not dashed)
         self.elements.append(f'<circle class="node" cx="{x:g}" cy="{y:g}" r="{radius:g}"{look}/>')
 
+    def point(self, x: float, y: float, radius: float, filled: bool, title: str) -> None:
+        """Add a point of a plane, with the text that a pointer shows."""
+        self.elements.append(
+            f'<circle class="point" cx="{x:g}" cy="{y:g}" r="{radius:g}" stroke-width="1.2" '
+            f'fill="currentColor" fill-opacity="{1 if filled else 0}"><title>{escape(title)}</title></circle>'
+        )
+
     def key(self, entries: Sequence[tuple[str, float]]) -> None:
         """Add a legend of the shades of a chart below it, in as many lines as needed."""
         x, y = 0.0, self.bottom + LINE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise, product
+from math import ceil, dist
 
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
@@ -310,34 +311,93 @@ def _wrap(text: str, width: float) -> tuple[str, ...]:
 
 
 # points -------------------------------------------------------------------------------------------------------------
-# Points in two dimensions: the frame of the plane, the ends of both axes, and a numbered point for each design.
+# Points in two dimensions: the frame of the plane, the ends of both axes, and numbered points.
+#
+# A number is next to its point, or at the end of a short line where others are in the way.
 
-_PLANE_HEIGHT = 300
+PLANE = 760
+"""Width of a drawing of points."""
+_PLANE_HEIGHT = 400
 _TOP = 2 * LINE
 """Space for the name of the vertical axis and its largest value."""
-_POINT_INSET = 18
+_POINT_INSET = 24
 """Gap between the outermost points and the frame."""
-_RADIUS = 9
+_RADIUS = 3.5
 _POINT_WORDS = 12
+_NUMBER = 10
+"""Font size of the numbers."""
+_MOST_NUMBERED = 150
+"""Number of points above which the numbers would hide them."""
+_DISTANCES = (9, 15, 22, 31, 42, 56)
+"""Distances of a number from its point, in the order tried."""
+_DIRECTIONS = ((0.8, -1), (-0.8, 1), (1, 0), (0, -1), (-1, 0), (0, 1), (0.8, 1), (-0.8, -1))
+"""Directions of a number from its point, in the order tried: first away from a falling line, on both sides."""
+_LINE_STEP = 5
+"""Distance between the places of a line that keep numbers away."""
+
+Spot = tuple[float, float]
+Area = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 
 
 def draw_points(canvas: Canvas, shape: Points) -> None:
-    """Draw all points with their numbers; their meaning is in the description."""
+    """Draw all points with their numbers; their meaning is in the description and shown by a pointer."""
     (left, right), (low, high) = shape.ends
-    canvas.words("axis", 0, LINE / 2, f"{shape.names[1]}: {low} – {high}", NARROW, anchor="start", largest=_POINT_WORDS)
-    canvas.rectangle("frame", 1, _TOP, NARROW - 2, _PLANE_HEIGHT)
+    canvas.words("axis", 0, LINE / 2, f"{shape.names[1]}: {low} – {high}", PLANE, anchor="start", largest=_POINT_WORDS)
+    canvas.rectangle("frame", 1, _TOP, PLANE - 2, _PLANE_HEIGHT)
     xs, ys = [float(point.x) for point in shape.points], [float(point.y) for point in shape.points]
-    for point, x, y in zip(shape.points, xs, ys, strict=True):
-        across = _POINT_INSET + _share(x, xs) * (NARROW - 2 * _POINT_INSET)
-        up = _POINT_INSET + _share(y, ys) * (_PLANE_HEIGHT - 2 * _POINT_INSET)
-        canvas.circle(across, _TOP + _PLANE_HEIGHT - up, _RADIUS)
-        canvas.words("number", across, _TOP + _PLANE_HEIGHT - up, point.name, 2 * _RADIUS)
+    places = [
+        (
+            _POINT_INSET + _share(x, xs) * (PLANE - 2 * _POINT_INSET),
+            _TOP + _PLANE_HEIGHT - _POINT_INSET - _share(y, ys) * (_PLANE_HEIGHT - 2 * _POINT_INSET),
+        )
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    line = sorted(place for place, point in zip(places, shape.points, strict=True) if point.joined)
+    lines = [area for one, other in pairwise(line) for area in _along(one, other)]
+    for one, other in pairwise(line):
+        canvas.line(*one, *other)
+    for (x, y), point in zip(places, shape.points, strict=True):
+        canvas.point(x, y, _RADIUS, point.joined, f"{point.name}: {point.text}")
         canvas.spoken.append(f"{point.name}: {point.text}")
+    if len(places) <= _MOST_NUMBERED:
+        _draw_numbers(canvas, places, [point.name for point in shape.points], lines)
     below = _TOP + _PLANE_HEIGHT + LINE
-    canvas.words(
-        "axis", NARROW, below, f"{shape.names[0]}: {left} – {right}", NARROW, anchor="end", largest=_POINT_WORDS
-    )
+    canvas.words("axis", PLANE, below, f"{shape.names[0]}: {left} – {right}", PLANE, anchor="end", largest=_POINT_WORDS)
     canvas.bottom = below + LINE / 2
+
+
+def _draw_numbers(canvas: Canvas, places: Sequence[Spot], names: Sequence[str], lines: Sequence[Area]) -> None:
+    """Draw the number of each point where it covers no point, number or line; omit it if there is no such place."""
+    taken = [*lines, *((x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in places)]
+    for place, name in zip(places, names, strict=True):
+        half = text_width(name, _NUMBER) / 2 + 1
+        for distance, (dx, dy) in product(_DISTANCES, _DIRECTIONS):
+            x, y = place[0] + dx * (distance + half - _NUMBER / 2), place[1] + dy * distance
+            area = (x - half, y - _NUMBER / 2, x + half, y + _NUMBER / 2)
+            leader = [] if distance == _DISTANCES[0] else [*_along(place, (x, y))]
+            if _inside(area) and not any(_overlap(area, other) for other in taken):
+                if leader:
+                    canvas.line(*place, x - dx * half, y - dy * _NUMBER / 2)
+                canvas.words("number", x, y, name, PLANE, largest=_NUMBER)
+                taken += [area, *leader]
+                break
+
+
+def _along(one: Spot, other: Spot) -> Iterator[Area]:
+    """Yield small areas between the ends of a line."""
+    steps = ceil(dist(one, other) / _LINE_STEP)
+    for step in range(1, steps):
+        x, y = (a + (b - a) * step / steps for a, b in zip(one, other, strict=True))
+        yield x - 1, y - 1, x + 1, y + 1
+
+
+def _inside(area: Area) -> bool:
+    return area[0] > 2 and area[2] < PLANE - 2 and area[1] > _TOP + 1 and area[3] < _TOP + _PLANE_HEIGHT - 1
+
+
+def _overlap(one: Area, other: Area) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _share(value: float, values: list[float]) -> float:
@@ -354,7 +414,8 @@ _BELOW = 4
 
 def chart_svg(chart: Chart, name: str, language: Language) -> str:
     """Return a chart as an SVG element whose ids contain the name."""
-    canvas, shape = Canvas("chart", NARROW), chart.shape
+    shape = chart.shape
+    canvas = Canvas("chart wide", PLANE) if isinstance(shape, Points) else Canvas("chart", NARROW)
     if isinstance(shape, Bars):
         draw_bars(canvas, shape)
     elif isinstance(shape, PairMatrix):
