@@ -27,6 +27,10 @@ from bomgen.documents.diff.matching import cluster_prefix
 from bomgen.pricing.quote import lines_to_price
 
 
+EXPANSION = " / E1"
+"""What the number of a quote for an expansion ends with; a plan gives the next expansion a number of its own."""
+
+
 def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | None:
     """Return the customer's record of an expansion; the writer's report is the new side.
 
@@ -46,6 +50,7 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     grown = dict(_grown(writer, difference))
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
+        number=quote.number and f"{quote.number}{EXPANSION}",
         lead_time=longest_lead_time(writer, {line.id for line in lines}),
         lines=lines,
         totals=_totals(lines, expansion, quote.totals),

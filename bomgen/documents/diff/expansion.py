@@ -62,6 +62,11 @@ class Expansion(NamedTuple):
         """Return the tax at all rates."""
         return sum_amounts(part.tax for part in self.taxes)
 
+    @property
+    def total(self) -> Decimal:
+        """Return the amount of the order with charges and tax."""
+        return ANY_AMOUNT.add(ANY_AMOUNT.add(self.amount, self.charges), self.tax)
+
 
 def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
     """Return whether the new clusters are the old ones with more servers, or more GPUs if they have no servers.

@@ -106,6 +106,8 @@ def _order_review(difference: Difference, language: Language) -> Iterator[Sectio
         said.append(message("diff-order-charges", amount=language.money(expansion.charges, currency)))
     if expansion.tax:
         said.append(message("diff-order-tax", amount=language.money(expansion.tax, currency)))
+    if expansion.charges or expansion.tax:
+        said.append(message("diff-order-total", amount=language.money(expansion.total, currency)))
     for table in section.tables:
         yield section_of(table, notes=notes_of(said, language) if table.id == "order" else ())
 
