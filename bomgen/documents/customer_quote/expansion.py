@@ -26,7 +26,6 @@ from bomgen.documents.diff.expansion import Expansion, OrderedLine
 from bomgen.documents.diff.matching import cluster_prefix
 from bomgen.pricing.quote import lines_to_price
 
-
 EXPANSION = " / E1"
 """What the number of a quote for an expansion ends with; a plan gives the next expansion a number of its own."""
 
