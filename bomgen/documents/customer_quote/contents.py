@@ -13,6 +13,7 @@ from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.chapters.money import tax_terms
+from bomgen.documents.customer_quote.inclusive import including_tax, inclusive_columns
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
     LeftOver,
@@ -183,7 +184,8 @@ def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Sect
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
+    ordered = [line for line in quote.lines if line.counted and not line.in_stock]
+    found, columns = _by_part(ordered), part_columns(language, amount=True)
     rows = tuple(
         row_of(
             _part_number(lines[0], language),
@@ -193,7 +195,14 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in found
     )
-    table = Table("order-list", language.word("quote-order-list"), part_columns(language, amount=True), rows, open=True)
+    if quote.inclusive:
+        columns = (*columns, inclusive_columns(language)[1])
+        taxed = _by_part(including_tax(ordered, quote.totals))
+        rows = tuple(
+            replace(row, cells=(*row.cells, _sum(lines, quote.totals.currency)))
+            for row, lines in zip(rows, taxed, strict=True)
+        )
+    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
     return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
@@ -254,7 +263,7 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 
 def _bill(quote: CustomerQuote, language: Language) -> Section:
     word, currency = language.word, quote.totals.currency
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("sku", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 40),
         Column("place", word("quote-place"), "text", 28),
@@ -264,21 +273,32 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("discount", word("column-discount"), "share", 10),
         Column("amount", word("column-amount"), "money", 15),
     )
-    rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
+    lines = [line for line in quote.lines if line.counted]
+    rows = tuple(_bill_row(line, language, currency) for line in lines)
+    if quote.inclusive:
+        columns = (*columns, *inclusive_columns(language))
+        added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
+        rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
     title = word("section-bill")
     return Section("bill", title, tables=(Table("bill", title, columns, rows, open=True),))
 
 
+def _price_cells(line: QuotedLine, currency: str) -> tuple[Cell, Cell]:
+    price = Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware)
+    return price, Cell(line.amount, currency, least=line.least)
+
+
 def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
+    price, amount = _price_cells(line, currency)
     cells = (
         Cell(_part_number(line, language)),
         Cell(line.description),
         Cell(line.place),
         Cell(line.quantity),
         Cell(line.spare),
-        Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware),
+        price,
         Cell(line.discount, "share"),
-        Cell(line.amount, currency, least=line.least),
+        amount,
     )
     return Row(cells, language.word(f"category-{line.category}"), line.in_stock, line.id)
 
@@ -451,6 +471,8 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
         text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
+    if quote.inclusive:
+        text.append(word("terms-inclusive", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:

@@ -157,6 +157,8 @@ class CustomerQuote(NamedTuple):
     protected: bool
     id: str | None
     """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
+    inclusive: bool = False
+    """Whether lines are shown with prices including tax."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -189,6 +191,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         alternatives=tuple(_alternatives(writer)),
         protected=plan.workbook == PROTECTED,
         id=None,
+        inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
 
