@@ -470,9 +470,9 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if not quote.terms:
         text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
-    text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.inclusive:
         text.append(word("terms-inclusive", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:
