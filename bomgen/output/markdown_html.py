@@ -35,6 +35,7 @@ from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
 from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price
+from bomgen.reading.quote_cells import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
 
 BILL = "bill"
 """The section with the totals."""
@@ -63,6 +64,7 @@ _PARTS = 20
 _ROOM = 4
 """Extra characters per column for spacing and wide letters."""
 _AMOUNT_COLUMN = "amount"
+_BEFORE_TAX = (PRICE, AMOUNT)
 """The column with a total per group of the bill."""
 _FEW_NUMBERS = 2
 """Number columns up to which texts are not stacked, however wide."""
@@ -220,11 +222,16 @@ class _View:
         return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
 
     def bill_columns(self, table: Table, stacked: bool) -> list[int]:
-        """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`."""
+        """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`.
+
+        Prices including tax take the place of those before tax.
+        """
+        hidden = _BEFORE_TAX if any(column.key == INCLUSIVE_PRICE for column in table.columns) else ()
         return [
             index
             for index, column in enumerate(table.columns)
-            if not (stacked and column.key in _STACKED)
+            if column.key not in hidden
+            and not (stacked and column.key in _STACKED)
             and (column.key not in _MAY_BE_EMPTY or any(row.cells[index].value for row in table.rows))
         ]
 
@@ -286,7 +293,8 @@ class _View:
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
         """Return the total of a group of bill rows; empty if no charged row is priced."""
         rows = lines_to_price(rows)
-        index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
+        places = {column.key: index for index, column in enumerate(table.columns)}
+        index = places.get(INCLUSIVE_AMOUNT, places[_AMOUNT_COLUMN])
         cells = [row.cells[index] for row in rows]
         amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]
         if not amounts:
@@ -312,7 +320,7 @@ class _View:
             if _ADDRESS.fullmatch(value):
                 return Field("address", (("", value),), link or value, "", False)
         elif isinstance(value, Decimal) and currency:
-            write = self.language.unit_price if column.key == _UNIT_PRICE else self.language.amount
+            write = self.language.unit_price if column.key in (_UNIT_PRICE, INCLUSIVE_PRICE) else self.language.amount
             text = write(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
             text = self.language.about(text, cell.estimate, lambda end: write(end, currency))

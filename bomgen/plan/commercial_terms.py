@@ -128,6 +128,8 @@ class QuotePlan(NamedTuple):
     charges: tuple[Charge, ...]
     tax: Mapping[str, Figure]
     """Tax rates by category, and `default`; empty if the plan sets none."""
+    inclusive: bool
+    """Whether the quote shows prices including tax."""
     valid_days: Figure | None
     payment: str | None
     delivery: Mapping[str, str]

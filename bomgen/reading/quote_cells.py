@@ -16,6 +16,8 @@ from bomgen.core.yaml_source import Path
 ID = "id"
 """The column of ids, which is out of sight; its title is the same."""
 QUANTITY, SPARE, PRICE, DISCOUNT, AMOUNT = "quantity", "spare", "unit_price", "discount", "amount"
+INCLUSIVE = INCLUSIVE_PRICE, INCLUSIVE_AMOUNT = "inclusive_price", "inclusive_amount"
+"""The columns with tax, which take the place of price and amount on a page; a workbook adds tax below the lines."""
 NUMBERS = (QUANTITY, SPARE, PRICE, DISCOUNT)
 """The columns whose numbers the reader may change."""
 NAME_PREFIX = "bom_"

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from io import BytesIO
 from math import ceil
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from openpyxl import load_workbook
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
@@ -24,9 +26,12 @@ from whole_plans import Whole, whole_plans
 
 from bomgen.core.document import Cell, Document
 from bomgen.core.language import language
-from bomgen.core.money import write_in_capitals
+from bomgen.core.money import NO_TOTALS, from_minor_units, write_in_capitals
+from bomgen.documents.customer_quote.inclusive import including_tax
+from bomgen.documents.customer_quote.record import QuotedLine
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import render
+from bomgen.pricing.quote import taxes_on
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.library import build
 
@@ -163,6 +168,59 @@ def test_a_chinese_quote_has_the_amount_in_capitals() -> None:
     text = build("plans/llama65b-quote.yaml", set=settings).files("quote.md")
     assert "大写金额：人民币" in text["quote.md"].decode("utf-8")
     assert "参数面网络（计算）" in text["quote.md"].decode("utf-8")
+
+
+AMOUNTS = st.lists(
+    st.tuples(st.sampled_from(["server", "cable", "service"]), st.integers(0, 10**9)),
+    min_size=1,
+    max_size=12,
+)
+RATES = st.sampled_from([Fraction(0), Fraction(6, 100), Fraction(13, 100), Fraction(1, 3)])
+
+
+@settings(max_examples=examples(200))
+@given(AMOUNTS, RATES, RATES)
+def test_amounts_including_tax_add_up_to_the_total(
+    amounts: list[tuple[str, int]], usual: Fraction, own: Fraction
+) -> None:
+    """To the cent; no line but the largest differs from its own amount with tax by more than half a cent."""
+    lines = [
+        QuotedLine(
+            *(f"{at}", category, "", None, None, "", "", 1, 0),
+            *(from_minor_units(cents, "CNY"), Fraction(0), from_minor_units(cents, "CNY")),
+            *(False, None, False, True),
+        )
+        for at, (category, cents) in enumerate(amounts)
+    ]
+    rates = {"default": usual, "service": own}
+    taxes = taxes_on(((line.category, line.amount) for line in lines), rates, "CNY")
+    net = sum((line.amount for line in lines if line.amount is not None), Decimal(0))
+    totals = NO_TOTALS._replace(currency="CNY", list=net, taxes=taxes)
+    totals = totals._replace(amount=net + totals.tax)
+    found = [line.amount or Decimal(0) for line in including_tax(lines, totals)]
+    assert sum(found, Decimal(0)) == totals.amount
+    exact = [Fraction(line.amount or 0) * (1 + rates.get(line.category, usual)) for line in lines]
+    apart = [abs(Fraction(amount) - wanted) for amount, wanted in zip(found, exact, strict=True)]
+    assert sum(each > Fraction(5, 1000) for each in apart) <= 1
+
+
+def test_a_chinese_quote_shows_prices_including_tax() -> None:
+    """Unless the plan says otherwise; other languages do if it says so. The data are the same."""
+    built = {
+        (language, prices): build(
+            "plans/llama65b-quote.yaml",
+            set={"quote.language": language, **({"quote.prices": prices} if prices else {})},
+        ).files("quote.md", "bom.json")
+        for language, prices in (("zh", None), ("zh", "exclusive"), ("en", None), ("en", "inclusive"))
+    }
+    text = {how: files["quote.md"].decode("utf-8") for how, files in built.items()}
+    assert "含税单价" in text["zh", None]
+    assert "含税单价" not in text["zh", "exclusive"]
+    assert "未税单价" in text["zh", "exclusive"]
+    assert "incl. tax" not in text["en", None]
+    assert "Unit price incl. tax" in text["en", "inclusive"]
+    totals = [json.loads(files["bom.json"])["totals"] for files in built.values()]
+    assert all(each == totals[0] for each in totals)
 
 
 @pytest.mark.parametrize(("status", "word"), [("budgetary", "Budgetary quotation"), ("firm", "Firm quotation")])

@@ -13,6 +13,7 @@ from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.chapters.money import tax_terms
+from bomgen.documents.customer_quote.inclusive import including_tax, inclusive_columns
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
     LeftOver,
@@ -220,7 +221,7 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
+    ordered = [line for line in quote.lines if line.counted and not line.in_stock]
     rows = tuple(
         row_of(
             lines[0].vendor or "",
@@ -229,9 +230,16 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
             _count_pieces(lines),
             _sum(lines, quote.totals.currency),
         )
-        for lines in found
+        for lines in _by_part(ordered)
     )
     columns = part_columns(language, amount=True, vendor=True)
+    if quote.inclusive:
+        columns = (*columns, inclusive_columns(language)[1])
+        taxed = _by_part(including_tax(ordered, quote.totals))
+        rows = tuple(
+            replace(row, cells=(*row.cells, _sum(lines, quote.totals.currency)))
+            for row, lines in zip(rows, taxed, strict=True)
+        )
     table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
@@ -295,7 +303,7 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 
 def _bill(quote: CustomerQuote, language: Language) -> Section:
     word, currency = language.word, quote.totals.currency
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("number", word("quote-line"), "number", 6),
         Column("vendor", word("quote-manufacturer"), "text", 16),
         Column("sku", word("column-sku"), "text", 30),
@@ -309,13 +317,23 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("discount", word("column-discount"), "share", 10),
         Column("amount", word("column-amount"), "money", 15),
     )
-    counted = [line for line in quote.lines if line.counted]
-    rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(counted, 1))
-    title = word("section-bill")
-    return Section("bill", title, tables=(Table("bill", title, columns, rows, word("quote-bill-lead"), open=True),))
+    lines = [line for line in quote.lines if line.counted]
+    rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))
+    if quote.inclusive:
+        columns = (*columns, *inclusive_columns(language))
+        added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
+        rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
+    title, lead = word("section-bill"), word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
+    return Section("bill", title, tables=(Table("bill", title, columns, rows, lead, open=True),))
+
+
+def _price_cells(line: QuotedLine, currency: str) -> tuple[Cell, Cell]:
+    price = Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware)
+    return price, Cell(line.amount, currency, least=line.least)
 
 
 def _bill_row(number: int, line: QuotedLine, language: Language, currency: str) -> Row:
+    price, amount = _price_cells(line, currency)
     cells = (
         Cell(number),
         Cell(line.vendor or ""),
@@ -326,9 +344,9 @@ def _bill_row(number: int, line: QuotedLine, language: Language, currency: str) 
         Cell(line.quantity),
         Cell(line.unit),
         Cell(line.spare),
-        Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware),
+        price,
         Cell(line.discount, "share"),
-        Cell(line.amount, currency, least=line.least),
+        amount,
     )
     return Row(cells, language.word(f"category-{line.category}"), line.in_stock, line.id)
 
@@ -581,6 +599,8 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if not quote.terms and not quote.delivery:
         text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    if quote.inclusive:
+        text.append(word("terms-inclusive", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))

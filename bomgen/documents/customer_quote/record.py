@@ -211,6 +211,8 @@ class CustomerQuote(NamedTuple):
     notes: tuple[str, ...] = ()
     """What changes what the customer gets."""
     open_items: tuple[QuotedOpenItem, ...] = ()
+    inclusive: bool = False
+    """Whether lines are shown with prices including tax."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -249,6 +251,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         existing=tuple(_existing(writer)),
         notes=tuple(_notes(writer, report.problems)),
         open_items=tuple(_open_items(writer)),
+        inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.core.document import Column, Document, NoteKind, Row, Section
+from bomgen.core.document import Column, Document, NoteKind, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx.bill import BillReferences, bill, results_of
@@ -35,7 +35,7 @@ from bomgen.output.xlsx.inputs import absolute, rate_names
 from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
-from bomgen.reading.quote_cells import QuoteCells
+from bomgen.reading.quote_cells import INCLUSIVE, QuoteCells
 
 _WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"
@@ -65,7 +65,7 @@ class QuoteWorkbook(NamedTuple):
 def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
     """A quote in, its workbook out. Equal documents give equal bytes."""
     book = Book(document, language)
-    held = {section.id: section for section in document.sections}
+    held = {section.id: _before_tax(section) for section in document.sections}
     front, lines = book.sheet(language.word("quote-quotation")), book.sheet(held[_BILL].title)
     by_part = book.sheet(held[_ORDER_LIST].title) if _ORDER_LIST in held else None
     sheets = [(book.sheet(held[name].title), held[name]) for name in _TABLES if name in held and held[name].tables]
@@ -80,6 +80,17 @@ def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
         sheet.finish()
     day = datetime.fromisoformat(document.date) if document.date else NO_DATE
     return QuoteWorkbook(package(book.workbook, book.results, day), book.cells)
+
+
+def _before_tax(section: Section) -> Section:
+    """Return a section without prices including tax: formulas add the tax below the lines."""
+    return replace(section, tables=tuple(map(_without_tax, section.tables)))
+
+
+def _without_tax(table: Table) -> Table:
+    kept = [at for at, column in enumerate(table.columns) if column.key not in INCLUSIVE]
+    rows = tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)
 
 
 def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str) -> None:

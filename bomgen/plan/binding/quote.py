@@ -29,6 +29,10 @@ from bomgen.plan.commercial_terms import (
 
 MAX_RATE = 10**6
 """Maximum exchange rate: the largest real ones are some 10^5."""
+INCLUSIVE = "inclusive"
+"""The word for quotes that show prices including tax."""
+PRICES = {"zh": INCLUSIVE}
+"""How quotes in a language show prices, where it is not before tax."""
 LISTED = ("parts", "lines")
 """Keys of `discount` that hold discounts by name."""
 
@@ -57,6 +61,7 @@ def quote(section: PlanSection) -> QuotePlan:
         discounts=_discounts(section.below("discount")),
         charges=tuple(_charges(section)),
         tax=_taxes(section),
+        inclusive=(section.text("prices") or PRICES.get(section.text("language") or "")) == INCLUSIVE,
         valid_days=section.figure("valid_days", "days"),
         payment=section.text("payment"),
         delivery={key: text for key in DELIVERY if (text := section.text(key))},
