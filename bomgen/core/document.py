@@ -142,12 +142,6 @@ class Table:
     """Columns at the left that identify a row; a terminal repeats them where it splits a wide table."""
 
 
-def heading_of(table: Table, index: int) -> str:
-    """Return the title of a column, with its currency where it has one."""
-    title, currency = table.columns[index].title, currency_of(table, index)
-    return f"{title} ({currency})" if currency else title
-
-
 def currency_of(table: Table, index: int) -> str:
     """Return the currency of a column of money that has only one, which its heading then names."""
     if table.columns[index].kind != "money":

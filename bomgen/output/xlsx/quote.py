@@ -118,7 +118,7 @@ def _note_formulas(language: Language, unpriced: str, free: int) -> dict[NoteKin
     lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
-    taxed = _splice(word("quote-covers-tax", share=_HOLE), percent("bom_tax_rate"))
+    taxed = _splice(word("quote-covers-tax", share=_HOLE), percent("bom_tax_rate", language))
     left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
     return {
         "lines": f"IF(bom_unpriced=0,{every},{some})",
@@ -264,7 +264,8 @@ def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> N
         if total:
             address, text = live.labels["amount"]
             sheet.calculate(1, address, text, LABEL)
-            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money_format(document.totals.currency))
+            money = money_format(document.totals.currency, sheet.book.language)
+            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money)
             sheet.row += 1
     sheet.row += bool(document.acceptance)
     sheet.put(1, word("quote-for-seller"), LABEL)
