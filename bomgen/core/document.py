@@ -146,12 +146,6 @@ class Table:
     """Whether the reader of a page sorts the rows by any column; the texts of a row are then never stacked."""
 
 
-def heading_of(table: Table, index: int) -> str:
-    """Return the title of a column, with its currency where it has one."""
-    title, currency = table.columns[index].title, currency_of(table, index)
-    return f"{title} ({currency})" if currency else title
-
-
 def currency_of(table: Table, index: int) -> str:
     """Return the currency of a column of money that has only one, which its heading then names."""
     if table.columns[index].kind != "money":

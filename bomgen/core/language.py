@@ -15,10 +15,11 @@ from math import floor
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Value
-from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, message, read_language
+from bomgen.core.document import Cell, Table, Value, currency_of
+from bomgen.core.messages import ENGLISH, Message, fill, group_digits, message, read_language
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
+from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 
 SIGNIFICANT_DIGITS = 4
 BEST = "★"
@@ -27,15 +28,23 @@ LARGE = 10**9
 """Numbers from this one on are written with a power of ten, because their digits carry no information."""
 SMALL = Fraction(1, 10**6)
 """Numbers below this one are written with a power of ten as well."""
-PREFIXED: Mapping[str, str] = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
-"""Units whose values have a decimal prefix, and the symbol that follows the prefix."""
-PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_SYMBOLS = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+PREFIXED: Mapping[str, tuple[str, ...]] = {
+    **{unit: tuple(prefix + symbol for prefix in _PREFIXES) for unit, symbol in _SYMBOLS.items()},
+    "W": ("W", "kW"),
+    "kg": ("kg", "t"),
+}
+"""Units whose values are divided by powers of 1000, and the unit for each power."""
+HEAT = "BTU/h"
+"""The unit of heat in results: documents show kW, and this unit after it in languages whose readers use it."""
 PARTS_OF_A_DAY = {"h": 24, "min": 24 * 60, "s": 24 * 60 * 60}
 """Units for times of less than a day, and how many of them make a day."""
 COUNTED = ("parameters", "tokens")
 """Units whose values are abbreviated as is usual in the field: 65B, 1.4T."""
-_SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
+_PREFIXED_FROM: Mapping[str, int] = {"kg": 10**4}
+"""The smallest value that is divided, where it is not 1000: scales and load limits of floors are in kg."""
 _PREFIX_DIGITS = 3
 _PERCENT = 100
 _HALF = Fraction(1, 2)
@@ -49,8 +58,12 @@ NOTE = "note-"
 """Prefix of the code of a sentence for the customer about a warning."""
 _KEPT = ("key", "id")
 """Names of message parameters that are never translated, because they are text of the plan."""
+_FABRIC = "fabric"
+"""The name of message parameters that are fabrics, which documents name by their role."""
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 """A space between two ideographs: sentences put one around Latin letters, but Chinese and Japanese names need none."""
+_BESIDE_LATIN = re.compile("(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")
+"""Where an ideograph meets a Latin letter or a digit, which stand apart, whether or not the sentence knew of them."""
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -75,6 +88,14 @@ class Language(NamedTuple):
     """The singular form of a unit, for the number 1."""
     percent: str = " %"
     """The sign after a percentage, with the space before it."""
+    short: Mapping[str, int] = MappingProxyType({})
+    """The abbreviations of large counts, and what each stands for."""
+    day_places: int | None = None
+    """Decimal places of a number of days; None for as many as other numbers have."""
+    currencies: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """Of currencies that are not written with their code: the `sign` before an amount and the `unit` of a column."""
+    heat: bool = False
+    """Whether heat is shown in BTU/h beside kW."""
 
     def word(self, key: str, **values: object) -> str:
         """Return the text of a key with `values` filled in. Raises KeyError for a key that the language file lacks."""
@@ -91,7 +112,7 @@ class Language(NamedTuple):
             return self.records.get(text.code, text)
         comma = self.words["list-comma"]
         sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands, self.point)
-        return _BETWEEN_IDEOGRAPHS.sub("", sentence)
+        return _BESIDE_LATIN.sub(" ", _BETWEEN_IDEOGRAPHS.sub("", sentence))
 
     def note(self, text: str) -> str | None:
         """Return the sentence for the customer about a warning; None for warnings that concern the seller alone.
@@ -106,7 +127,10 @@ class Language(NamedTuple):
     def _filled(self, place: str, text: str) -> str:
         if isinstance(text, Message):
             return self.message(text)
-        return text if place in _KEPT else str(self.words.get(f"value-{text}", text))
+        if place in _KEPT:
+            return text
+        named = self.words.get(f"compare-{text}") if place == _FABRIC else None
+        return str(named or self.words.get(f"value-{text}", text))
 
     def unit(self, unit: str, value: Value = None) -> str:
         """Return the form of a unit that follows a value."""
@@ -115,7 +139,7 @@ class Language(NamedTuple):
         return self.units.get(unit, unit)
 
     def integer(self, number: int) -> str:
-        """Return an integer, its thousands separated when it is long."""
+        """Return an integer, its thousands separated."""
         return group_digits(number, self.thousands)
 
     def number(self, value: int | float | Fraction) -> str:
@@ -135,7 +159,7 @@ class Language(NamedTuple):
         text = f"-{text}" if value < 0 else text
         if "." in text:
             text = text.rstrip("0").rstrip(".")
-        return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
+        return self._grouped(text)
 
     def share(self, value: int | float | Fraction) -> str:
         """Return a share as a percentage."""
@@ -163,7 +187,18 @@ class Language(NamedTuple):
 
     def money(self, amount: Decimal, currency: str) -> str:
         """Return an amount with its currency, to the minor unit."""
+        if sign := self.sign_of(currency):
+            return f"{'-' if amount < 0 else ''}{sign}{self.amount(abs(amount), currency)}"
         return f"{self.amount(amount, currency)} {currency}".rstrip()
+
+    def sign_of(self, currency: str) -> str:
+        """Return the sign before amounts of a currency; empty where its code stands behind them."""
+        return self.currencies.get(currency, {}).get("sign", "")
+
+    def heading(self, table: Table, index: int) -> str:
+        """Return the title of a column, with its currency where it has one."""
+        title, currency = table.columns[index].title, currency_of(table, index)
+        return self.beside(title, self.currencies.get(currency, {}).get("unit", currency))
 
     def amount(self, amount: Decimal, currency: str) -> str:
         """Return an amount to the minor unit of a currency that is named elsewhere."""
@@ -173,6 +208,10 @@ class Language(NamedTuple):
         """Return a unit price to the minor unit of a currency that is named elsewhere, or finer if the price is."""
         exact = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
         return self._grouped(f"{amount.quantize(min(minor_unit(currency), exact), context=ANY_AMOUNT):,f}")
+
+    def beside(self, text: str, more: str) -> str:
+        """Return a text with more in brackets behind it, if there is more."""
+        return self.word("in-brackets", text=text, more=more) if more else text
 
     def date(self, iso: str) -> str:
         """Return a date, given in ISO form."""
@@ -188,7 +227,7 @@ class Language(NamedTuple):
         """Return a value without its unit, which the text around it names, unless the number is scaled by it."""
         if isinstance(value, Decimal):
             return self.amount(value, unit)
-        return self._plain(value, unit if unit in PREFIXED else "")
+        return self._plain(*as_power(value, unit)) if unit in PREFIXED or unit == HEAT else self._plain(value, "")
 
     def about(self, text: str, estimate: tuple[Value, Value] | None, write: Callable[[Any], str]) -> str:
         """Return the text of a value; for an estimate with its range, whose ends `write` formats."""
@@ -208,10 +247,15 @@ class Language(NamedTuple):
             return self.money(value, unit)
         if unit == _SHARE:
             return self.share(value)
+        if unit == HEAT:
+            power = self._plain(*as_power(value, unit))
+            return self.beside(power, f"{self.number(round(value))} {unit}" if self.heat else "")
         if is_prefixed(value, unit):
-            return self._prefixed(value, PREFIXED[unit])
+            return self._prefixed(value, unit)
         if unit == _DAYS and 0 < value < 1:
             return self._part_of_a_day(value)
+        if unit == _DAYS and self.day_places is not None:
+            value = round(Fraction(value), self.day_places)
         if unit in COUNTED and value >= _STEP**2:
             return f"{self._short(value)} {self.unit(unit)}".rstrip()
         return f"{self.number(value)} {self.unit(unit, value)}".rstrip()
@@ -239,7 +283,7 @@ class Language(NamedTuple):
             return f"{_sign(change)}{self._plain(abs(Fraction(change)) * _PERCENT, _POINTS)}"
         text = _sign(change) + self.cell(replace(cell, value=-change if change < 0 else change, base=None), named)
         share = "" if isinstance(base, str | None) else self.relative(Fraction(change), Fraction(base))
-        return f"{text} ({share})" if share else text
+        return self.beside(text, share)
 
     def _grouped(self, text: str) -> str:
         whole, _, decimals = text.partition(".")
@@ -251,10 +295,11 @@ class Language(NamedTuple):
         digits = mantissa.rstrip("0").rstrip(".").replace(".", self.point)
         return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
 
-    def _prefixed(self, value: int | float | Fraction, symbol: str) -> str:
+    def _prefixed(self, value: int | float | Fraction, unit: str) -> str:
         """`80 GB`."""
-        step = min(_magnitude(value) // _PREFIX_DIGITS, len(PREFIXES) - 1)
-        return f"{self.number(Fraction(value) / _STEP**step)} {PREFIXES[step]}{symbol}"
+        step = steps_of(value, unit)
+        symbol = PREFIXED[unit][step]
+        return f"{self.number(Fraction(value) / _STEP**step)} {self.units.get(symbol, symbol)}"
 
     def _part_of_a_day(self, days: int | float | Fraction) -> str:
         """`6.69 min`."""
@@ -264,13 +309,29 @@ class Language(NamedTuple):
 
     def _short(self, value: int | float | Fraction) -> str:
         """`65B`."""
-        step = min(_magnitude(value) // _PREFIX_DIGITS, len(_SHORT) - 1)
-        return f"{self.number(Fraction(value) / _STEP**step)}{_SHORT[step]}"
+        rounded = Fraction(_scientific(value))
+        sign, size = max((each for each in self.short.items() if each[1] <= rounded), key=lambda each: each[1])
+        return f"{self.number(Fraction(value) / size)}{sign}"
 
 
 def is_prefixed(value: Value, unit: str) -> bool:
     """Return whether a value is shown with a prefixed unit such as GB, so that the unit follows the number."""
-    return unit in PREFIXED and isinstance(value, int | float | Fraction) and not -_STEP < value < _STEP
+    if unit not in PREFIXED or not isinstance(value, int | float | Fraction):
+        return unit == HEAT
+    start = _PREFIXED_FROM.get(unit, _STEP)
+    return not -start < value < start
+
+
+def steps_of(value: int | float | Fraction, unit: str) -> int:
+    """Return the power of 1000 that a value with a prefixed unit is divided by."""
+    return min(_magnitude(value) // _PREFIX_DIGITS, len(PREFIXED[unit]) - 1)
+
+
+def as_power(value: Value, unit: str) -> tuple[Value, str]:
+    """Return heat as power in W, and any other value and unit unchanged."""
+    if unit != HEAT or not isinstance(value, int | float | Fraction):
+        return value, unit
+    return Fraction(value) * JOULES_OF_A_BTU / SECONDS_AN_HOUR, "W"
 
 
 def _sign(change: int | float | Fraction | Decimal) -> str:
@@ -305,4 +366,8 @@ def language(code: str) -> Language:
         font=data.get("font"),
         one=data.get("one", {}),
         percent=str(data.get("percent", " %")),
+        short=data["short"],
+        day_places=data.get("day_places"),
+        currencies=data.get("currencies", {}),
+        heat=bool(data.get("heat")),
     )

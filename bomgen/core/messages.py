@@ -26,8 +26,6 @@ from bomgen.core.yaml_source import own
 
 ENGLISH = "en"
 COMMA = ", "
-GROUPED = 10**4
-"""Numbers from this one on have their thousands separated; shorter ones (2048, 2026) stay easy to search for."""
 _NUMBER = "#"
 _FORMS = "|"
 Parameter = str | int | Fraction | Decimal | Iterable[str]
@@ -96,8 +94,8 @@ def places(sentence: str) -> set[str]:
 
 
 def group_digits(number: int, thousands: str) -> str:
-    """Return an integer, its thousands separated when it is long."""
-    return f"{number:,}".replace(",", thousands) if abs(number) >= GROUPED else str(int(number))
+    """Return an integer, its thousands separated."""
+    return f"{int(number):,}".replace(",", thousands)
 
 
 def _shown(

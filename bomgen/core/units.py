@@ -21,6 +21,9 @@ GIGA, TERA, PETA = 10**9, 10**12, 10**15
 GIBI = 2**30
 HOURS_A_DAY = 24
 MONTHS_A_YEAR = 12
+SECONDS_AN_HOUR = 3600
+JOULES_OF_A_BTU = Fraction("1055.05585262")
+"""Joules per BTU (International Table); NIST SP 811 (2008), appendix B.8."""
 
 _THOUSAND = 10**3
 _DECIMAL: dict[str, Exact] = {

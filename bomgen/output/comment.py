@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bomgen.core.document import Document, Row, Section, Table, currency_of, heading_of
+from bomgen.core.document import Document, Row, Section, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.safety import printable
 from bomgen.output.terminal import cell_text
@@ -92,7 +92,7 @@ def _table(section: Section, table: Table, rows: Sequence[Row], language: Langua
     part = f" ({len(rows)} / {len(table.rows)})" if len(rows) < len(table.rows) else ""
     grouped = any(row.group for row in table.rows)
     ats = range(len(table.columns))
-    heads, currencies = [safe(heading_of(table, at)) for at in ats], [currency_of(table, at) for at in ats]
+    heads, currencies = [safe(language.heading(table, at)) for at in ats], [currency_of(table, at) for at in ats]
     rule = "|".join("---" if column.kind == "text" else "---:" for column in table.columns)
     group = "|" if grouped else ""
     found = [f"**{safe(table.title or section.title)}**{part}", ""]

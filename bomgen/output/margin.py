@@ -69,7 +69,7 @@ def margin_document(margin: Margin, language: Language) -> Document:
     columns = (
         Column("line", word("diff-line")),
         Column("pieces", word("xray-pieces"), "number"),
-        *(Column(key, f"{word(f'margin-{key}')} ({currency})", "number") for key in ("net", "cost", "margin")),
+        *(Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")),
         Column("share", word("margin-share"), "number"),
     )
     rows = [*_line_rows(margin, language), *_sum_rows(margin, language)]

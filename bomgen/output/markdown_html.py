@@ -29,7 +29,6 @@ from bomgen.core.document import (
     Step,
     Table,
     currency_of,
-    heading_of,
 )
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
@@ -268,7 +267,7 @@ class _View:
         The kind of a text column that is not stacked includes its width.
         """
         all: list[tuple[str, str]] = [
-            (column.kind, heading_of(table, index)) for index, column in enumerate(table.columns)
+            (column.kind, self.language.heading(table, index)) for index, column in enumerate(table.columns)
         ]
         if not stacked:
             return all

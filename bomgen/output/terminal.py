@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.core.document import Cell, Column, Document, Section, Table, currency_of, heading_of
+from bomgen.core.document import Cell, Column, Document, Section, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.safety import printable
 
@@ -113,7 +113,7 @@ def _table_lines(table: Table, language: Language, shown: int, width: int | None
 
 def _grid(table: Table, language: Language, shown: int) -> _TableText:
     currencies = [currency_of(table, at) for at in range(len(table.columns))]
-    titles = [heading_of(table, at) for at in range(len(table.columns))]
+    titles = [language.heading(table, at) for at in range(len(table.columns))]
     rows: list[tuple[Sequence[str], str, str]] = [(titles, "", BOLD)] if any(titles) else []
     group = None
     for row in table.rows[:shown]:

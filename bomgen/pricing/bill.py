@@ -35,6 +35,7 @@ from bomgen.pricing.bill_line import (
     subtract_stock,
 )
 from bomgen.pricing.required_parts import OpenItem, required_parts
+from bomgen.site.power import in_words
 from bomgen.site.racks import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
@@ -257,7 +258,7 @@ def _racks(design: Design) -> Iterator[Line]:
         return
     server = design.plan.cluster.server
     rack, other_rack = (
-        message("rack-sized", units=site.rack_units.value, watts=power.value)
+        message("rack-sized", units=site.rack_units.value, power=in_words(power))
         for power in (site.rack_power_w, site.management_power_w)
     )
     pdu = message("rack-pdu")

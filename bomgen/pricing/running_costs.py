@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bomgen.core.messages import message
 from bomgen.core.money import MONEY
 from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, sum_of
-from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR
+from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR, SECONDS_AN_HOUR
 from bomgen.design.assembly import Design
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import Operation
@@ -25,7 +25,6 @@ SUMMED = Reference(message("source-totals"))
 
 
 MILLION = 10**6
-SECONDS_AN_HOUR = 3600
 PARTS = ("purchase", "energy_cost", "cooling_cost", "space_cost")
 """Components of the total cost."""
 

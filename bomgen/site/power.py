@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 
@@ -88,9 +89,16 @@ carbon_of_energy = product(
 
 def in_words(power_w: Figure, shared_by: int = 1) -> Message:
     """Return a power for a message, or an equal share of it, rounded up; an estimate with its range."""
-    watts, *ends = (ceil(Fraction(each) / shared_by) for each in (power_w.value, *(power_w.bounds or ())))
-    amount = message("watts", watts=watts)
+    values = (Fraction(each) / shared_by for each in (power_w.value, *(power_w.bounds or ())))
+    amount, *ends = (watts_in_words(ceil(each)) for each in values)
     return message("estimate", amount=amount, low=ends[0], high=ends[1]) if ends else amount
+
+
+def watts_in_words(watts: int) -> Message:
+    """Return a power for a message with all its digits, so that a power above a limit never reads as the limit."""
+    if watts < WATTS_A_KILOWATT:
+        return message("watts", watts=watts)
+    return message("kilowatts", kilowatts=Decimal(watts).normalize() / WATTS_A_KILOWATT)
 
 
 def at_end(power_w: Figure, end: int) -> Figure:

@@ -18,7 +18,7 @@ from bomgen.catalog.parts import Pdu, PowerSupplies, Server
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, ceil_div, difference, formula, product, sum_of
 from bomgen.plan.types import Site
-from bomgen.site.power import in_words
+from bomgen.site.power import in_words, watts_in_words
 from bomgen.site.weight_and_heat import FullRack
 
 ALL, ONE_MORE = "n", "n+1"
@@ -297,7 +297,7 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
     if not left:
         yield message("no-pdu-left", case=case, rack=rack.name, drawn=drawn), "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < rack.power_w.value:
-        carried = int(left * pdu.power_w.value)
+        carried = watts_in_words(int(left * pdu.power_w.value))
         would = _fewest_pdus(site, rack, pdu.power_w)
         text = message(
             "pdus-overloaded",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula, product, sum_of
+from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 from bomgen.plan.types import Site
 from bomgen.site.power import Equipment, power_of, sum_of_power
 from bomgen.site.racks import RACK_LOAD, units_bought
@@ -20,9 +21,6 @@ TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "
 """Names of the figures that are lower bounds when a weight is not known."""
 RACK, PDU = "rack", "rack-pdu"
 """The messages that name a rack and a PDU that are not parts of the catalogue."""
-JOULES_OF_A_BTU = Fraction("1055.05585262")
-"""Joules per BTU (International Table); NIST SP 811 (2008), appendix B.8."""
-SECONDS_AN_HOUR = 3600
 SQUARE_MILLIMETRES_OF_A_SQUARE_METRE = 1_000_000
 
 

@@ -96,7 +96,7 @@ def _fabrics(xray: Xray, language: Language) -> Table:
     )
     rows = list[Row]()
     for fabric in xray.fabrics:
-        title = f"{fabric.title}{word('ui-colon')} {word(f'xray-explains-{fabric.explains}')}"
+        title = f"{fabric.title}{word('name-in')}{word(f'xray-explains-{fabric.explains}')}"
         if not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
         for design in fabric.designs:

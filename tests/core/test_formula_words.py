@@ -112,7 +112,7 @@ def test_a_formula_reads_as_it_is_checked_by_hand() -> None:
 def test_one_is_singular_and_a_divisor_keeps_its_brackets() -> None:
     """Singular for one, and brackets as arithmetic needs them."""
     found = load(counted(9000, "W"), counted(2), counted(1))
-    assert said(found) == "9000 W / (2 feeds − 1 lost)"
+    assert said(found) == "9 kW / (2 feeds − 1 lost)"
 
 
 def test_a_search_is_described_by_its_inputs() -> None:

@@ -46,12 +46,20 @@ def test_words_take_the_same_values() -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (2048, "switches", "2048 switches"),
+        (2048, "switches", "2,048 switches"),
         (10240, "", "10,240"),
         (-12345, "", "-12,345"),
         (546 * 10**21, "FLOPs", "5.46 × 10²³ FLOPs"),
         (80 * 10**9, "bytes", "80 GB"),
         (512, "bytes", "512 bytes"),
+        (1772160, "W", "1,772 kW"),
+        (26400, "W", "26.4 kW"),
+        (400, "W", "400 W"),
+        (9600, "kg", "9,600 kg"),
+        (32239, "kg", "32.24 t"),
+        (Fraction(6046861), "BTU/h", "1,772 kW (6,046,861 BTU/h)"),
+        (65 * 10**9, "parameters", "65B parameters"),
+        (999999999, "parameters", "1B parameters"),
         (312 * 10**12, "FLOP/s", "312 TFLOP/s"),
         (Fraction(170898437, 8640000), "days", "19.78 days"),
         (Fraction(1, 2), "days", "12 h"),
@@ -62,7 +70,7 @@ def test_words_take_the_same_values() -> None:
         (Fraction(32), "ports", "32 ports"),
         (Fraction(12345678), "", "12,345,678"),
         (9999.96, "", "10,000"),
-        (1234.5678, "", "1235"),
+        (1234.5678, "", "1,235"),
         (0, "", "0"),
         (Fraction(1, 10**8), "", "1 × 10⁻⁸"),
         (10**400, "", "1 × 10⁴⁰⁰"),
@@ -76,7 +84,7 @@ def test_words_take_the_same_values() -> None:
     ],
 )
 def test_values_as_text(value: Value, unit: str, text: str) -> None:
-    """Short numbers stand ungrouped, long ones grouped, huge ones with a prefix or a power of ten, money in full."""
+    """Thousands are separated, huge numbers have a prefix or a power of ten, power is in kW, money stands in full."""
     assert ENGLISH.cell(Cell(value, unit)) == text
 
 
@@ -109,6 +117,16 @@ def test_chinese_units_and_values() -> None:
     assert CHINESE.value("auto") == "auto"
     assert CHINESE.value(Fraction(1, 144), "days") == "10 分钟"
     assert CHINESE.value(400, "Gb/s") == "400 Gb/s"
+    assert CHINESE.value(65 * 10**9, "parameters") == "650 亿"
+    assert CHINESE.value(14 * 10**11, "tokens") == "1.4 万亿 token"
+    assert CHINESE.value(131072, "tokens") == "131,072 token"
+    assert CHINESE.value(312 * 10**12, "FLOP/s") == "312 TFLOPS"
+    assert CHINESE.value("bf16", "word") == "BF16"
+    assert CHINESE.value(Fraction(170898437, 8640000), "days") == "19.8 天"
+    assert CHINESE.value(Fraction(6046861), "BTU/h") == "1,772 kW"
+    assert CHINESE.value(Fraction(3, 20), "share") == "15%"
+    assert CHINESE.value(Decimal("-7293594.94"), "CNY") == "-¥7,293,594.94"
+    assert CHINESE.value(Decimal("1234.5"), "USD") == "1,234.50 USD"
     assert not any(re.search("[\u4e00-\u9fff]", word) for word in ENGLISH.words.values())
 
 
@@ -143,11 +161,10 @@ def test_units_of_formulas_are_singular_behind_one() -> None:
 
 
 def test_whole_numbers_in_messages_have_separators() -> None:
-    """Long ones as everywhere: `28,600 W`; years and short counts have none."""
-    text = message("rack-sized", units=48, watts=28600)
-    assert str(text) == "rack, 48 U, 28,600 W"
-    assert "28,600 W" in CHINESE.message(text)
-    assert str(message("rack-sized", units=48, watts=9600)) == "rack, 48 U, 9600 W"
+    """Whole numbers as everywhere: `2,048 GPUs`."""
+    text = message("count-gpus", gpus=2048)
+    assert str(text) == "2,048 GPUs"
+    assert "2,048" in CHINESE.message(text)
 
 
 def test_an_estimate_is_shown_with_ends_that_differ_in_print() -> None:

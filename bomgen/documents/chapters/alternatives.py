@@ -132,7 +132,7 @@ def _parts(writer: Writer, report: Report) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         name = writer.described(line._replace(in_stock=False))
-        key = line.category, f"{name} ({line.sku})" if line.sku else name
+        key = line.category, writer.language.beside(name, line.sku or "")
         found[key] = found.get(key, 0) + line.pieces
     return found
 

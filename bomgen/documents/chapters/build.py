@@ -151,7 +151,7 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
 def bill_table(writer: Writer) -> Table:
     """Return a table of every line of the bill with its price, by category."""
     columns = (
-        Column("fabric", writer.word("column-fabric"), "text", 12),
+        Column("fabric", writer.word("column-fabric"), "text", 18),
         Column("role", writer.word("column-role"), "text", 20),
         Column("sku", writer.word("column-sku"), "text", 28),
         Column("description", writer.word("column-description"), "text", 44),
@@ -188,7 +188,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         why = line.path
     share = line.charge.share if line.charge else None
     cells = (
-        Cell(writer.joined(*(writer.language.value(name, "word") for name in (line.cluster, line.fabric) if name))),
+        Cell(writer.joined(*filter(None, (line.cluster, line.fabric and writer.fabric_name(line.fabric))))),
         Cell(writer.place(line.role or "")),
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),
@@ -266,4 +266,4 @@ def describe_choice(writer: Writer, item: OpenItem) -> str:
 
 def _named(writer: Writer, part: Identity) -> str:
     name = writer.language.message(part.name)
-    return f"{name} ({part.sku})" if part.sku else name
+    return writer.language.beside(name, part.sku or "")

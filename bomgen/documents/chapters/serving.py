@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.core.number_registry import Path
+from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.writer import Writer
-from bomgen.pricing.running_costs import MILLION, SECONDS_AN_HOUR
+from bomgen.pricing.running_costs import MILLION
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
@@ -187,7 +188,7 @@ def sentences(writer: Writer) -> Iterator[str]:
         "sentence-serving",
         model=inference.model.identity.name,
         parameters=writer.shown(inference.model.parameters),
-        precision=inference.precision.value,
+        precision=writer.language.value(inference.precision.value, "word"),
         replicas=writer.language.value(served.replicas.value, "replicas"),
         gpus=writer.language.value(found.gpus.value, "GPUs"),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
+from bomgen.core.language import HEAT
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import SITE, Writer
@@ -39,8 +40,6 @@ def _row(writer: Writer, path: Path) -> Row:
 # The chapter of the racks: groups of equal ones with their devices.
 
 RACK_CHAPTER = "racks"
-HEAT = "BTU/h"
-"""Unit shown in whole numbers, as in data sheets."""
 MOST_SPANS = 6
 """Maximum number of rack or name ranges in a cell; bom.json has all."""
 MOST_GROUPS = 200
@@ -103,7 +102,7 @@ def _group(writer: Writer, group: Elevation) -> Row:
         _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
         _cell(sums.units_used, "U"),
         Cell(_outlets(writer, group)),
-        Cell(_pdus(group)),
+        Cell(_pdus(writer, group)),
         _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
     )
     return Row(cells, writer.word(f"label-{group.kind}_racks"))
@@ -154,10 +153,9 @@ def _outlets(writer: Writer, group: Elevation) -> str:
     return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
 
 
-def _pdus(group: Elevation) -> str:
-    if not group.pdus:
-        return ""
-    return f"{len(group.pdus)} ({', '.join(group.feeds)})" if group.feeds else f"{len(group.pdus)}"
+def _pdus(writer: Writer, group: Elevation) -> str:
+    feeds = writer.word("list-comma").join(group.feeds)
+    return writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
@@ -192,7 +190,7 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
         lying = [pdu for pdu in group.pdus if pdu.unit]
         spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
         unit = spans_text(spans) if lying else writer.word("units-beside")
-        names = ", ".join(pdu_words(writer.language, pdu) for pdu in group.pdus)
+        names = writer.word("list-semicolon").join(pdu_words(writer.language, pdu) for pdu in group.pdus)
         yield row_of(*where, unit, len(group.pdus), None, None, names, "PDU")
 
 

@@ -129,7 +129,10 @@ def _texts(writer: Writer) -> Iterator[str]:
         else:
             yield writer.word(f"convention-{plan.training.attention.value}")
     if plan.compute:
-        yield writer.word(f"convention-{plan.compute.sparsity.value}", precision=plan.compute.precision.value)
+        yield writer.word(
+            f"convention-{plan.compute.sparsity.value}",
+            precision=writer.language.value(plan.compute.precision.value, "word"),
+        )
     if writer.report.design.sizing.fit:
         yield writer.word("convention-bytes")
 
@@ -194,7 +197,7 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
         cells = (
             f"{row['source']}, {row['framework']}",
             f"{row['gpus']} {row['gpu']}",
-            f"{row['model']} {row['precision']}",
+            f"{row['model']} {writer.language.value(row['precision'], 'word')}",
         )
         measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
         rows.append(row_of(*(Cell(text) for text in cells), split, *measured))

@@ -102,7 +102,7 @@ def _training(writer: Writer) -> Iterator[str]:
             days=writer.shown(sizing.days),
             mfu=writer.shown(sizing.run.mfu),
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
-            precision=training.precision.value,
+            precision=writer.language.value(training.precision.value, "word"),
         )
 
 
@@ -114,7 +114,7 @@ def _target(writer: Writer) -> Iterator[str]:
             reached=writer.shown(sizing.peak_flops),
             target=writer.shown(sizing.target.target_flops),
             peak=writer.shown(sizing.target.peak_flops_per_gpu),
-            precision=compute.precision.value,
+            precision=writer.language.value(compute.precision.value, "word"),
             sparsity=writer.language.value(compute.sparsity.value, "word"),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.formula_words import describe_formula
-from bomgen.core.language import Language, is_prefixed
+from bomgen.core.language import HEAT, Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
 from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
@@ -67,6 +67,8 @@ class Writer:
         match figure.origin:
             case Given(mark=mark):
                 return self.word("origin-given", place=mark.recorded)
+            case Derived() if figure.unit == HEAT and not self.language.heat:
+                return self.word("heat-of-power")
             case Derived():
                 return describe_formula(figure, self.language, self.shown).text
             case Assumed() as assumed if assumed.chosen:

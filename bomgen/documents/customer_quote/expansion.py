@@ -133,7 +133,7 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
                 said.append(writer.word(f"expansion-{key}", old=old_count, new=new_count))
         if said:
             sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
-            yield new, (f"{new}{writer.word('ui-colon')} {sentence}" if new else sentence,)
+            yield new, (f"{new}{writer.word('name-in')}{sentence}" if new else sentence,)
 
 
 def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:

@@ -225,7 +225,7 @@ class Wording:
         """Return the fabric's name and its switches."""
         parts = ", ".join(self.switches(tier) for tier in self.drawn.tiers) or self.grid()
         if self.name in ROLES:
-            return f"{self.language.word(f'compare-{self.name}')}{self.language.word('ui-colon')} {parts}"
+            return f"{self.language.word(f'compare-{self.name}')}{self.language.word('name-in')}{parts}"
         return self.language.word("ui-fabric", name=self.name, parts=parts)
 
     def plane(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.core.language import Language
+from bomgen.core.language import HEAT, Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.results.elevations.types import (
@@ -66,7 +66,8 @@ def rack_svgs(elevations: Elevations, language: Language, name: str = "racks") -
         for position, group in enumerate(beside):
             _Front(canvas, language, group, position * (room + _SPACE), room).draw()
         title = language.word(
-            "ui-racks-drawn", racks="; ".join(spans_text(group.racks, _MOST_SPANS) for group in beside)
+            "ui-racks-drawn",
+            racks=language.word("list-semicolon").join(spans_text(group.racks, _MOST_SPANS) for group in beside),
         )
         yield title, canvas.text(f"{name}-{start // BESIDE + 1}", title, False)
 
@@ -220,12 +221,12 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
         used = language.integer(int(sums.units_used.value))
         yield word("ui-units-used", used=used, units=language.value(group.units, "U"))
     if sums.power_w and sums.heat:
-        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), "BTU/h")
+        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), HEAT)
         yield least("power_w", word("ui-rack-power", power=power, heat=heat))
     if sums.weight_kg:
         yield least("weight_kg", language.value(sums.weight_kg.value, "kg"))
     if group.pdus:
-        feeds = ", ".join(group.feeds)
+        feeds = word("list-comma").join(group.feeds)
         key = "ui-rack-pdus-on-feeds" if feeds else "ui-rack-pdus"
         yield word(key, number=len(group.pdus), feeds=feeds)
 

@@ -154,7 +154,7 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
 
 def total_format(totals: Totals, language: Language) -> str:
     """The number format of list price, net and total amount: while no line has a price, 0 is shown as no price."""
-    form = money_format(totals.currency)
+    form = money_format(totals.currency, language)
     no_price = language.word("xlsx-no-price").replace('"', "")  # formats know no escaped quotes
     return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(no_price)}"
 
@@ -251,7 +251,8 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
 
     They stand below the lines, not between them, so that the lines can be sorted and filtered.
     """
-    word, money = sheet.book.language.word, money_format(sheet.book.document.totals.currency)
+    word, language = sheet.book.language.word, sheet.book.language
+    money = money_format(sheet.book.document.totals.currency, language)
     everything = sum((line.amount for line in lines), Decimal(0))
     sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
     sheet.mark(column, "xlsx-shown")
@@ -282,7 +283,8 @@ _SUM_OF_SHOWN = 109
 def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     """Write the totals of the bill below its amounts. The address and text of each label."""
     book, totals = sheet.book, sheet.book.document.totals
-    decimals, money, results = decimals_of(totals), money_format(totals.currency), results_of(totals)
+    decimals, results = decimals_of(totals), results_of(totals)
+    money = money_format(totals.currency, book.language)
     formulas = {
         "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
         "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",

@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 from openpyxl.comments import Comment
 
 from bomgen.core.document import Cell, Derivation, Step, Value
-from bomgen.core.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
+from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
 from bomgen.core.money import Totals, minor_unit
 
 GENERAL = "General"
@@ -36,7 +36,6 @@ _MAX_WHOLE = 2**53
 _PERCENT = 100
 _STEP = ","
 """At the end of a format: shown in thousands."""
-_STEP_DIGITS = 3
 _THOUSAND = 1000
 _PREFIXED_PLACES = 2
 
@@ -75,9 +74,9 @@ def literal(text: str) -> str:
     return '"' + clean(text).replace('"', '""') + '"'
 
 
-def percent(name: str) -> str:
+def percent(name: str, language: Language) -> str:
     """A formula for the share in a cell as text: `1.5 %`."""
-    return f'ROUND({name}*{_PERCENT},4)&" %"'
+    return f'ROUND({name}*{_PERCENT},4)&"{language.percent}"'
 
 
 def storable(value: int | float | Fraction | Decimal) -> int | float:
@@ -92,14 +91,18 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
     if isinstance(value, str) or value is None:
         return GENERAL
     if isinstance(value, Decimal):
-        return money_format(unit) if named else fixed(places(minor_unit(unit)))
+        return money_format(unit, language) if named else fixed(places(minor_unit(unit)))
     if unit == _SHARE:
         return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
+    if unit == HEAT:
+        form = number_format(*as_power(value, unit), language)
+        return f'{form[:-1]} ({language.number(round(value))} {unit})"' if language.heat else form
     if is_prefixed(value, unit):
-        steps = _steps(value)
-        return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(f"{PREFIXES[steps]}{PREFIXED[unit]}")
+        steps = steps_of(value, unit)
+        return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(language.unit(PREFIXED[unit][steps]))
     suffix = _suffix(language.unit(unit, value)) if named else ""
-    return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _plain_format(value)) + suffix
+    day_places = _DAYS_PLACES if language.day_places is None else language.day_places
+    return (fixed(day_places) if unit == _DAYS and abs(float(value)) >= 1 else _plain_format(value)) + suffix
 
 
 LEAST = r"\≥\ "
@@ -110,23 +113,21 @@ ABOUT = r"\≈\ "
 """The beginning of the number format of an estimate; its range follows the number."""
 _AMOUNT = "#"
 """What stands for the number in the text of an estimate."""
-_FOUR_DIGITS = re.compile(r"^([0-9])([0-9]{3})(?![0-9])")
-"""A number of four whole digits: texts write it without a separator, number formats with one."""
 
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
     """Return the number format of an estimate; the cell keeps the plain number for formulas."""
     if cell.estimate is None or form == GENERAL:
         return form
-    _, _, after = language.about(
-        _AMOUNT,
-        cell.estimate,
-        lambda end: _FOUR_DIGITS.sub(rf"\1{language.thousands}\2", language.bare(end, cell.unit)),
-    ).partition(_AMOUNT)
+    _, _, after = language.about(_AMOUNT, cell.estimate, lambda end: language.bare(end, cell.unit)).partition(_AMOUNT)
     if not after:
         return form
     ends = clean(after.strip()).replace('"', "")
     return ABOUT + (f'{form[:-1]} {ends}"' if form.endswith('"') else f'{form}" {ends}"')
+
+
+_SIGNS = re.compile(r"(?:\\.)+")
+"""What stands before the number in a format: the sign of a lower bound, of an estimate or of a currency."""
 
 
 def decimals_of(totals: Totals) -> int:
@@ -134,9 +135,10 @@ def decimals_of(totals: Totals) -> int:
     return places(minor_unit(totals.currency))
 
 
-def money_format(currency: str) -> str:
-    """The format of amounts of a currency, with its name behind."""
-    return fixed(places(minor_unit(currency))) + _suffix(currency)
+def money_format(currency: str, language: Language) -> str:
+    """The format of amounts of a currency, with its sign before or its code behind."""
+    form, sign = fixed(places(minor_unit(currency))), language.sign_of(currency)
+    return f"\\{sign}{form}" if sign else form + _suffix(currency)
 
 
 def fixed(decimals: int) -> str:
@@ -151,9 +153,8 @@ def places(amount: Decimal) -> int:
 
 def width_of(number: int | float | Decimal, form: str) -> int:
     """About how many characters wide the column of a number in the format `form` must be."""
-    for sign in (LEAST, ABOUT):
-        if form.startswith(sign):
-            return len(sign) // 2 + width_of(number, form.removeprefix(sign))
+    if before := _SIGNS.match(form):
+        return len(before[0]) // 2 + width_of(number, form[before.end() :])
     digits, _, suffix = form.partition('"')
     if digits == _POWER_OF_TEN:
         return len(digits) + _breadth(suffix) + PADDING
@@ -189,11 +190,6 @@ def _plain_format(value: int | float | Fraction) -> str:
         return WHOLE
     most = max(SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)), 0)
     return fixed(len(f"{float(value):.{most}f}".partition(".")[2].rstrip("0")))
-
-
-def _steps(value: int | float | Fraction) -> int:
-    """The thousands that a number is shown in: its cell keeps the whole number, as formulas want it."""
-    return min(int(math.log10(abs(float(value)))) // _STEP_DIGITS, len(PREFIXES) - 1)
 
 
 def _suffix(unit: str) -> str:

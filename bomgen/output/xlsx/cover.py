@@ -19,7 +19,7 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 from openpyxl.utils.units import pixels_to_points
 
 from bomgen.core.document import Cell, Column, Document, Logo
-from bomgen.core.language import is_prefixed
+from bomgen.core.language import as_power, is_prefixed
 from bomgen.output.xlsx.bill import BillReferences, results_of, total_format
 from bomgen.output.xlsx.cells import (
     BLACK,
@@ -199,7 +199,7 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     for label, cell in numbers:
         sheet.put(1, label, LABEL)
         form = estimate_format(number_format(cell.value, cell.unit, language, named=False), cell, language)
-        sheet.explain(sheet.put(2, cell.value, NUMBER, form), cell)
+        sheet.explain(sheet.put(2, as_power(cell.value, cell.unit)[0], NUMBER, form), cell)
         named = is_prefixed(cell.value, cell.unit)
         sheet.put(len(columns), "" if named else language.unit(cell.unit, cell.value), TEXT)
         sheet.row += 1
@@ -209,7 +209,7 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
 def totals(sheet: Sheet, live: BillReferences) -> None:
     """The totals of the bill."""
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
-    money, results = money_format(of_bill.currency), results_of(of_bill)
+    money, results = money_format(of_bill.currency, sheet.book.language), results_of(of_bill)
     sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
     shown = [(key, TOTAL_NAMES[key], results[key]) for key in _TOTALS]
     if len(of_bill.taxes) > 1:

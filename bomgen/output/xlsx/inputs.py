@@ -174,7 +174,8 @@ def inputs(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
     word, totals = sheet.book.language.word, sheet.book.document.totals
     sheet.put(column - 1, word("xlsx-hardware"), TOTAL_LABEL)
     formula = f"SUM({COLUMN_NAMES[HARDWARE]})"
-    define(sheet, HARDWARE_NAME, sheet.calculate(column, formula, comes_to, NUMBER, money_format(totals.currency)))
+    money = money_format(totals.currency, sheet.book.language)
+    define(sheet, HARDWARE_NAME, sheet.calculate(column, formula, comes_to, NUMBER, money))
     sheet.row += 1
     name = [column.key for column in table.columns].index("description")
     for number, (at, share) in enumerate(price_shares(table).items(), 1):

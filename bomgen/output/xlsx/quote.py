@@ -129,7 +129,7 @@ def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
     lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
-    shares = f"&{literal(word('list-comma'))}&".join(map(percent, rates))
+    shares = f"&{literal(word('list-comma'))}&".join(percent(rate, language) for rate in rates)
     taxed = _splice(word("quote-covers-taxes" if len(rates) > 1 else "quote-covers-tax", share=_HOLE), shares)
     left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
     return {
@@ -286,7 +286,8 @@ def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> N
         if total:
             address, text = live.labels["amount"]
             sheet.calculate(1, address, text, LABEL)
-            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money_format(document.totals.currency))
+            money = money_format(document.totals.currency, sheet.book.language)
+            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money)
             sheet.row += 1
     sheet.row += bool(document.acceptance)
     sheet.put(1, word("quote-for-seller"), LABEL)

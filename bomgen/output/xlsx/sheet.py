@@ -22,7 +22,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
-from bomgen.core.language import BEST, Language
+from bomgen.core.language import BEST, Language, as_power
 from bomgen.output.xlsx.cells import (
     CAPTION,
     EXPLANATION,
@@ -297,7 +297,8 @@ class Sheet:
     def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
         language = self.book.language
-        value = language.value(cell.value, cell.unit) if isinstance(cell.value, str) else cell.value
+        value, unit = as_power(cell.value, cell.unit)
+        value = language.value(value, unit) if isinstance(value, str) else value
         value = _UNKNOWN if value is None else value
         if column.kind != "text":
             look = WORD_OF_NUMBERS if isinstance(value, str) else NUMBER

@@ -45,6 +45,7 @@ from bomgen.results.elevations.types import (
 )
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
+from bomgen.site.power import watts_in_words
 from bomgen.site.power_supply import feed_letter
 
 
@@ -290,7 +291,7 @@ def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Place
         "management-racks-full",
         racks=int(given.value) if given else 0,
         units=packed.units,
-        watts=packed.power_w,
+        power=watts_in_words(packed.power_w),
         names=names,
         needed=needed,
     )

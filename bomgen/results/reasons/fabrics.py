@@ -369,7 +369,7 @@ def link_topics(asked: ReasonInputs) -> Iterator[Topic]:
 def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Reason:
     words, spec = asked.words, built.plan.links[chosen.kind]
     option = words.value(chosen.option, "word")
-    of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
+    of_parts = words.word("link-parts", names=words.word("list-comma").join(chosen.parts)) if chosen.parts else ""
     alike = built.interconnect.server_group(chosen.kind)
     reason = words.word(f"chosen-{chosen.reason}")
     because = message("because-at-length", reason=reason, length=metres(alike.length_m)) if alike else reason
