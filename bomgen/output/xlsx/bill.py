@@ -343,7 +343,7 @@ def _rates(sheet: Sheet, column: int) -> None:
 def _taxes(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     """Write the tax at each rate. Returns the address and text of each label."""
     totals, language = sheet.book.document.totals, sheet.book.language
-    decimals, money = decimals_of(totals), money_format(totals.currency)
+    decimals, money = decimals_of(totals), money_format(totals.currency, language)
     labels = {}
     for at, part in enumerate(totals.taxes):
         text = language.word("xlsx-tax-of", names=_taxed_lines(language, part))

@@ -129,7 +129,7 @@ def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
     lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
     every = _splice(word("quote-covers-all", lines=_HOLE), lines)
     some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
-    shares = f"&{literal(word('list-comma'))}&".join(percent(rate, language) for rate in rates)
+    shares = f"&{literal(word('list-comma'))}&".join(percent(rate, book.language) for rate in rates)
     taxed = _splice(word("quote-covers-taxes" if len(rates) > 1 else "quote-covers-tax", share=_HOLE), shares)
     left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
     return {
