@@ -515,6 +515,8 @@ class Plan(NamedTuple):
     stock: Mapping[str, Figure]
     """The customer's stock in pieces, by catalogue id or part number in lower case."""
     operation: Operation | None
+    optics: Figure
+    """Word: the vendor of modules and cables that is preferred."""
     templates: tuple[tuple[str, Mark], ...] = ()
     """Paths of the user's templates, each with its place."""
     cluster_name: str = ""
