@@ -97,7 +97,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         target = compute(workload.below("compute"))
     listed = root.below("fabrics")
     shared = converged(listed, bought.server if bought else None)
-    described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])
+    server = bought.server if bought else None
+    described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
