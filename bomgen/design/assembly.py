@@ -526,7 +526,8 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
 def server_cage(plan: Plan, attached: Attachment) -> Cage:
     """Return the cage of a server, or of the NIC that is bought for it, on a fabric."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
-    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    vendor = attached.bought.identity.vendor if attached.bought else None
+    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name, vendor=vendor)
 
 
 def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

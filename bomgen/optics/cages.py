@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, gcd
 from typing import NamedTuple
 
-from bomgen.catalog.parts import ANY, PortGroup, Switch
+from bomgen.catalog.parts import ANY, GENERIC, PortGroup, Switch
 from bomgen.core.provenance import Figure
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.ports import carries_rate, group_radix, links_per_cage
@@ -23,9 +23,10 @@ def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
     """Return the cage of a switch for links of a rate."""
     group = next(group for group in switch.groups if carries_rate(group, rate))
     power = Fraction(group.cage_power_w.value) if group.cage_power_w else None
-    return Cage(
-        device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name, power, group.optics
-    )
+    own = switch.identity
+    vendor = None if own.vendor == GENERIC else own.vendor
+    per_cage = links_per_cage(group, rate)
+    return Cage(device, group.cage, per_cage, switch.protocol, own.name, power, group.optics, vendor)
 
 
 def parallel_links(fabric: Fabric, links: Links) -> int:

@@ -33,6 +33,8 @@ class Cage(NamedTuple):
     """Power that it supplies to its module; None if unknown."""
     optics: Module | None = None
     """The optics of a co-packaged switch, in place of a module."""
+    vendor: str | None = None
+    """Vendor of the device; None if unknown, or any."""
 
     @property
     def described(self) -> str:

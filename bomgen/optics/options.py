@@ -51,10 +51,11 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
 
 
-def _module_preference(module: Module) -> tuple[bool, bool, Fraction, bool, str]:
-    """Sort key: vendors' modules first, then multimode, the shortest reach, originals before their replacements."""
-    longest = module.reach_m.value if module.reach_m else 0
-    return module.identity.generic, module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
+def _module_preference(module: Module, cage: Cage, parts: PartsLookup) -> tuple[bool, bool, bool, Fraction, bool, str]:
+    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements."""
+    longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
+    foreign = parts.is_foreign(module, cage)
+    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
@@ -78,7 +79,8 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
     spend(OF_PART_LOOKUP * len(found))
     wanted = (module for module in found.values() if not module.identity.generic or module.cage != ANY)
     return sorted(
-        (module for module in wanted if module_reason(module, cage, rate, rules) is None), key=_module_preference
+        (module for module in wanted if module_reason(module, cage, rate, rules) is None),
+        key=lambda module: _module_preference(module, cage, parts),
     )
 
 
@@ -134,7 +136,7 @@ def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     spend(OF_PAIR * len(uppers) * len(lowers))
     pairs = [(low, up) for up in uppers for low in lowers if pair_reason(low, up, rules) is None]
-    return sorted(pairs, key=lambda pair: (_module_preference(pair[1]), _module_preference(pair[0])))
+    return pairs
 
 
 def select_fibre(
@@ -173,6 +175,12 @@ def _cable_preference(cable: Cable) -> tuple[bool, bool, str]:
     return cable.identity.part_number is None, *_originals_first(cable)
 
 
+def count_foreign_ends(medium: Medium, span: Span, parts: PartsLookup) -> int:
+    """Return the ends of a link at which another vendor's part is preferred."""
+    ends = ((medium.lower or medium.cable, span.lower), (medium.upper or medium.cable, span.upper))
+    return sum(parts.is_foreign(part, cage) for part, cage in ends if part and not cage.optics)
+
+
 def _orderable(medium: str, cable: Cable) -> bool:
     """Return whether a cable can be ordered: no placeholder, except RJ45 patch cables of any vendor."""
     return not cable.identity.generic or medium == COPPER_PAIRS
@@ -183,7 +191,12 @@ def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
     rules = parts.rules()
     known = parts.cables(medium)
     spend(OF_PART_LOOKUP * len(known))
-    for cable in sorted(known, key=_cable_preference):
+    plugged = {cable.identity.id: Medium(None, None, cable, span.length_m) for cable in known}
+
+    def preference(cable: Cable) -> tuple[int, bool, bool, str]:
+        return count_foreign_ends(plugged[cable.identity.id], span, parts), *_cable_preference(cable)
+
+    for cable in sorted(known, key=preference):
         if not _orderable(medium, cable) or cable.identity.availability != AVAILABLE or links_diverge(cable, span):
             continue
         if cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None:

@@ -32,6 +32,7 @@ from bomgen.optics.compatibility import (
 from bomgen.optics.options import (
     cables,
     candidates,
+    count_foreign_ends,
     link_cost,
     links_diverge,
     links_of_receptacle,
@@ -251,7 +252,7 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
     if RJ45 in (span.lower.form, span.upper.form):
         plain = span._replace(lower=_rj45(span.lower), upper=_rj45(span.upper))
         return _plan_choice(next(cables(COPPER_PAIRS, plain, parts), None), "only", parts)
-    return _choose_best(list_options(span, parts), spec)
+    return _choose_best(list_options(span, parts), spec, span, parts)
 
 
 def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> LinkChoice:
@@ -259,18 +260,30 @@ def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> Link
     return LinkChoice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
-def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec) -> LinkChoice:
-    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
+    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one.
+
+    Options with fewer parts of other vendors than the preferred one come first, whatever they cost.
+    """
     allowed = spec.allowed_options
     unwanted = {option.name: "cages" for option in medium_options if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
     unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if spec.panels else {}
     usable = [option for option in medium_options if option.medium and option.name not in unwanted]
+    foreign = {
+        option.name: count_foreign_ends(option.medium, span, parts) for option in medium_options if option.medium
+    }
+    first = usable[0].name if usable else ""
+    usable.sort(key=lambda option: foreign[option.name])
     if PREFER_COPPER in spec.prefer:
         usable.sort(key=lambda option: option.name not in COPPER)
     if not usable:
         return LinkChoice(None, "no-part", others=tuple(_reject(option, None, unwanted) for option in medium_options))
     best, reason = usable[0], "preferred" if len(usable) > 1 else "only"
+    if foreign[best.name] < foreign[first]:
+        reason = "vendor"
+    unwanted |= {option.name: "foreign" for option in usable if foreign[option.name] > foreign[best.name]}
+    usable = [option for option in usable if option.name not in unwanted]
     priced = [option for option in usable if option.cost is not None]
     if PREFER_COPPER in spec.prefer and best.name in COPPER:
         reason = PREFER_COPPER

@@ -24,6 +24,9 @@ SHARING = (("multimode", "single-mode"), ("single-mode",))
 """Options whose modules can share the cages of a switch, whichever kinds of link they serve."""
 PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fibre-length"
 """Policies that a plan may set for a kind of link."""
+SWITCH_VENDOR = "switch-vendor"
+VENDORS = {"nvidia": "NVIDIA"}
+"""Preferred vendors of modules and cables that a plan may set, besides that of the switch; `compatible` is none."""
 
 
 class PanelSpec(NamedTuple):
@@ -89,6 +92,17 @@ class PartsLookup(NamedTuple):
     """All patch panels."""
     price: Callable[[Module | Cable | Switch, Fraction | None], Fraction | None] = _unpriced
     """Price of a part, for a cable at a length [m]; None if unknown."""
+    prefer: str = SWITCH_VENDOR
+    """Which parts are chosen where several fit: a word of the plan's `optics.prefer`."""
+
+    def vendor_for(self, cage: Cage) -> str | None:
+        """Return the preferred vendor of a part in a cage; None if any is as good."""
+        return cage.vendor if self.prefer == SWITCH_VENDOR else VENDORS.get(self.prefer)
+
+    def is_foreign(self, part: Module | Cable, cage: Cage) -> bool:
+        """Return whether another vendor's part is preferred in a cage; a substitute is as good as what it replaces."""
+        vendor = self.vendor_for(cage)
+        return vendor is not None and part.stands_for is None and part.identity.vendor != vendor
 
 
 class Span(NamedTuple):

@@ -536,6 +536,8 @@ class Plan(NamedTuple):
     scope: tuple[str, ...] | None
     """Categories that are offered; None: all."""
     operation: Operation | None
+    optics: Figure
+    """Word: the vendor of modules and cables that is preferred."""
     templates: tuple[tuple[str, Mark], ...] = ()
     """Paths of the user's templates, each with its place."""
     cluster_name: str = ""

@@ -50,7 +50,11 @@ def _lost_links(
     places = dict[tuple[str, str], list[str]]()
     for designed in designs:
         price = part_price(designed.plan.quote, books)
-        before, now = (parts_lookup(each)._replace(price=price) for each in (catalog.without_change(record), catalog))
+        prefer = str(designed.plan.optics.value)
+        before, now = (
+            parts_lookup(each)._replace(price=price, prefer=prefer)
+            for each in (catalog.without_change(record), catalog)
+        )
         for built in designed.fabrics:
             for group in built.interconnect.link_groups:
                 spec, span = built.plan.links[group.kind], group.span

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Logo
 from bomgen.core.money import Totals, rounded
@@ -16,9 +17,10 @@ from bomgen.core.number_registry import KNOWN, Path, rows_below
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
 from bomgen.core.yaml_source import Source
-from bomgen.design.assembly import Design
+from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.declaration import link_kinds
 from bomgen.optics.counting.uses import Chosen, ShortLinks
+from bomgen.optics.types import VENDORS
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
@@ -473,6 +475,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
         if not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
+    if any(_has_foreign_cages(built) for built in report.design.fabrics):
+        yield plan.optics
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)
         if built.fabric.homing:
@@ -482,6 +486,11 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         for use in built.interconnect.cables:
             spec = built.plan.links[use.kind]
             yield from (spec.medium, spec.length_m)
+
+
+def _has_foreign_cages(built: BuiltFabric) -> bool:
+    """Return whether the vendor of its switches is another than NVIDIA, whose parts would be chosen otherwise."""
+    return any(tier.switch.identity.vendor not in (*VENDORS.values(), GENERIC) for tier in built.fabric.tiers)
 
 
 def sources_text(origin: Assumed | Cited) -> str:

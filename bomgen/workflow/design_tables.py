@@ -318,7 +318,7 @@ class DesignTables:
         if cluster.servers is None:
             numbers = numbers // server.gpus.value
             plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(given, server.gpus), gpus=None))
-        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
+        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         rows = np.flatnonzero(possible)
         found = design_range(plan, numbers[rows], parts, attached)

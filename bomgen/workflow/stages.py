@@ -134,7 +134,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         progress.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size_cluster(plan, attached)
-        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
+        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         progress.stage("fabrics and racks")
         return _route_cables_if_laid_out(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:

@@ -182,6 +182,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         scope=root.texts("scope") or None,
         operation=run_for,
         templates=paths(root, "templates"),
+        optics=root.below("optics").word("prefer", "optics-prefer"),
         complete_order=root.below("order").data.get("complete", True),
     )
 

@@ -8,6 +8,7 @@ from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
+from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
@@ -20,6 +21,7 @@ OTHERWISE = "otherwise"
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"
+ETHERNET, NVIDIA = "ethernet", "NVIDIA"
 MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may specify."""
 ASSUMED = "x-assumption"
@@ -51,20 +53,28 @@ def fabric(
     mark = fabrics.source.key_mark(section.path)
     if given != DEFAULT:
         return _read_fabric(section, fabrics, name, role, mark, shared)
-    section = _default_fabric(fabrics, name, shared, server)
-    found = _read_fabric(section, fabrics, name, role, mark, shared)
+    leaf = _compute_leaf(fabrics)
+    section = _default_fabric(fabrics, name, shared, server, leaf)
+    like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
+    found = _read_fabric(section, fabrics, name, role, mark, shared, like)
     if section.has(OTHERWISE):
         return found._replace(otherwise=_read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared))
     return found
 
 
 def _read_fabric(
-    section: PlanSection, fabrics: PlanSection, name: str, role: str, mark: Mark, shared: tuple[str, ...]
+    section: PlanSection,
+    fabrics: PlanSection,
+    name: str,
+    role: str,
+    mark: Mark,
+    shared: tuple[str, ...],
+    like: parts.Switch | None = None,
 ) -> FabricPlan:
-    """Return the fabric that a section describes, which may be a cited default."""
+    """Return the fabric that a section describes, which may be a cited default; of switches `like` another's."""
     topology = section.word("topology", "fabric-topology")
     kind = _topology(section, str(topology.value))
-    switch = section.part("switch", "switch", part_records.switch)
+    switch = like or section.part("switch", "switch", part_records.switch)
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
@@ -283,13 +293,32 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     return options
 
 
+def _compute_leaf(fabrics: PlanSection) -> parts.Switch | None:
+    """Return the leaf switch of the first compute fabric; None if the plan names none."""
+    for name in fabrics.data:
+        section = fabrics.below(name)
+        if _role(fabrics, name) == COMPUTE and section.data:
+            return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
+                "switch", "switch", part_records.switch
+            )
+    return None
+
+
+def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
+    """Return whether the compute leaves, of another vendor than NVIDIA, suit a default storage fabric, too."""
+    rate = server.storage.gbps if server and server.storage else None
+    fits = rate is None or any(carries_rate(group, rate) for group in leaf.groups)
+    return leaf.protocol == ETHERNET and leaf.identity.vendor != NVIDIA and leaf.chassis is None and fits
+
+
 def _default_fabric(
-    fabrics: PlanSection, name: str, shared: tuple[str, ...], server: parts.Server | None
+    fabrics: PlanSection, name: str, shared: tuple[str, ...], server: parts.Server | None, leaf: parts.Switch | None
 ) -> PlanSection:
     """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
     Out-of-band switches are linked into the in-band fabric where the plan has a separate one. Fabrics with in-band
-    traffic have management servers where the software of the GPU servers runs on them.
+    traffic have management servers where the software of the GPU servers runs on them. Defaults follow the compute
+    fabric's leaves: storage is Ethernet where these are, and a vendor may have defaults of its own.
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
@@ -297,7 +326,11 @@ def _default_fabric(
         kind += "-linked"
     if (role == IN_BAND or name in shared) and server and server.base_command_manager:
         kind += "-managed"
-    record = fabrics.catalog.find("assumption", f"fabric-{kind}-default")
+    id, known = f"fabric-{kind}-default", fabrics.catalog.ids("assumption")
+    if leaf:
+        names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
+        id = next((of_leaf for of_leaf in names if of_leaf in known), id)
+    record = fabrics.catalog.find("assumption", id)
     origin = fabrics.catalog.assumption(record.id).origin
     return PlanSection(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
 
