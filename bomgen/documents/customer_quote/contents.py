@@ -26,7 +26,7 @@ from bomgen.documents.customer_quote.record import (
 )
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.commercial_terms import DELIVERY
-from bomgen.pricing.bill_line import CATEGORIES, SERVER
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import lines_to_price
 
 CHINESE = "zh"
@@ -285,9 +285,7 @@ def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:
 def _part_number(line: QuotedLine, language: Language) -> str:
     if line.part_number or line.charge:
         return line.part_number or ""
-    if line.category == SERVER and not line.planning:
-        return language.word("quote-configured")
-    return language.word("planning-part" if line.planning else "quote-number-later")
+    return language.word(line.unnumbered)
 
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:

@@ -25,6 +25,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer
+from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill_line import CATEGORIES, Line
@@ -35,7 +36,7 @@ from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 PartKey = tuple[str, str | None, str]
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))
-MANAGEMENT, SERVER = "management", "server"
+MANAGEMENT, SERVER, ACCESSORY = "management", "server", "accessory"
 RACKS = "racks"
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
@@ -68,8 +69,8 @@ class QuotedLine(NamedTuple):
     in_stock: bool
     counted: bool
     """Whether the totals include it; unpriced required parts are only listed."""
-    planning: bool = False
-    """Whether it is a placeholder part, for which a real part is ordered."""
+    unnumbered: str = "quote-number-later"
+    """The key of the word that takes the place of a part number."""
     vendor: str | None = None
     """The manufacturer."""
     unit: str = ""
@@ -337,19 +338,34 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         share_of_hardware=Fraction(share.value) if share else None,
         in_stock=line.in_stock,
         counted=counted,
-        planning=line.identity is not None and line.identity.generic,
+        unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
         details=tuple(_details(writer, line)),
     )
 
 
+def _word_without_number(writer: Writer, line: Line) -> str:
+    """Return the key of the word for a part without a part number: cords, patch cables and fibre may be of any make."""
+    uses = (use.cable for built in _report_of(writer, line).design.fabrics for use in built.interconnect.cables)
+    plain = {cable.identity.id for cable in uses if cable and cable.medium in (FIBRE, COPPER_PAIRS)}
+    if line.category == ACCESSORY or (line.identity is not None and line.identity.id in plain):
+        return "quote-any-make"
+    if line.identity is not None and line.identity.generic:
+        return "planning-part"
+    return "quote-configured" if line.category == SERVER else "quote-number-later"
+
+
+def _report_of(writer: Writer, line: Line) -> Report:
+    """Return the result of the cluster that a line belongs to."""
+    clusters = {each.report.plan.cluster_name: each.report for each in writer.cluster_writers()}
+    return clusters.get(line.cluster, writer.report)
+
+
 def _details(writer: Writer, line: Line) -> Iterator[str]:
     """Yield the configuration of a server, and the reason for management servers."""
     word, number = writer.word, writer.language.number
-    clusters = {each.report.plan.cluster_name: each.report for each in writer.cluster_writers()}
-    report = clusters.get(line.cluster, writer.report)
-    cluster = report.plan.cluster
+    cluster = _report_of(writer, line).plan.cluster
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
         yield word("quote-management", server=writer.language.message(server.identity.name))

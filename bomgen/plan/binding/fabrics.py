@@ -58,7 +58,8 @@ def fabric(
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
     found = _read_fabric(section, fabrics, name, role, mark, shared, like)
     if section.has(OTHERWISE):
-        return found._replace(otherwise=_read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared))
+        other = _read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared, like)
+        return found._replace(otherwise=other)
     return found
 
 
