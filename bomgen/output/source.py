@@ -27,6 +27,8 @@ class NamedFabric(NamedTuple):
     fabric: Fabric
     servers: int | None
     """Number of attached servers; None if unknown."""
+    existing: Mapping[str, int]
+    """Switches by tier, and servers, that the customer has in use."""
 
 
 class DocumentInputs:
@@ -123,7 +125,7 @@ class DocumentInputs:
         file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
         for fabric in _fabrics(report):
             title = self.language.word("drawing-title", name=fabric.name)
-            svg = fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers)
+            svg = fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers, existing=fabric.existing)
             yield Drawing(f"drawing-{fabric.name}", title, svg, title, file.format(name=fabric.name) if file else None)
 
 
@@ -131,7 +133,18 @@ def _fabrics(report: Report) -> Iterator[NamedFabric]:
     servers = report.design.sizing.servers
     for built in report.design.fabrics:
         name = _name_in_cluster(report, built.plan.name)
-        yield NamedFabric(name, built.fabric, None if servers is None else int(servers.value))
+        number = None if servers is None else int(servers.value)
+        yield NamedFabric(name, built.fabric, number, _existing(report, built.plan.name))
+
+
+def _existing(report: Report, fabric: str) -> dict[str, int]:
+    """Return the switches of a fabric by tier, and the servers, that the customer has in use."""
+    found: dict[str, int] = {}
+    for line in report.bill.existing:
+        if line.category == SERVER or (line.category == "switch" and line.fabric == fabric):
+            key = SERVER if line.category == SERVER else str(line.role)
+            found[key] = found.get(key, 0) + int(line.quantity.value)
+    return found
 
 
 def _name_in_cluster(report: Report, name: str) -> str:

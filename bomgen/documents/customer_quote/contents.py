@@ -195,7 +195,7 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
     word = language.word
     text = [sentence for cluster in quote.clusters for sentence in cluster.sentences]
     if quote.scope is not None:
-        offered = word("list-comma").join(word(f"category-{category}") for category in quote.scope)
+        offered = word("list-comma").join(word(f"category-{category}") for category in quote.scope).lower()
         text.append(word("quote-scope", categories=offered))
     if quote.existing:
         parts = (word("quote-required-part", name=name, count=language.number(count)) for name, count in quote.existing)
@@ -445,7 +445,8 @@ def _total_label(totals: Totals, language: Language) -> str:
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of usual items of a cluster order that this one lacks; None if there are none."""
     word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
-    missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
+    beside = OFFERED_BESIDE if quote.scope is None else ()
+    missing = [word(f"quote-without-{category}") for category in beside if category not in held]
     if not quote.totals.taxed:
         missing.append(word("quote-without-tax"))
     text = [word("quote-without", names=word("list-comma").join(missing))] if missing else []
@@ -500,7 +501,10 @@ def _site(quote: CustomerQuote, language: Language, networks: Drawings, floors: 
     if not tables:
         return None
     title = language.word("expansion-site" if quote.expansion else "quote-site")
-    return Section("racks-and-network", title, tables=tables, drawings=tuple(drawings))
+    text = (
+        (language.word("quote-site-existing"),) if quote.existing and any(each.site for each in quote.clusters) else ()
+    )
+    return Section("racks-and-network", title, text=text, tables=tables, drawings=tuple(drawings))
 
 
 def _changes(expansion: QuotedExpansion, language: Language) -> Section:

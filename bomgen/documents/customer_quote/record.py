@@ -6,7 +6,7 @@ confidence and the seller's costs cannot reach the document.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -36,7 +36,7 @@ from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 PartKey = tuple[str, str | None, str]
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))
-MANAGEMENT, SERVER, ACCESSORY = "management", "server", "accessory"
+MANAGEMENT, SERVER, ACCESSORY, SWITCH = "management", "server", "accessory", "switch"
 RACKS = "racks"
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
@@ -450,8 +450,18 @@ def _cluster(writer: Writer) -> QuotedCluster:
 
 
 def _headline(writer: Writer) -> str:
-    """Return what a cluster is, on one line: servers, compute network, storage, racks."""
+    """Return what a cluster is, on one line: servers, compute network, storage, racks.
+
+    Where no servers are offered: the pieces of each category, and the existing network that they are for.
+    """
     word, number, design = writer.word, writer.language.number, writer.report.design
+    lines = [line for line in writer.report.bill.lines if not line.charge]
+    if writer.report.plan.scope is not None or (lines and all(line.category != SERVER for line in lines)):
+        offered = [_count_category(writer, *held) for held in group_by(lines, lambda line: line.category).items()]
+        existing = group_by(writer.report.bill.existing, lambda line: line.category)
+        names = [_count_category(writer, *held) for held in existing.items() if held[0] in (SERVER, SWITCH)]
+        said = word("list-comma").join(offered)
+        return word("quote-headline-existing", offered=said, existing=word("list-and").join(names)) if names else said
     said = [summarize_machines(writer).rstrip(".。")]
     for built in design.fabrics:
         if built.plan.role == COMPUTE and built.fabric.tiers:
@@ -491,6 +501,15 @@ def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
 def _number(writer: Writer, path: Path) -> Cell:
     found = writer.number(path)
     return replace(found, unit="") if found.unit == RACKS else found
+
+
+def _count_category(writer: Writer, category: str, lines: Sequence[Line]) -> str:
+    """Return the pieces of a category, within a sentence."""
+    name = writer.word(f"category-{category}")
+    name = name if name[:2].isupper() else name[:1].lower() + name[1:]
+    return writer.word(
+        "quote-headline-pieces", count=writer.language.number(sum(line.pieces for line in lines)), name=name
+    )
 
 
 def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:

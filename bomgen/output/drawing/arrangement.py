@@ -211,10 +211,17 @@ _GBPS = "Gb/s"
 
 
 class Wording:
-    """Labels of a fabric's drawing. `servers` is the number of attached servers, if known."""
+    """Labels of a fabric's drawing.
 
-    def __init__(self, fabric: Fabric, name: str, language: Language, servers: int | None) -> None:
+    `servers` is the number of attached servers, if known; `existing` has the switches by tier, and the servers, that
+    the customer has in use.
+    """
+
+    def __init__(
+        self, fabric: Fabric, name: str, language: Language, servers: int | None, existing: Mapping[str, int]
+    ) -> None:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
+        self.existing = existing
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
         arrangement = find_arrangement(self.drawn)
@@ -253,7 +260,11 @@ class Wording:
     def tier(self, tier: Tier) -> list[str]:
         """Return the switches of a tier, per plane and in total."""
         whole = self.all.tier(tier.name)
-        return [self.switches(tier), *(self._in_all(whole.count.value) if whole else [])]
+        return [self.switches(tier), *(self._in_all(whole.count.value) if whole else []), *self._existing(tier.name)]
+
+    def _existing(self, kind: str) -> list[str]:
+        count = self.existing.get(kind, 0)
+        return [self.language.word("ui-existing", count=self._integer(count))] if count else []
 
     def groups(self) -> str:
         """Return the number of router groups and their size."""
@@ -348,6 +359,7 @@ class Wording:
         lines = [word("ui-endpoints", count=self._integer(fabric.endpoints.value))]
         lines += self._in_all(self.all.endpoints.value)
         lines.append(word("ui-per-server", count=self._integer(fabric.ports_per_server.value)))
+        lines += self._existing(SERVER)
         if links is None:
             return lines
         others = links.cabled.value - self.server_count() * fabric.ports_per_server.value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from math import cos, pi, sin
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.language import Language
@@ -374,14 +375,21 @@ class _NodeGrid:
 # fabrics ------------------------------------------------------------------------------------------------------------
 
 
-def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | None = None, alone: bool = False) -> str:
+def fabric_svg(
+    fabric: Fabric,
+    name: str,
+    language: Language,
+    servers: int | None = None,
+    alone: bool = False,
+    existing: Mapping[str, int] = MappingProxyType({}),
+) -> str:
     """Return a drawing of a fabric as an SVG element, with a description for screen readers.
 
     `name` is the fabric's name in the plan; it makes ids unique within a page. `servers` is the number of attached
     servers, if known; other endpoints then belong to other hosts. `alone`: the element is a standalone file with its
-    own size, background and colours.
+    own size, background and colours. `existing` has the switches by tier, and the servers, that the customer has in use.
     """
-    wording, canvas = Wording(fabric, name, language, servers), Canvas()
+    wording, canvas = Wording(fabric, name, language, servers, existing), Canvas()
     canvas.header(wording.plane())
     arrangement = find_arrangement(wording.drawn)
     if isinstance(arrangement, NodeGrid):

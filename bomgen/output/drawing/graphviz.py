@@ -263,7 +263,7 @@ def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | Non
 
     `servers` is the number of attached servers, if known; other endpoints then belong to other hosts.
     """
-    wording = Wording(fabric, name, language, servers)
+    wording = Wording(fabric, name, language, servers, {})
     graph = Graph(name, summary(wording))
     arrangement = find_arrangement(wording.drawn)
     if isinstance(arrangement, NodeGrid):

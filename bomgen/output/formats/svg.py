@@ -17,6 +17,8 @@ def write(source: DocumentInputs) -> dict[str, bytes]:
     from bomgen.output.drawing.fabrics import fabric_svg
 
     return {
-        fabric.name: fabric_svg(fabric.fabric, fabric.name, source.language, fabric.servers, True).encode()
+        fabric.name: fabric_svg(
+            fabric.fabric, fabric.name, source.language, fabric.servers, True, fabric.existing
+        ).encode()
         for fabric in source.fabrics
     }
