@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bomgen.core import progress as telling
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language, language
-from bomgen.fabric.types import Fabric
+from bomgen.fabric.types import SERVER, Fabric
 from bomgen.output.registry import DOCUMENTS, QUOTE
 from bomgen.results.result import Report
 

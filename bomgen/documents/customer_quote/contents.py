@@ -501,9 +501,8 @@ def _site(quote: CustomerQuote, language: Language, networks: Drawings, floors: 
     if not tables:
         return None
     title = language.word("expansion-site" if quote.expansion else "quote-site")
-    text = (
-        (language.word("quote-site-existing"),) if quote.existing and any(each.site for each in quote.clusters) else ()
-    )
+    included = quote.existing and any(cluster.site for cluster in quote.clusters)
+    text = (language.word("quote-site-existing"),) if included else ()
     return Section("racks-and-network", title, text=text, tables=tables, drawings=tuple(drawings))
 
 

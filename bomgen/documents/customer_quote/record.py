@@ -460,8 +460,8 @@ def _headline(writer: Writer) -> str:
         offered = [_count_category(writer, *held) for held in group_by(lines, lambda line: line.category).items()]
         existing = group_by(writer.report.bill.existing, lambda line: line.category)
         names = [_count_category(writer, *held) for held in existing.items() if held[0] in (SERVER, SWITCH)]
-        said = word("list-comma").join(offered)
-        return word("quote-headline-existing", offered=said, existing=word("list-and").join(names)) if names else said
+        parts = word("list-comma").join(offered)
+        return word("quote-headline-existing", offered=parts, existing=word("list-and").join(names)) if names else parts
     said = [summarize_machines(writer).rstrip(".。")]
     for built in design.fabrics:
         if built.plan.role == COMPUTE and built.fabric.tiers:
@@ -507,9 +507,8 @@ def _count_category(writer: Writer, category: str, lines: Sequence[Line]) -> str
     """Return the pieces of a category, within a sentence."""
     name = writer.word(f"category-{category}")
     name = name if name[:2].isupper() else name[:1].lower() + name[1:]
-    return writer.word(
-        "quote-headline-pieces", count=writer.language.number(sum(line.pieces for line in lines)), name=name
-    )
+    pieces = writer.language.number(sum(line.pieces for line in lines))
+    return writer.word("quote-headline-pieces", count=pieces, name=name)
 
 
 def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:

@@ -387,7 +387,8 @@ def fabric_svg(
 
     `name` is the fabric's name in the plan; it makes ids unique within a page. `servers` is the number of attached
     servers, if known; other endpoints then belong to other hosts. `alone`: the element is a standalone file with its
-    own size, background and colours. `existing` has the switches by tier, and the servers, that the customer has in use.
+    own size, background and colours. `existing` has the switches by tier, and the servers, that the customer has in
+    use.
     """
     wording, canvas = Wording(fabric, name, language, servers, existing), Canvas()
     canvas.header(wording.plane())
