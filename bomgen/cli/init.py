@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bomgen.cli.documents import give
-from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, complain, say
+from bomgen.cli.messages import NOT_WRITTEN, QUIET, WRONG_PLAN, complain, is_set, say
 from bomgen.cli.options import files, proposed, talk_options
 from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
@@ -84,8 +84,9 @@ COUNT = click.IntRange(min=1)
 def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
 
-    With --gpu it is the plan of an inquiry, which is checked before it is written. Nothing is asked, and no file is
-    ever written over. Where the schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first
+    With --gpu it is the plan of an inquiry, which is checked before it is written; the server is the default one for
+    the GPU, such as a DGX, unless --server names another, such as an HGX. Nothing is asked, and no file is ever
+    written over. Where the schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first
     line of the plan leads editors to it.
     """
     if listed:
@@ -110,6 +111,8 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     beside = Path(SCHEMA_FILE).is_file()
     if any(value is not None for value in asked.values()):
         text = _checked(name, inquired(name, _inquiry(design, asked), beside))
+        if asked["server"] is None and (chosen := starters.server_of(asked["gpu"])):
+            _say_server(*chosen)
     else:
         text = started_from(design, name, beside) if design else starter(name, beside)
     _write(f"{name}.yaml", text)
@@ -130,6 +133,12 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     server = {"server": asked["server"]} if asked["server"] else {}
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
+
+
+def _say_server(default: str, others: Sequence[str]) -> None:
+    """Print which server was chosen for a GPU, and the ids of the others."""
+    if others and not is_set(QUIET):
+        complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
 
 
 def _checked(name: str, text: str) -> str:

@@ -96,8 +96,10 @@ class PartsLookup(NamedTuple):
     """Which parts are chosen where several fit: a word of the plan's `optics.prefer`."""
 
     def vendor_for(self, cage: Cage) -> str | None:
-        """Return the preferred vendor of a part in a cage; None if any is as good."""
-        return cage.vendor if self.prefer == SWITCH_VENDOR else VENDORS.get(self.prefer)
+        """Return the preferred vendor of a part in a cage; None if any is as good, as in NVIDIA's by default."""
+        if self.prefer != SWITCH_VENDOR:
+            return VENDORS.get(self.prefer)
+        return None if cage.vendor in VENDORS.values() else cage.vendor
 
     def is_foreign(self, part: Module | Cable, cage: Cage) -> bool:
         """Return whether another vendor's part is preferred in a cage; a substitute is as good as what it replaces."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, nearest
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
@@ -95,6 +96,17 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
     if asked.quote:
         lines += ["", "quote:", *(f"  {key}: {_written(value)}" for key, value in asked.quote.items())]
     return _headed("\n".join(lines) + "\n", schema_beside)
+
+
+def server_of(gpu: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the default server of a GPU of the catalogue, and the other servers with it; None if it has none."""
+    catalog = Catalog()
+    named = catalog.find("gpu", gpu).id
+    records = list(catalog.records_where("server", "gpu", named))
+    default = next((record.id for record in records if record.value("default")), None)
+    if default is None:
+        return None
+    return default, tuple(sorted(record.id for record in records if record.id != default))
 
 
 def seller() -> str:

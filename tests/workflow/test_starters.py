@@ -257,3 +257,15 @@ def test_designs_are_completed() -> None:
     shell = ShellComplete(command.main, {}, "bomgen", "_BOMGEN_COMPLETE")
     found = shell.get_completions(["init", "own", "--from"], "superpod-h")
     assert [item.value for item in found] == ["superpod-h100-4su", "superpod-h100-floor"]
+
+
+def test_an_inquiry_without_a_server_says_which_one_it_takes(init: Init) -> None:
+    """The default of a GPU is the DGX; whoever asked for an HGX sees its id."""
+    done = init("pod", "--gpu", "b300-sxm", "--servers", "16")
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("server: ")]
+    assert said.startswith("server: dgx-b300, the default; --server takes another: ")
+    assert "hgx-b300-8-generic" in said
+    assert (
+        "server: " not in init("hgx", "--gpu", "b300-sxm", "--servers", "16", "--server", "hgx-b300-8-generic").stderr
+    )
+    assert init("quiet", "--gpu", "b300-sxm", "--servers", "16", "-q").stderr == ""
