@@ -1,4 +1,4 @@
-"""Cable lengths from the routes over the floor, where the plan has a layout.
+"""Cable lengths from the routes over the floor, where the plan has a layout, or within the only rack.
 
 The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
 then replace those lengths; the medium of each kind of link is chosen again for its longest route, and every cable gets
@@ -50,13 +50,13 @@ Lengths = Mapping[tuple[str, str], Figure]
 
 
 def route_cables(design: Design, parts: PartsLookup) -> Design:
-    """Return the design with cable lengths from their routes, where the plan has a layout and racks are known.
+    """Return the design with cable lengths from their routes, where these and the racks are known.
 
     A length set by the plan for a kind of link is kept. Raises PlanErrors for a specified part that does not reach,
     TooFewCages and ValueError as `wire` does.
     """
     site, racks = design.plan.site, build_floor(design)
-    if site is None or not site.layout.given:
+    if site is None or not design.routed:
         return design
     if racks is None:
         _refuse_panels(design)
