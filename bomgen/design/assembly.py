@@ -83,7 +83,7 @@ class BuiltFabric(NamedTuple):
     def assumes_cages(self) -> bool:
         """Whether other machines are assumed to have the servers' cages; RJ45 ports need no such assumption."""
         known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
-        return not known and any(hosts.plug is None for hosts in self.hosts)
+        return not known and any(hosts.plug is None and not hosts.customers for hosts in self.hosts)
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -577,7 +577,9 @@ def raise_errors(*connected: Interconnect) -> None:
 def _attached_hosts(hosts: Hosts) -> AttachedHosts:
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
-    return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
+    name = hosts.name if hosts.customers else ""
+    rate = plug.port_gbps if plug else None
+    return AttachedHosts(hosts.pieces, hosts.ports, cage, rate, hosts.link, name, hosts.modules_offered)
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:
