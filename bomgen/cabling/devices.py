@@ -78,7 +78,8 @@ def number_devices(design: Design) -> DeviceTable:
     hosts: dict[str, DeviceKind] = {}
     for each, count in _other_machines(design.fabrics):
         part = named if named and each.name == named.identity.name else each.part
-        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(each.name) or HOST
+        plain = each.name.replace("'", "") if each.customers else each.name
+        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(plain) or HOST
         hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
     if named and stored and stored.servers and named.identity.name not in hosts:
         name = named.identity.name

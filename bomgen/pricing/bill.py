@@ -60,9 +60,19 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
         more, open_items = required_parts(design, parts, catalog)
         planned += [line.in_cluster(name) for line in parts]
         required += [line.in_cluster(name) for line in more]
-        items += [item._replace(cluster=name) for item in open_items]
+        items += [item._replace(cluster=name) for item in (*_far_modules(design), *open_items)]
     lines = (*add_spares(planned, plan.spares), *required, *charges(designs))
     return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items))
+
+
+def _far_modules(design: Design) -> Iterator[OpenItem]:
+    """Yield the modules at the other end of uplinks, in the customer's switch."""
+    for built in design.fabrics:
+        for group in built.interconnect.link_groups:
+            if far := group.far:
+                text = message("far-modules", name=far.name)
+                leaf = built.fabric.tiers[0].switch.identity
+                yield OpenItem((far.module.identity,), far.quantity, "piece", leaf, text)
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:

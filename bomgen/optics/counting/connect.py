@@ -288,7 +288,8 @@ class _PartCounter:
             wanted, rate = each.spec or spec, links.rate_gbps
             asked = each.spec.rate_gbps if each.spec else None
             if asked and asked.value > rate.value:
-                text = f"links of {asked.value} Gb/s; those of the fabric carry {rate.value} Gb/s: at most {rate.value}"
+                own = f"links of {asked.value} Gb/s to {each.name or 'other machines'}"
+                text = f"{own}; the ports of the fabric run at {rate.value} Gb/s: write `rate: {rate.value}G` or less"
                 self._problem(wanted, "error", text, "rate", links.kind)
             for slower in (each.port_gbps, asked):
                 if slower is not None and slower.value < rate.value:

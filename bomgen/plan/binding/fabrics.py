@@ -160,7 +160,11 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
         return
     count = below.figure("count", "count")
     if count is None:
-        below.problem("count", "uplinks need `count:` links to the customer's switch, or `fabric:`", "uplink")
+        below.problem(
+            "count",
+            "uplinks without a number; write `count:` links to the customer's switch, or `fabric:` for another fabric",
+            "uplink",
+        )
         return
     name, link = below.text("to") or CUSTOMERS_SWITCH, _own_link(section, below)
     link = link or _link(section.below("links"), SERVER_LEAF, below.mark)._replace(mark=below.mark, panels=None)
@@ -168,7 +172,7 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
     yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
 
 
-@formula("devices")
+@formula("machines")
 def one_switch() -> int:
     """The customer's switch that uplinks lead to."""
     return 1
@@ -272,7 +276,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
     for key in (*CUSTOMERS_KEYS, *OWN_LINK) if name else ("ports",):
         if below.has(key):
             other = f"into the fabric {name}" if name else "to the customer's switch"
-            below.problem(key, f"{key} does not apply to uplinks {other}; remove it", "uplink")
+            below.problem(key, f"`{key}:` does not apply to uplinks {other}; remove it", "uplink")
     if name is None:
         if topology.uplinked:
             message = f"{topology.name} leaves have no spines; add `uplink: {{fabric: ...}}`"
