@@ -78,7 +78,8 @@ def number_devices(design: Design) -> DeviceTable:
     hosts: dict[str, DeviceKind] = {}
     for each, count in _other_machines(design.fabrics):
         part = stored[each.name].of if each.name in stored else each.part
-        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(each.name) or HOST
+        plain = each.name.replace("'", "") if each.customers else each.name
+        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(plain) or HOST
         hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
     for name in [name for name in stored if name not in hosts]:
         unit = stored[name]

@@ -1,4 +1,4 @@
-"""Cable lengths from the routes over the floor, where the plan has a layout.
+"""Cable lengths from the routes over the floor, where the plan has a layout, or within the only rack.
 
 The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
 then replace those lengths; the medium of each kind of link is chosen again for its longest route, and every cable gets
@@ -50,13 +50,13 @@ Lengths = Mapping[tuple[str, str], Figure]
 
 
 def route_cables(design: Design, parts: PartsLookup) -> Design:
-    """Return the design with cable lengths from their routes, where the plan has a layout and racks are known.
+    """Return the design with cable lengths from their routes, where these and the racks are known.
 
     A length set by the plan for a kind of link is kept. Raises PlanErrors for a specified part that does not reach,
     TooFewCages and ValueError as `wire` does.
     """
     site, racks = design.plan.site, build_floor(design)
-    if site is None or not site.layout.given:
+    if site is None or not design.routed:
         return design
     if racks is None:
         _refuse_panels(design)
@@ -96,9 +96,11 @@ def _without_panels(design: Design) -> Design:
     """Return the design with only the ends of links: their parts do not affect the positions of the ends."""
     fabrics = []
     for built in design.fabrics:
-        links = tuple(LinkGroup(link.kind, None, Fraction(0), link.rate_gbps, None) for link in built.fabric.links)
+        links = [LinkGroup(link.kind, None, Fraction(0), link.rate_gbps, None) for link in built.fabric.links]
+        links += [group._replace(medium=None) for group in built.interconnect.link_groups if group.fixed_length]
         port_maps = map_fabric_ports(built.fabric, lambda *_: UNKNOWN, built.chassis)
-        fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links, port_maps=port_maps)))
+        ends = Interconnect((), (), (), link_groups=tuple(links), port_maps=port_maps)
+        fabrics.append(built._replace(interconnect=ends))
     return design._replace(fabrics=tuple(fabrics))
 
 
@@ -203,6 +205,7 @@ def _measured_routes(
         number
         for number, cable_type in enumerate(wiring.cable_types)
         if (cable_type.fabric, cable_type.kind, cable_type.role) == (fabric, kind, role)
+        and not cable_type.fixed_length
         and (
             cable is None
             or (
@@ -228,7 +231,7 @@ def _fit_lengths(
     connected, specs = built.interconnect, built.plan.links
     found = tuple(
         link_group._replace(
-            measured=_matches_spec(link_group, specs[link_group.kind]),
+            measured=not link_group.fixed_length and _matches_spec(link_group, specs[link_group.kind]),
             fallback_length_m=Fraction(asked[link_group.kind].length_m.value),
         )
         for link_group in connected.link_groups
@@ -237,7 +240,7 @@ def _fit_lengths(
     table, cables = wiring.each_cable, list[CableUse]()
     for use in connected.cables:
         ways = None
-        if use.cable and _has_stock_lengths(use.cable, specs[use.kind]):
+        if use.cable and not use.fixed_length and _has_stock_lengths(use.cable, specs[use.kind]):
             ways = _measured_routes(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)

@@ -58,7 +58,7 @@ def choose_by_length(design: Design, wiring: Wiring, site: Site, floor: Floor, p
 def _is_open(built: BuiltFabric, cable_type: CableType) -> bool:
     """Return whether the plan leaves the medium of links open, and their lengths are measured."""
     group, spec = _group(built, cable_type), built.plan.links[cable_type.kind]
-    if group.span is None or group.medium is None or group.patch:
+    if group.span is None or group.medium is None or group.patch or group.fixed_length:
         return False
     fixed = {group.span.lower.form, group.span.upper.form} & {*FIXED_FORMS}
     measured = any(name == "ways" for name, _ in spec.length_m.inputs)
@@ -203,8 +203,8 @@ def _replace_links(
 def _find_cable(cables: list[CableUse], kind: str, medium: Medium) -> int:
     """Return the index of the cables of a medium for a kind of link; the length of `cables` where there are none."""
     wanted = medium.cable.identity.id if medium.cable else None
-    same = (at for at, use in enumerate(cables) if use.kind == kind and use.cable and use.cable.identity.id == wanted)
-    return next(same, len(cables))
+    own = ((at, use.cable) for at, use in enumerate(cables) if use.kind == kind and not use.fixed_length)
+    return next((at for at, cable in own if cable and cable.identity.id == wanted), len(cables))
 
 
 def _modules(

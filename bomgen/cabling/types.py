@@ -126,6 +126,8 @@ class CableType(NamedTuple):
     role: str = LINK
     others: tuple[int, ...] | None = None
     """Indices of the attached hosts that the links belong to; None: the servers."""
+    fixed_length: bool = False
+    """Whether the length is that of these hosts alone, whatever the routes of other links are."""
 
 
 class CableChanges(NamedTuple):

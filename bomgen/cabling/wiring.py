@@ -273,6 +273,7 @@ class _WiringBuilder:
                 patch=link_group.patch,
                 fallback_length_m=link_group.fallback_length_m,
                 others=link_group.others,
+                fixed_length=link_group.fixed_length,
             )
         )
         order, piece = pieces(link_group.medium, below, above)

@@ -83,7 +83,7 @@ class BuiltFabric(NamedTuple):
     def assumes_cages(self) -> bool:
         """Whether other machines are assumed to have the servers' cages; RJ45 ports need no such assumption."""
         known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
-        return not known and any(hosts.plug is None for hosts in self.hosts)
+        return not known and any(hosts.plug is None and not hosts.customers for hosts in self.hosts)
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -121,6 +121,12 @@ class Design(NamedTuple):
     facility: Facility
     parts: PartsLookup
     """The parts from which its links were chosen."""
+
+    @property
+    def routed(self) -> bool:
+        """Whether cable lengths follow the routes: over the floor of the plan, or within the only rack."""
+        site = self.plan.site
+        return site is not None and (site.layout.given or self.facility.in_one_rack)
 
 
 nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server")
@@ -192,8 +198,8 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     """Return the design of a plan: its fabrics with their interconnects, its NICs and its facility.
 
     `attached` has the attachment of servers by fabric name. Raises PlanErrors for parts that do not fit together and
-    Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the lengths
-    of cables, and is checked when these are known.
+    Infeasible for fabrics that cannot be built. Where cables have known routes, whether parts fit depends on their
+    lengths, and is checked then.
     """
     built: tuple[BuiltFabric, ...] = ()
     for _ in range(MAX_ROUNDS):
@@ -203,13 +209,15 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     else:
         message = "the uplinks between the fabrics form a loop; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
-    if plan.site is None or not plan.site.layout.given:
-        raise_errors(*(each.interconnect for each in built))
     nics: Figure | None = None
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    return Design(plan, sizing, built, nics, power_of_servers(plan, sizing), facility_of(plan, sizing, built), parts)
+    power, facility = power_of_servers(plan, sizing), facility_of(plan, sizing, built)
+    designed = Design(plan, sizing, built, nics, power, facility, parts)
+    if not designed.routed:
+        raise_errors(*(each.interconnect for each in built))
+    return designed
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
@@ -575,7 +583,9 @@ def raise_errors(*connected: Interconnect) -> None:
 def _attached_hosts(hosts: Hosts) -> AttachedHosts:
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
-    return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
+    name = hosts.name if hosts.customers else ""
+    rate = plug.port_gbps if plug else None
+    return AttachedHosts(hosts.pieces, hosts.ports, cage, rate, hosts.link, name, hosts.modules_offered)
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:

@@ -79,7 +79,7 @@ def _management_hosts(
         yield Hosts(SWITCHES, switches, fabric.switch_ports, managed=SWITCHES)
     if pdus and fabric.pdu_ports:
         yield Hosts(PDUS, pdus, fabric.pdu_ports, managed=PDUS)
-    listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts}
+    listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts if not hosts.customers}
     for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
         del listed[name]
     if fabric.machine_ports is None:

@@ -54,7 +54,7 @@ from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.power import Equipment, power_of
 from bomgen.site.rack_count import count_other_racks
-from bomgen.site.racks import pdus_of_racks, sum_of_racks
+from bomgen.site.racks import pdus_of_racks, servers_of_rack, sum_of_racks
 from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
@@ -219,7 +219,9 @@ def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Ma
     """Return the designs of a plan with a given number of servers, for each of these numbers instead."""
     if not _is_covered(plan):
         return DesignRanges((), NOTHING)
-    everything = np.arange(len(servers))
+    everything = np.flatnonzero(servers > _servers_of_one_rack(plan))
+    if not len(everything):
+        return DesignRanges((), NOTHING)
     ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(everything, ())]
     refused = NOTHING
     for fabric in plan.fabrics:
@@ -259,6 +261,12 @@ def _is_covered(plan: Plan) -> bool:
     filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
     plain = plain and not on_floor and not shared and not filled_by_hand
     return plain and server is not None and not plan.storage.servers
+
+
+def _servers_of_one_rack(plan: Plan) -> int:
+    """Return the most servers that stand in one rack, where cable lengths follow positions and are not covered."""
+    found = servers_of_rack(plan.site, plan.cluster.server, None, []) if plan.site and plan.cluster.server else None
+    return int(found.value) if found else 0
 
 
 def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> Iterator[FabricRange]:

@@ -377,6 +377,12 @@ class Hosts(NamedTuple):
     """The fabric whose topmost switches they are."""
     managed: str | None = None
     """Which of `MANAGED` they are: machines of other fabrics that this one connects by itself."""
+    link: LinkSpec | None = None
+    """The settings of their links; None: those of the fabric."""
+    customers: bool = False
+    """Whether they are the customer's switch that uplinks lead to, which this cluster does not manage."""
+    modules_offered: bool = True
+    """Whether the modules at their end are on the bill."""
 
 
 class Uplink(NamedTuple):

@@ -76,7 +76,7 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
         more, open_items = required_parts(design, bought, existing[name], catalog)
         planned += [line.in_cluster(name) for line in bought]
         required += [line.in_cluster(name) for line in more]
-        items += [item._replace(cluster=name) for item in open_items]
+        items += [item._replace(cluster=name) for item in (*_far_modules(design), *open_items)]
     lines = (*add_spares(planned, plan.spares), *required, *charges(designs, existing))
     owned = tuple(line.in_cluster(name) for name, lines_of in existing.items() for line in lines_of)
     return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items), owned)
@@ -103,6 +103,16 @@ def _racks_of_bought(design: Design, bought: Sequence[Line], existing: Sequence[
                 yield line._replace(quantity=pieces)
         elif line.role == "compute" or racked or not categories & RACKED:
             yield line
+
+
+def _far_modules(design: Design) -> Iterator[OpenItem]:
+    """Yield the modules at the other end of uplinks, in the customer's switch."""
+    for built in design.fabrics:
+        for group in built.interconnect.link_groups:
+            if far := group.far:
+                text = message("far-modules", name=far.name)
+                leaf = built.fabric.tiers[0].switch.identity
+                yield OpenItem((far.module.identity,), far.quantity, "piece", leaf, text)
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:

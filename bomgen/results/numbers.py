@@ -279,6 +279,9 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     found[(*base, "bisection_gbps")] = fabric.bisection_gbps
     found |= _shape_numbers(base, fabric)
     for hosts in built.hosts:
+        if hosts.customers:
+            found[(*base, "uplinks")] = hosts.ports
+            continue
         found[(*base, "hosts", slug(hosts.name), "count")] = hosts.pieces
         found[(*base, "hosts", slug(hosts.name), "ports")] = hosts.ports
     modules: dict[str, Figure] = {}

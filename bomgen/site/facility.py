@@ -93,6 +93,14 @@ class Facility(NamedTuple):
     server: Server | None = None
     """The server in a rack, with the power of its purchased cards."""
 
+    @property
+    def in_one_rack(self) -> bool:
+        """Whether the whole cluster stands in one rack, at either end of estimated powers."""
+        compute, others = self.compute_racks, self.management_racks
+        if compute is None or others is None or compute.bounds or others.bounds:
+            return False
+        return bool(compute.value == 1 and others.value == 0)
+
 
 def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
     found = {

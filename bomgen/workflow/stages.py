@@ -136,7 +136,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         sizing = size_cluster(plan, attached)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         progress.stage("fabrics and racks")
-        return _route_cables_if_laid_out(design(plan, sizing, parts, attached), parts)
+        return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
@@ -199,8 +199,8 @@ def _hide_costs(setting: str) -> str:
     return f"{key}=..." if str(COST_BOOKS[-1]) in value else setting
 
 
-def _route_cables_if_laid_out(designed: Design, parts: PartsLookup) -> Design:
-    """Return the design with cable lengths from their routes, if the plan has a floor layout.
+def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
+    """Return the design with cable lengths from their routes, if these are known.
 
     Raises TooMuch for too many racks, devices or cables.
     """
@@ -208,7 +208,7 @@ def _route_cables_if_laid_out(designed: Design, parts: PartsLookup) -> Design:
     if site is None:
         return designed
     spend_steps_for_floor(designed)
-    if not site.layout.given:
+    if not designed.routed:
         return designed
     from bomgen.cabling.length_fitting import route_cables
     from bomgen.cabling.types import broken_rules

@@ -91,7 +91,7 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
         "  #in_band: default",
         "  #out_of_band: default",
         "",
-        "#site: {rack: {units: 48, power: 40 kW}, pue: 1.3}",
+        "#site: {rack: {units: 48, power: 40 kW}, layout: auto, pue: 1.3}",
     ]
     if asked.quote:
         lines += ["", "quote:", *(f"  {key}: {_written(value)}" for key, value in asked.quote.items())]

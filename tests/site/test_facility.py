@@ -493,3 +493,22 @@ def test_the_chapter_has_a_table_for_each_question(code: str, worked: Worked) ->
     names = [str(row.cells[0].value) for table in tables.values() for row in table.rows]
     assert len(names) == len(set(names))
     assert [name for name in names if "_" in name or len(name) < 2] == []
+
+
+def test_cables_within_the_only_rack_are_short(worked: Worked) -> None:
+    """Four servers and a leaf in one rack: 17 U of 44.45 mm and twice half a metre of slack are less than 2 m."""
+    leaf = {"name": "leaf", "ports": 32, "port_gbps": 400, "cage": "osfp", "rack_units": 1, "power": "1 kW"}
+    rack = {"rack": {"units": 48, "power": "45 kW"}}
+    fabrics = {"compute": {"topology": "single-switch", "switch": leaf}}
+    one = worked(plan(rack, servers=4) | {"fabrics": fabrics})
+    assert result(one)["site"]["racks"] == 1
+    lengths = {use.length_m for built in one.design.fabrics for use in built.interconnect.cables}
+    assert lengths
+    assert max(lengths) <= 3
+    laid_out = worked(plan({**rack, "layout": "auto"}, servers=4) | {"fabrics": fabrics})
+    assert result(laid_out)["fabrics"] == result(one)["fabrics"]
+    given = {"compute": {**fabrics["compute"], "links": {"server-leaf": {"length": "20 m"}}}}
+    kept = worked(plan(rack, servers=4) | {"fabrics": given})
+    assert {use.length_m for built in kept.design.fabrics for use in built.interconnect.cables} == {20}
+    apart = worked(plan({**rack, "management": {"racks": 1}}, servers=4) | {"fabrics": fabrics})
+    assert {use.length_m for built in apart.design.fabrics for use in built.interconnect.cables} == {30}

@@ -76,6 +76,7 @@ from bomgen.optics.counting.uses import (
     CableUse,
     Chosen,
     EndpointGroup,
+    FarModules,
     Interconnect,
     LinkGroup,
     ModuleUse,
@@ -242,13 +243,14 @@ class _PartCounter:
         return next((plug for plug in plugs if plug.part is not None), UNKNOWN)
 
     def _count_kind(self, kind: _Kind) -> None:
-        links, spec = kind.links, kind.spec
+        links = kind.links
         if links.ends[0] == SERVER:
             self.leaf_shares[links.kind] = self._share_leaves(kind)
         self._modules(kind)
         described: list[Medium | None] = []
         for group in kind.groups:
             self._cable(kind, group)
+            spec = group.spec or kind.spec
             if group.medium is None:
                 self._unknown_part_warning(links, group, kind.upper, spec)
             elif not any(same_parts(group.medium, each) for each in described):
@@ -256,7 +258,7 @@ class _PartCounter:
             described.append(group.medium)
             length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
             link_group = LinkGroup(links.kind, group.medium, length, group.rate, group.others, span=group.span)
-            self.link_groups.append(link_group)
+            self.link_groups.append(link_group._replace(fixed_length=group.fixed_length, far=group.far))
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
         lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
@@ -272,7 +274,7 @@ class _PartCounter:
         cage, rate = machines.cage, machines.port_gbps
         slow = rate is not None and rate.value < links.rate_gbps.value
         own = cage is not None and (cage.form, cage.links) != (self.server_cage.form, self.server_cage.links)
-        return slow or own
+        return slow or own or machines.spec is not None
 
     def _server_machines(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
         """Return (number, ports per machine) of the servers and of each kind of machine with the same cages."""
@@ -283,15 +285,35 @@ class _PartCounter:
         for place, each in enumerate(self.others):
             if not self._has_own_plug(each, links):
                 continue
-            rate = links.rate_gbps
-            if each.port_gbps is not None and each.port_gbps.value < rate.value:
-                rate = slower_rate(each.port_gbps, rate)
-            cage = each.cage or self.server_cage
-            count = ports_of_machines(each.pieces, each.ports)
-            span = Span(cage, upper, rate, Fraction(spec.length_m.value), over_panels=bool(spec.panels))
-            found = choose_medium(spec, span, self.parts)
-            found = found and without_fixed_modules(found, cage, upper)
-            yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, span, (place,))
+            wanted, rate = each.spec or spec, links.rate_gbps
+            asked = each.spec.rate_gbps if each.spec else None
+            if asked and asked.value > rate.value:
+                own = f"links of {asked.value} Gb/s to {each.name or 'other machines'}"
+                text = f"{own}; the ports of the fabric run at {rate.value} Gb/s: write `rate: {rate.value}G` or less"
+                self._problem(wanted, "error", text, "rate", links.kind)
+            for slower in (each.port_gbps, asked):
+                if slower is not None and slower.value < rate.value:
+                    rate = slower_rate(slower, rate)
+            cage = each.cage or (upper._replace(device=SERVER, name=each.name) if each.name else self.server_cage)
+            count, machines = ports_of_machines(each.pieces, each.ports), ((each.pieces, each.ports),)
+            span = Span(cage, upper, rate, Fraction(wanted.length_m.value), over_panels=bool(wanted.panels))
+            found = self._medium_of_hosts(each, wanted, span, links.kind)
+            found, far = found and without_fixed_modules(found, cage, upper), None
+            if found and found.lower and not each.modules_offered:
+                far = FarModules(each.name, found.lower, machine_modules(machines, found.lower.ports))
+                found = found._replace(lower=None)
+            yield EndpointGroup(count, cage, rate, machines, found, span, (place,), each.spec, far)
+
+    def _medium_of_hosts(self, hosts: AttachedHosts, spec: LinkSpec, span: Span, kind: str) -> Medium | None:
+        """Return the medium for hosts with other links than the servers; one that their settings ask for must work."""
+        if hosts.spec is None or _is_open(spec):
+            return choose_medium(spec, span, self.parts)
+        try:
+            return choose(spec, span, self.parts).medium
+        except (Unbuildable, LookupError) as error:
+            rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
+            self._problem(spec, "error", str(error), rule, kind)
+            return None
 
     def _modules(self, kind: _Kind) -> None:
         links, upper = kind.links, kind.upper
@@ -371,14 +393,15 @@ class _PartCounter:
     def _cable(self, kind: _Kind, group: EndpointGroup) -> None:
         medium, name = group.medium, kind.links.kind
         cable = medium.cable if medium else None
-        length = medium.length_m if medium else Fraction(kind.spec.length_m.value)
+        fixed = group.fixed_length
+        length = medium.length_m if medium else Fraction((group.spec or kind.spec).length_m.value)
         pieces = self._count_cables(kind, group, cable)
         for index, use in enumerate(self.cables):
             same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
-            if use.kind == name and same and use.length_m == length:
-                self.cables[index] = CableUse(name, cable, length, sum_of_cables(use.quantity, pieces))
+            if use.kind == name and same and (use.length_m, use.fixed_length) == (length, fixed):
+                self.cables[index] = use._replace(quantity=sum_of_cables(use.quantity, pieces))
                 return
-        self.cables.append(CableUse(name, cable, length, pieces))
+        self.cables.append(CableUse(name, cable, length, pieces, fixed_length=fixed))
 
     def _count_cables(self, kind: _Kind, group: EndpointGroup, cable: Cable | None) -> Figure:
         if cable is None or cable.links.value == 1:
@@ -495,7 +518,7 @@ class _PartCounter:
         self._problem(spec, "warning", text, "no-part-known", links.kind)
 
     def _part_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        links, spec, upper = kind.links, kind.spec, kind.upper
+        links, spec, upper = kind.links, group.spec or kind.spec, kind.upper
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
             if module.identity.generic:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, require
+from bomgen.core.provenance import Figure, Given, require
 from bomgen.fabric.types import Links
 from bomgen.optics.cages import LeafShares, PortMap
 from bomgen.optics.compatibility import Adapter, Cage, Unbuildable
@@ -30,6 +30,12 @@ class AttachedHosts(NamedTuple):
     """The cage; None if unknown: assumed to be the servers'."""
     port_gbps: Figure | None
     """The rate; None: that of the links of the fabric."""
+    spec: LinkSpec | None = None
+    """The plan's specification of their links; None: that of the fabric."""
+    name: str = ""
+    """Name of the customer's switch that they are; empty: they are machines of the cluster."""
+    modules_offered: bool = True
+    """Whether the modules at their end are bought."""
 
 
 class ModuleUse(NamedTuple):
@@ -58,6 +64,8 @@ class CableUse(NamedTuple):
     """Whether the length follows from measured routes over the floor; then there may be several lengths."""
     role: str = ""
     """jumper or trunk, of links over patch panels; empty: a cable from device to device."""
+    fixed_length: bool = False
+    """Whether the length is that of some hosts alone, whatever the routes of other links are."""
 
 
 class PanelUse(NamedTuple):
@@ -80,6 +88,15 @@ class ShortLinks:
     """Indices of their upper ends in the numbering of the cable list: an array of integers."""
 
 
+class FarModules(NamedTuple):
+    """Modules at the end of the customer's switch, which are not bought."""
+
+    name: str
+    """Name of that switch."""
+    module: Module
+    quantity: Figure
+
+
 class LinkGroup(NamedTuple):
     """Links of one kind that are built the same way, except short ones."""
 
@@ -100,6 +117,10 @@ class LinkGroup(NamedTuple):
     """What they connect; None: not requested."""
     short: tuple[ShortLinks, ...] = ()
     """Links with another medium, because their lengths are known."""
+    fixed_length: bool = False
+    """Whether the length is that of these hosts alone, whatever the routes of other links are."""
+    far: FarModules | None = None
+    """The modules at the other end that are not bought."""
 
 
 class AdapterUse(NamedTuple):
@@ -178,6 +199,14 @@ class EndpointGroup(NamedTuple):
     span: Span
     others: tuple[int, ...] | None = None
     """Indices of the attached hosts that they belong to; None: the servers and all hosts with the same cages."""
+    spec: LinkSpec | None = None
+    """The plan's specification; None: that of the kind of link."""
+    far: FarModules | None = None
+
+    @property
+    def fixed_length(self) -> bool:
+        """Whether the length is that of these hosts alone."""
+        return self.spec is not None and (self.far is not None or isinstance(self.spec.length_m.origin, Given))
 
     @property
     def separate(self) -> bool:

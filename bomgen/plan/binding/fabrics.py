@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
+from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
@@ -22,6 +22,13 @@ PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"
 ETHERNET, NVIDIA = "ethernet", "NVIDIA"
+OWN_LINK = ("rate", "medium", "length", "module")
+"""Keys of hosts and of uplinks for their own links."""
+CUSTOMERS_KEYS = ("count", "to", "far_module")
+"""Keys of uplinks to the customer's switch."""
+CUSTOMERS_SWITCH = "customer's switch"
+INCLUDED = "included"
+"""The word for a module at the customer's end that is offered, too."""
 MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may specify."""
 ASSUMED = "x-assumption"
@@ -137,7 +144,8 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
             part = _host_part(listed)
             nic = listed.part("nic", "nic", part_records.nic)
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
-            found.append(Hosts(str(listed.data["name"]), count, ports, part, plug))
+            found.append(Hosts(str(listed.data["name"]), count, ports, part, plug, link=_own_link(section, listed)))
+    found += _customers_switch(section)
     return tuple(sorted(found, key=lambda hosts: hosts.name))
 
 
@@ -151,6 +159,48 @@ def _host_part(listed: PlanSection) -> parts.Appliance | None:
         return None
     kinds = (kind for kind in part_records.HOST_KINDS if unknown_part(listed.catalog, (kind,), named) is None)
     return listed.part("part", next(kinds), part_records.host)
+
+
+def _own_link(section: PlanSection, listed: PlanSection) -> LinkSpec | None:
+    """Return the settings of the links of some hosts, the others as those of the fabric; None where they have none."""
+    if not any(listed.has(key) for key in OWN_LINK):
+        return None
+    usual = _link(section.below("links"), SERVER_LEAF, listed.mark)
+    own = _read_link(listed, SERVER_LEAF, listed.mark)
+    return usual._replace(
+        mark=listed.mark,
+        medium=own.medium if listed.has("medium") or own.modules else usual.medium,
+        modules=own.modules or ({} if listed.has("medium") else usual.modules),
+        rate_gbps=own.rate_gbps,
+        length_m=own.length_m if listed.has("length") else usual.length_m,
+        fibre=None if listed.has("medium") or own.modules else usual.fibre,
+        panels=None,
+    )
+
+
+def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
+    """Yield the customer's switch that a fabric is linked to, where its uplinks lead into no other fabric."""
+    below = section.below("uplink")
+    if not below.data or below.has("fabric"):
+        return
+    count = below.figure("count", "count")
+    if count is None:
+        below.problem(
+            "count",
+            "uplinks without a number; write `count:` links to the customer's switch, or `fabric:` for another fabric",
+            "uplink",
+        )
+        return
+    name, link = below.text("to") or CUSTOMERS_SWITCH, _own_link(section, below)
+    link = link or _link(section.below("links"), SERVER_LEAF, below.mark)._replace(mark=below.mark, panels=None)
+    offered = below.text("far_module") == INCLUDED
+    yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
+
+
+@formula("machines")
+def one_switch() -> int:
+    """The customer's switch that uplinks lead to."""
+    return 1
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
@@ -248,6 +298,10 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
     """Return the fabric that the leaves are linked into; of `shared` fabrics, the one that is built."""
     below = section.below("uplink")
     name = below.text("fabric")
+    for key in (*CUSTOMERS_KEYS, *OWN_LINK) if name else ("ports",):
+        if below.has(key):
+            other = f"into the fabric {name}" if name else "to the customer's switch"
+            below.problem(key, f"`{key}:` does not apply to uplinks {other}; remove it", "uplink")
     if name is None:
         if topology.uplinked:
             message = f"{topology.name} leaves have no spines; add `uplink: {{fabric: ...}}`"
@@ -351,7 +405,10 @@ def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierC
 
 
 def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
-    section = links.below(kind.name)
+    return _read_link(links.below(kind.name), kind, fabric_mark)
+
+
+def _read_link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     named = section.data.get("module")
     modules = dict.fromkeys(kind.ends, named) if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
