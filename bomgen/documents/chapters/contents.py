@@ -10,7 +10,17 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
 from bomgen.core.number_registry import Path
-from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
+from bomgen.documents.chapters import (
+    alternatives,
+    build,
+    evidence,
+    installation,
+    money,
+    serving,
+    site,
+    sizing,
+    summary,
+)
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
@@ -104,6 +114,7 @@ def _sections(
             sizing.storage(cluster),
             site.site(cluster),
             site.racks(cluster, of_racks.get(name, ())),
+            installation.installation(cluster),
         ):
             drawn = _with_charts(cluster, section, OF_CLUSTER, draw)
             yield _name_cluster(cluster, drawn) if drawn and name else drawn
