@@ -14,7 +14,6 @@ from bomgen.fabric.clos.occupancy import Occupancy
 from bomgen.fabric.types import Fabric
 
 LEAF, SPINE = "leaf", "spine"
-LEAF_SPINE = "leaf-spine"
 
 
 @formula("endpoints")
@@ -72,7 +71,7 @@ def losses(fabric: Fabric) -> Iterator[tuple[str, Figure]]:
     yield "leaf-share", share_of_endpoints(endpoints, fabric.endpoints)
     if fabric.ports_per_server.value:
         yield "leaf-server", share_of_server(_ports_of_server(plane, seats), fabric.ports_per_server)
-    if spine and leaf.up and leaf.up.value and plane.links_of(LEAF_SPINE):
+    if spine and leaf.up and leaf.up.value and any(links.ends == (LEAF, SPINE) for links in plane.links):
         spines = spines_of_leaf(spine.count, plane.pods) if plane.pods else spine.count
         share = share_through_spine(leaf.up, spines)
         yield "spine-share", share_of_planes(share, fabric.planes) if fabric.planes else share

@@ -84,7 +84,7 @@ def _airflow(writer: Writer, airflow: str | None) -> str:
     """Return the direction of the air through a switch; the vendor's abbreviations are explained."""
     if airflow is None:
         return writer.word("airflow-unknown")
-    key = f"airflow-{airflow.lower()}"
+    key = f"airflow-{airflow.partition(',')[0].lower().replace(' ', '-')}"
     return writer.word(key) if key in writer.language.words else airflow
 
 
