@@ -58,8 +58,8 @@ def _managers(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
 def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
     word = writer.word
     columns = (
-        Column("fabric", word("column-fabric"), "text", 20),
-        Column("tier", word("column-tier"), "text", 14, main=True),
+        Column("fabric", word("column-fabric"), "text", 20, main=True),
+        Column("tier", word("column-tier"), "text", 14),
         Column("switch", word("column-description"), "text", 30, main=True),
         Column("quantity", word("column-quantity"), "number", 10),
         Column("sku", word("column-sku"), "text", 28),
